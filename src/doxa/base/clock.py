@@ -1,0 +1,100 @@
+"""Where time comes from, so that a test can stand still and a store can refuse to step back.
+
+Times are integer nanoseconds since 1970-01-01 UTC everywhere inside; ISO 8601 text exists at the doors only.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from doxa.base.errors import InputError
+
+NS = 1_000_000_000
+TIME_MAX = 2**63 - 1
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FRACTION = re.compile(r"\.(\d+)")
+
+
+class Clock(Protocol):
+    def now_ns(self) -> int: ...
+
+
+class SystemClock:
+    """The wall clock. It may step back; the store's transaction time does not."""
+
+    def now_ns(self) -> int:
+        return time.time_ns()
+
+
+class FakeClock:
+    """A clock that moves only when told to. For tests and demonstrations."""
+
+    def __init__(self, start_ns: int = 1_700_000_000 * NS) -> None:
+        self._now = start_ns
+
+    def now_ns(self) -> int:
+        return self._now
+
+    def advance(self, *, seconds: float = 0, days: float = 0) -> None:
+        self._now += int((seconds + days * 86_400) * NS)
+
+    def set(self, now_ns: int) -> None:
+        self._now = now_ns
+
+
+def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
+    """ISO 8601 text (no zone = UTC; a date alone = its first instant), a datetime, or integer ns, to integer ns UTC.
+
+    Raises InputError for anything else, naming the field.
+    """
+    if isinstance(value, bool):
+        raise _bad_time(value, field)
+    if isinstance(value, int):
+        if not -TIME_MAX <= value <= TIME_MAX:
+            raise _bad_time(value, field)
+        return value
+    extra = 0
+    if isinstance(value, str):
+        text = value.strip()
+        fraction = _FRACTION.search(text)
+        if fraction:
+            digits = fraction.group(1)[:9].ljust(9, "0")
+            extra = int(digits)
+            text = text[: fraction.start()] + text[fraction.end() :]
+        try:
+            value = datetime.fromisoformat(text)
+        except ValueError:
+            raise _bad_time(value, field) from None
+    if not isinstance(value, datetime):
+        raise _bad_time(value, field)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    try:
+        delta = value - _EPOCH
+    except OverflowError:
+        raise _bad_time(value, field) from None
+    result = (delta.days * 86_400 + delta.seconds) * NS + delta.microseconds * 1_000 + extra
+    if not -TIME_MAX <= result <= TIME_MAX:
+        raise _bad_time(value, field)
+    return result
+
+
+def format_time(ns: int) -> str:
+    """Integer ns to ISO 8601 in UTC; the fraction appears only when it is not zero, so that parse(format(t)) = t."""
+    seconds, fraction = divmod(ns, NS)
+    text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    if fraction:
+        text += "." + f"{fraction:09d}".rstrip("0")
+    return text + "Z"
+
+
+def _bad_time(value: object, field: str) -> InputError:
+    return InputError(
+        f"{field} is not a time: {str(value)[:80]!r}.",
+        next_step="Give ISO 8601 such as 2026-03-02 or 2026-03-02T14:00:00Z.",
+        field=field,
+        value=str(value)[:80],
+    )

@@ -1,0 +1,107 @@
+"""Every error a caller of doxa can meet, drawn once, so that doors map them in one place and agents can obey them.
+
+    DoxaError
+    ├── InputError            what was given cannot be used (field, position)
+    │   ├── KrefError         an address does not follow the kref grammar
+    │   └── LimitError        a value is beyond a named limit
+    ├── NotFoundError         the address is well formed, nothing is there
+    ├── ConflictError         the world moved since the caller looked (compare-and-set, undo of a later change)
+    ├── ConstraintError       a rule of the schema refuses the write
+    ├── RoleError             the session's role may not do this
+    ├── ConfirmationError     a preview must be confirmed first
+    ├── ModelError            an embedder or language model is missing or failed
+    └── StoreError            the file or the engine
+        ├── ClosedError       used after close
+        ├── NewerFileError    written by a newer doxa
+        ├── CorruptError      the file or its log does not verify
+        ├── ReadOnlyError     the file or folder cannot be written
+        ├── DiskFullError     no space left
+        └── BusyError         another writer held the file longer than the limit
+
+A message says what happened and to what; `next_step` says what to do, and never names a destructive command.
+"""
+
+from __future__ import annotations
+
+
+class DoxaError(Exception):
+    """Base of all. `fields` hold the values a program needs; `next_step` is for the reader, human or agent."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, next_step: str, **fields: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.fields = fields
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.next_step}".strip()
+
+    def as_dict(self) -> dict[str, object]:
+        """The shape that every door sends: code, message, next_step, fields."""
+        return {"code": self.code, "message": self.message, "next_step": self.next_step, "fields": dict(self.fields)}
+
+
+class InputError(DoxaError):
+    code = "input"
+
+
+class KrefError(InputError):
+    code = "kref"
+
+
+class LimitError(InputError):
+    code = "limit"
+
+
+class NotFoundError(DoxaError):
+    code = "not_found"
+
+
+class ConflictError(DoxaError):
+    code = "conflict"
+
+
+class ConstraintError(DoxaError):
+    code = "constraint"
+
+
+class RoleError(DoxaError):
+    code = "role"
+
+
+class ConfirmationError(DoxaError):
+    code = "confirmation"
+
+
+class ModelError(DoxaError):
+    code = "model"
+
+
+class StoreError(DoxaError):
+    code = "store"
+
+
+class ClosedError(StoreError):
+    code = "closed"
+
+
+class NewerFileError(StoreError):
+    code = "newer_file"
+
+
+class CorruptError(StoreError):
+    code = "corrupt"
+
+
+class ReadOnlyError(StoreError):
+    code = "read_only"
+
+
+class DiskFullError(StoreError):
+    code = "disk_full"
+
+
+class BusyError(StoreError):
+    code = "busy"

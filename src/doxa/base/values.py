@@ -1,0 +1,110 @@
+"""What a property may hold, and its one canonical byte form, so that hashes and replay agree on every machine.
+
+A property value is null, a boolean, a 64-bit integer, a finite float, text, or a list of these (lists do not nest). The canonical
+form is UTF-8 JSON with sorted keys and no blanks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from doxa.base.errors import InputError, LimitError
+from doxa.base.limits import LIST_ITEMS_MAX, PROPERTIES_BYTES_MAX, PROPERTY_NAME_CHARS_MAX, TEXT_BYTES_MAX
+
+Scalar = bool | int | float | str
+Value = Scalar | list[Scalar] | None
+Properties = dict[str, Value]
+
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder()
+decode = _decoder.decode
+
+
+def canonical(value: object) -> bytes:
+    """The canonical bytes of any JSON value."""
+    return _encoder.encode(value)
+
+
+def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
+    """Return the text, or raise: it must be encodable and within the limit."""
+    try:
+        size = len(value) if value.isascii() else len(value.encode())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{field} holds a lone surrogate at character {error.start}.",
+            next_step="Send valid Unicode text.",
+            field=field,
+            position=error.start,
+        ) from None
+    if size > bytes_max:
+        raise LimitError(
+            f"{field} has {size:,} bytes; the limit is {bytes_max:,}.",
+            next_step="Split the text, or store the file as an artifact and keep a summary.",
+            field=field,
+            size_bytes=size,
+            limit_bytes=bytes_max,
+        )
+    return value
+
+
+def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
+    """A clean copy without nulls (a null property is an absent one). Raises InputError or LimitError naming the field."""
+    result: Properties = {}
+    for name, value in values.items():
+        if not isinstance(name, str) or not name or len(name) > PROPERTY_NAME_CHARS_MAX:
+            raise InputError(
+                f"{owner} has a property without a usable name: {str(name)[:40]!r}.",
+                next_step=f"Name properties with 1 to {PROPERTY_NAME_CHARS_MAX} characters.",
+                owner=owner,
+            )
+        if value is not None:
+            result[check_text(name, field="property name")] = _check_value(value, f"{owner}.{name}")
+    return result
+
+
+def encode_properties(values: Properties, *, owner: str) -> bytes:
+    data = _encoder.encode(values)
+    if len(data) > PROPERTIES_BYTES_MAX:
+        raise LimitError(
+            f"The properties of {owner} take {len(data):,} bytes; the limit is {PROPERTIES_BYTES_MAX:,}.",
+            next_step="Store less beside the element, or split it.",
+            owner=owner,
+            size_bytes=len(data),
+            limit_bytes=PROPERTIES_BYTES_MAX,
+        )
+    return data
+
+
+def _check_value(value: object, field: str) -> Value:
+    if isinstance(value, (list, tuple)):
+        if len(value) > LIST_ITEMS_MAX:
+            raise LimitError(
+                f"{field} has {len(value):,} items; the limit is {LIST_ITEMS_MAX:,}.",
+                next_step="Store fewer items, or make each a node of its own.",
+                field=field,
+                items=len(value),
+                limit_items=LIST_ITEMS_MAX,
+            )
+        return [_check_scalar(item, field) for item in value]
+    return _check_scalar(value, field)
+
+
+def _check_scalar(value: object, field: str) -> Scalar:
+    if isinstance(value, str):
+        return check_text(value, field=field)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and _INT_MIN <= value <= _INT_MAX:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise InputError(
+        f"{field} cannot hold {type(value).__name__} {str(value)[:40]!r}.",
+        next_step="Use text, a 64-bit integer, a finite number, a boolean, or a list of these.",
+        field=field,
+        type=type(value).__name__,
+    )

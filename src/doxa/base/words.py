@@ -1,0 +1,63 @@
+"""How text becomes index terms, in one place, because what is written and what is asked must be cut alike.
+
+Terms are stems (Snowball English) of case-folded words; runs of Chinese, Japanese and Korean characters become overlapping pairs,
+since such text has no blanks; an emoji is a term of its own. Stop words are left out of both index and query.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+import Stemmer
+
+from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
+
+ANALYSER = "snowball-english-1"  # stored with the index: a change of rules means rebuilding it
+
+STOP_WORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being but by can could did do does doing done down
+    for from get had has have having he her here hers him his how i if in into is it its itself just me more most my myself no nor not
+    now of off on once only or other our ours out over own same she should so some such than that the their theirs them then there
+    these they this those through to too under until up us very was we were what when where which while who whom whose why will with
+    would you your yours d ll m re s t ve don didn doesn isn aren wasn weren won couldn wouldn shouldn hasn haven hadn im ive id
+    """.split()
+)
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
+_TOKEN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+|[{_EMOJI}]")
+_CJK_RUN = re.compile(f"[{_CJK}]")
+_stemmer = Stemmer.Stemmer("english")
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of one case-folded word."""
+    result: str = _stemmer.stemWord(word)
+    return result[:TERM_CHARS_MAX]
+
+
+def terms(text: str) -> list[str]:
+    """Index terms in order, at most INDEX_TOKENS_MAX; works on any text."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    result: list[str] = []
+    for match in _TOKEN.finditer(text.casefold()):
+        token = match.group()
+        if token in STOP_WORDS:
+            continue
+        if not token.isascii() and _CJK_RUN.match(token):
+            result.extend([token[i : i + 2] for i in range(len(token) - 1)] or [token])
+        else:
+            result.append(stem(token))
+        if len(result) >= INDEX_TOKENS_MAX:
+            return result[:INDEX_TOKENS_MAX]
+    return result
+
+
+def term_counts(text: str) -> Counter[str]:
+    """Terms with their counts."""
+    return Counter(terms(text))

@@ -1,0 +1,202 @@
+"""How beliefs lie in the graph, and the reads of it. Labels and edges, as Cypher will see them:
+
+    (:Project)-[:HAS_SPACE]->(:Space)-[:HAS_SPACE]->(:Space)      (:Project|Space)-[:HAS_ITEM]->(:Item)
+    (:Item)-[:HAS_REVISION]->(:Revision)      (:Item)-[:CURRENT]->(:Revision), at most one      (:Item)-[:TAG {name}]->(:Revision)
+    (:Revision)-[:SUPERSEDES|DEPENDS_ON|DERIVED_FROM|REFERENCED|CONTAINS|CREATED_FROM|…]->(:Revision or :Exchange)
+    (:Revision)-[:HAS_ARTIFACT]->(:Artifact)      (:Item:Bundle)-[:MEMBER]->(:Item)
+    (:Project|Space)-[:HAS_THREAD]->(:Thread)-[:HAS_EXCHANGE]->(:Exchange)-[:NEXT]->(:Exchange)
+
+A deprecated item or exchange carries `deprecated: true`. The tag `initial` is revision 1 and needs no edge.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from doxa.base.errors import InputError, NotFoundError
+from doxa.base.ids import NodeId
+from doxa.base.values import Value
+from doxa.belief.kref import Kref, parse_kref
+from doxa.belief.types import RESERVED, Exchange, Fact, Place, Revision, TagMove, parse_fact
+from doxa.store import Node, Reader
+
+CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
+STRUCTURE = frozenset(("HAS_SPACE", "HAS_ITEM", HAS_REVISION, CURRENT, TAG, "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE"))
+PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
+EXCHANGE_KIND = "exchange"
+
+# What the ledger declares to the store when a file is new: gates, and what is searchable.
+DECLARATIONS: dict[str, dict[str, Any]] = {
+    "guard:edge:CURRENT": {"single": True},
+    "guard:edge:TAG": {"role": "operator", "names": list(PROTECTED_TAGS)},
+    "guard:label:Revision": {"immutable": True, "mutable": []},
+    "guard:label:Exchange": {"immutable": True, "mutable": ["deprecated"]},
+    "search:Revision": {
+        "text": ["title", "summary", "topics", "keywords", "facts"], "speaker": "", "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
+    },
+    "search:Exchange": {"text": ["text", "caption"], "speaker": "speaker", "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"},
+}
+
+
+def require(reader: Reader, kref: Kref) -> Node:
+    """The node at an unpinned address, or NotFoundError that says what is there instead."""
+    node = reader.node_by_kref(str(kref))
+    if node is not None:
+        return node
+    raise missing(reader, kref)
+
+
+def missing(reader: Reader, kref: Kref) -> NotFoundError:
+    if kref.is_item and kref != kref.item() and reader.node_by_kref(str(kref.item())) is not None:
+        return NotFoundError(
+            f"{kref.item()} exists, but {kref} does not.", next_step="Ask for its history to see its revisions and tags.", kref=str(kref)
+        )
+    nearest = kref.space()
+    while nearest.spaces and reader.node_by_kref(str(nearest)) is None:
+        nearest = Kref(nearest.project, nearest.spaces[:-1])
+    if reader.node_by_kref(str(nearest)) is None:
+        known = [str(node.props.get("name")) for node in reader.labelled("Project")][:10]
+        said = f"Known projects: {', '.join(known)}." if known else "This memory has no project yet."
+        return NotFoundError(f"There is no project {nearest.project!r}. {said}", next_step="Check the address.", kref=str(kref))
+    return NotFoundError(
+        f"There is nothing at {kref}; {nearest} exists.", next_step="Search with recall, or list what the space holds.", kref=str(kref)
+    )
+
+
+def _nothing_then(kref: Kref) -> NotFoundError:
+    when = f" at {kref.at}" if kref.at else " now"
+    return NotFoundError(
+        f"{kref.item()} has no current revision{when}.", next_step="Ask for its history to see what it held and when.", kref=str(kref)
+    )
+
+
+def current_of(reader: Reader, item: NodeId) -> Node | None:
+    edges = reader.edges_out(item, CURRENT)
+    return reader.node(edges[0].dst) if edges else None
+
+
+def resolve(reader: Reader, kref: Kref) -> Node:
+    """The node an address means: an item's pin resolved to its revision; unpinned items to the current one."""
+    if not kref.is_item or kref.kind in (EXCHANGE_KIND, "thread"):
+        return require(reader, kref)
+    if kref.revision is not None:
+        node = reader.node_by_kref(str(kref.pinned(kref.revision)))
+    elif kref.tag is not None:
+        node = _tagged(reader, require(reader, kref.item()), tag=kref.tag, time=None)
+    elif kref.at is not None:
+        node = _tagged(reader, require(reader, kref.item()), tag="current", time=kref.at_ns)
+    else:
+        node = current_of(reader, require(reader, kref.item()).id)
+    if node is None:
+        raise missing(reader, kref) if kref.revision or kref.tag else _nothing_then(kref)
+    return node
+
+
+def tagged_at(reader: Reader, kref: Kref, *, tag: str, time: int) -> Node:
+    """What a tag of an item pointed to at a system time."""
+    node = _tagged(reader, require(reader, kref.item()), tag=tag, time=time)
+    if node is None:
+        raise _nothing_then(kref)
+    return node
+
+
+def _tagged(reader: Reader, item: Node, *, tag: str, time: int | None) -> Node | None:
+    if tag == "initial":
+        return reader.node_by_kref(f"{item.props['kref']}?r=1")
+    kind = CURRENT if tag == "current" else TAG
+    edges = reader.edges_out(item.id, kind) if time is None else reader.edges_as_of(item.id, time, kind=kind)
+    for edge in edges:
+        if kind == CURRENT or edge.props.get("name") == tag:
+            return reader.node(edge.dst)
+    return None
+
+
+def tag_moves(reader: Reader, item: Node) -> list[TagMove]:
+    """Every position of every tag, oldest first."""
+    moves = []
+    for kind in (CURRENT, TAG):
+        for edge in reader.edge_history(item.id, kind):
+            node = reader.node(edge.dst)
+            name = "current" if kind == CURRENT else str(edge.props.get("name"))
+            moves.append(TagMove(name, str(node.props["kref"]) if node else "", edge.since, edge.until))
+    return sorted(moves, key=lambda move: (move.since, move.tag))
+
+
+def item_of(reader: Reader, revision: NodeId) -> Node:
+    edges = reader.edges_in(revision, HAS_REVISION)
+    node = reader.node(edges[0].src) if edges else None
+    if node is None:
+        raise NotFoundError("This revision has no item.", next_step="Run `doxa doctor`.", node=revision)
+    return node
+
+
+def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
+    return reader.nodes([edge.dst for edge in reader.edges_out(item, HAS_REVISION)])
+
+
+def read_revision(reader: Reader, node: Node) -> Revision:
+    """A revision node as data, with its present status and tags."""
+    item = item_of(reader, node.id)
+    tags = [str(edge.props.get("name")) for edge in reader.edges_in(node.id, TAG)]
+    is_current = bool(reader.edges_in(node.id, CURRENT))
+    if is_current:
+        tags.append("current")
+    if node.props["number"] == 1:
+        tags.append("initial")
+    status: Literal["current", "superseded", "deprecated", "detached"]
+    if item.props.get("deprecated"):
+        status = "deprecated"
+    elif is_current:
+        status = "current"
+    else:
+        status = "superseded" if reader.edges_out(item.id, CURRENT) else "detached"
+    return build_revision(node, status=status, tags=tuple(sorted(tags)))
+
+
+def build_revision(node: Node, *, status: Literal["current", "superseded", "deprecated", "detached"], tags: tuple[str, ...] = ()) -> Revision:
+    p = cast("dict[str, Any]", node.props)
+    kref = p["kref"]
+    return Revision(
+        kref=kref, item=kref.partition("?")[0], number=p["number"], status=status, summary=p["summary"], kind=p["kind"], project=p["project"],
+        space=p["space"], title=p.get("title", ""), topics=tuple(p.get("topics", ())), keywords=tuple(p.get("keywords", ())),
+        facts=facts_of(node), valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), confidence=p["confidence"], trust=p["trust"],
+        author=p.get("author", ""), time=p["time"], created=node.born, tags=tags, metadata=metadata_of(node),
+    )  # fmt: skip
+
+
+def facts_of(node: Node) -> tuple[Fact, ...]:
+    stored = node.props.get("facts")
+    return tuple(parse_fact(text) for text in stored) if isinstance(stored, list) else ()
+
+
+def metadata_of(node: Node) -> dict[str, Value]:
+    return {name: value for name, value in node.props.items() if name not in RESERVED}
+
+
+def read_exchange(node: Node) -> Exchange:
+    p = cast("dict[str, Any]", node.props)
+    return Exchange(
+        kref=p["kref"], thread=p["thread"], session=p["session"], speaker=p["speaker"], role=p["role"], text=p["text"], time=p["time"],
+        project=p["project"], space=p["space"], source_id=p.get("source_id", ""), deprecated=bool(p.get("deprecated")),
+        entities=tuple(p.get("entities", ())), dates=tuple(p.get("dates", ())),
+    )  # fmt: skip
+
+
+def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place:
+    """Whatever has an address, as data."""
+    if "Revision" in node.labels:
+        return read_revision(reader, node)
+    if "Exchange" in node.labels:
+        return read_exchange(node)
+    return Place(str(node.props.get("kref")), node.labels[0] if node.labels else "", dict(node.props))
+
+
+def parse_target(text: str | Kref) -> Kref:
+    """An address as callers give it: text or parsed."""
+    if isinstance(text, Kref):
+        return text
+    if not isinstance(text, str):
+        raise InputError(
+            f"An address is text; this is {type(text).__name__}.", next_step="Give a kref such as kref://project/name.kind.", field="kref"
+        )
+    return parse_kref(text)

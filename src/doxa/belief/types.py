@@ -1,0 +1,210 @@
+"""What the belief room takes and gives: plain frozen data, ready for any door.
+
+Times are integer ns UTC. A fact is a ground triple (subject, predicate, value); it is stored as the canonical JSON text of the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from doxa.base.errors import InputError, LimitError
+from doxa.base.limits import FACTS_PER_REVISION_MAX
+from doxa.base.values import Scalar, Value, canonical, decode
+from doxa.store import TRUST_DEFAULT, TRUSTS
+
+
+class Fact(NamedTuple):
+    """One atom of belief."""
+
+    subject: str
+    predicate: str
+    value: Scalar
+
+    def stored(self) -> str:
+        return canonical([self.subject, self.predicate, self.value]).decode()
+
+
+def parse_fact(value: object) -> Fact:
+    """A fact from a triple or from its stored text. Raises InputError."""
+    parts = decode(value) if isinstance(value, str) and value.startswith("[") else value
+    if isinstance(parts, (list, tuple)) and len(parts) == 3:
+        subject, predicate, content = parts
+        if isinstance(subject, str) and subject and isinstance(predicate, str) and predicate and isinstance(content, (str, bool, int, float)):
+            return Fact(subject, predicate, content)
+    raise InputError(
+        f"This is no fact: {str(value)[:80]!r}.", next_step="Give three parts: subject, predicate, value (text, number or boolean).", field="facts"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a revision will say. `name` empty means: one is made from the text."""
+
+    summary: str
+    project: str = "default"
+    space: str = ""
+    name: str = ""
+    kind: str = "fact"
+    title: str = ""
+    topics: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    valid_from: int | None = None
+    valid_until: int | None = None
+    confidence: float = 1.0
+    trust: str = TRUST_DEFAULT
+    author: str = ""
+    time: int | None = None
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+
+    def content(self) -> dict[str, Value]:
+        """The properties that make two revisions the same or different; absent ones are left out."""
+        values: dict[str, Value] = {
+            "summary": self.summary,
+            "title": self.title or None,
+            "topics": list(self.topics) or None,
+            "keywords": list(self.keywords) or None,
+            "facts": [fact.stored() for fact in self.facts] or None,
+            "valid_from": self.valid_from,
+            "valid_until": self.valid_until,
+            "confidence": float(self.confidence),
+            "trust": self.trust,
+            **self.metadata,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def check_draft(draft: Draft) -> None:
+    """Raise InputError or LimitError for what no revision may say."""
+    if not isinstance(draft.summary, str) or not draft.summary.strip():
+        raise InputError("A belief needs a summary; this one is blank.", next_step="Say in words what is believed.", field="summary")
+    if draft.trust not in TRUSTS:
+        raise InputError(f"{draft.trust!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust", value=draft.trust)
+    if isinstance(draft.confidence, bool) or not isinstance(draft.confidence, (int, float)) or not 0 <= draft.confidence <= 1:
+        raise InputError(
+            f"A confidence lies between 0 and 1; this is {draft.confidence!r}.", next_step="Give a number from 0 to 1.", field="confidence"
+        )
+    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+        raise InputError("valid_from is not before valid_until.", next_step="Give a window that begins before it ends.", field="valid_until")
+    if len(draft.facts) > FACTS_PER_REVISION_MAX:
+        raise LimitError(
+            f"A revision holds at most {FACTS_PER_REVISION_MAX} facts; this has {len(draft.facts)}.",
+            next_step="Split them over several items.",
+            limit_facts=FACTS_PER_REVISION_MAX,
+        )
+    reserved = RESERVED & draft.metadata.keys()
+    if reserved:
+        raise InputError(
+            f"Metadata may not be named {', '.join(sorted(reserved))}: doxa keeps these itself.", next_step="Choose another name.", field="metadata"
+        )
+
+
+RESERVED = frozenset(
+    "kref number project space name kind title summary topics keywords facts valid_from valid_until confidence trust author time created "
+    "content_hash deprecated".split()
+)
+
+Action = Literal["created", "revised", "unchanged", "contracted", "deprecated", "restored", "tagged", "untagged", "linked", "unlinked",
+                 "rolled_back", "undone", "superseded", "attached", "grouped", "erased"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one operation did, under one receipt. `change` is the number to give to undo; None when nothing was written."""
+
+    action: Action
+    kref: str
+    change: int | None
+    time: int
+    receipt: str = ""
+    previous: str = ""
+    gained: tuple[Fact, ...] = ()
+    lost: tuple[Fact, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One immutable statement of an item, and where it stands now."""
+
+    kref: str
+    item: str
+    number: int
+    status: Literal["current", "superseded", "deprecated", "detached"]
+    summary: str
+    kind: str
+    project: str
+    space: str
+    title: str
+    topics: tuple[str, ...]
+    keywords: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    valid_from: int | None
+    valid_until: int | None
+    confidence: float
+    trust: str
+    author: str
+    time: int
+    created: int
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One turn of a conversation, verbatim."""
+
+    kref: str
+    thread: str
+    session: str
+    speaker: str
+    role: str
+    text: str
+    time: int
+    project: str
+    space: str
+    source_id: str
+    deprecated: bool
+    entities: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A project, space, thread or artifact: what has an address and is no belief."""
+
+    kref: str
+    type: str
+    properties: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class TagMove:
+    """A tag pointed to `kref` from `since` until `until` (None = still)."""
+
+    tag: str
+    kref: str
+    since: int
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One element that a traversal reached: by which edge, at which depth, from where."""
+
+    kref: str
+    depth: int
+    edge: str
+    via: str
+    current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A traversal's answer. `cut` says why it stopped short, or is empty."""
+
+    start: str
+    steps: tuple[Step, ...]
+    cut: str = ""

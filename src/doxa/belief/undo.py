@@ -1,0 +1,122 @@
+"""How one change is reversed from the log: its entries in reverse order, each by its inverse.
+
+The ledger itself is kept: revisions, exchanges and places that the change made stay (their numbers must never mean something else), items
+and exchanges are deprecated instead, and structural edges to them stay. Everything else goes back exactly, edges under their own ids.
+If anything that the change touched was changed again since, undo refuses and names the later change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from doxa.base.errors import ConflictError, NotFoundError
+from doxa.base.ids import EdgeId, NodeId, TxId
+from doxa.base.values import decode
+from doxa.belief.writes import set_deprecated
+from doxa.store import LogEntry, Receipt, Transaction
+
+_KEPT_EDGES = frozenset(("HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "HAS_THREAD", "HAS_EXCHANGE", "NEXT"))
+_KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread"))
+_RETIRED_LABELS = frozenset(("Item", "Exchange"))
+
+
+def undo(tx: Transaction, change: int) -> str:
+    """Reverse a change inside the given transaction; returns the address it was most about. Raises NotFoundError or ConflictError."""
+    receipt = tx.receipt(TxId(change)) if isinstance(change, int) else None
+    if receipt is None:
+        raise NotFoundError(f"There is no change {change}.", next_step="List changes with `doxa log`.", change=change)
+    entries = tx.log_of(TxId(change))
+    if any(entry.payload is None or entry.op in ("erase", "catalogue.set") for entry in entries):
+        raise ConflictError(
+            f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its own content was erased.",
+            next_step="Write the belief anew.",
+            change=change,
+        )
+    about = ""
+    done: set[int] = set()  # a node set twice in the change goes back once, to before the change
+    for entry in reversed(entries):
+        if entry.op == "node.set" and entry.element in done:
+            continue
+        if entry.op == "node.set":
+            done.add(entry.element)
+        about = _reverse(tx, entry, receipt) or about
+    return about
+
+
+def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
+    body = cast("dict[str, Any]", entry.payload)
+    match entry.op:
+        case "edge.create":
+            if body["type"] not in _KEPT_EDGES:
+                _remove_edge(tx, body, receipt)
+        case "edge.delete":
+            _restore_edge(tx, EdgeId(entry.element), receipt)
+        case "edge.set":
+            past = _past(tx, "edge_past", entry.element, receipt=receipt)
+            tx.set_edge(EdgeId(entry.element), decode(past[0]))
+        case "node.create":
+            return _remove_node(tx, body)
+        case "node.set":
+            past = _past(tx, "node_past", entry.element, receipt=receipt)
+            _unchanged_since(tx, "node", entry.element, receipt=receipt)
+            tx.set_node(NodeId(entry.element), decode(past[0]))
+            return str(body["props"].get("kref", ""))
+        case "node.delete":
+            raise ConflictError(f"Change {receipt.tx} removed a node; that is not undone.", next_step="Create it anew.", change=receipt.tx)
+    return ""
+
+
+def _remove_edge(tx: Transaction, body: dict[str, Any], receipt: Receipt) -> None:
+    edge = tx.edge(EdgeId(body["id"]))
+    if edge is None or edge.since != receipt.time:
+        raise _later(tx, f"an edge {body['type']}", receipt=receipt, src=body["src"])
+    tx.delete_edge(edge.id)
+
+
+def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> None:
+    sql = "SELECT type, src, dst, json(props) FROM edge_past WHERE id = ? AND until = ?"
+    rows = tx.rows(sql, (identity, receipt.time))
+    if not rows:
+        return  # made and removed within the change itself
+    kind, src, dst, props = rows[0]
+    if tx.edge(identity) is not None:
+        raise _later(tx, f"an edge {kind}", receipt=receipt, src=src)
+    if kind == "CURRENT" and tx.edges_out(src, kind):
+        raise _later(tx, "what is current", receipt=receipt, src=src)
+    tx.restore_edge(identity, kind, src=src, dst=dst, props=decode(props))
+
+
+def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:
+    node = tx.node(NodeId(body["id"]))
+    if node is None:
+        return ""
+    if not _KEPT_LABELS & set(node.labels):
+        tx.delete_node(node.id)
+    elif _RETIRED_LABELS & set(node.labels):
+        set_deprecated(tx, node, True)
+    return str(node.props.get("kref", ""))
+
+
+def _past(tx: Transaction, table: str, element: int, *, receipt: Receipt) -> Any:
+    rows = tx.rows(f"SELECT json(props) FROM {table} WHERE id = ? AND until = ?", (element, receipt.time))
+    if not rows:
+        raise ConflictError(f"The version before change {receipt.tx} is gone.", next_step="Write the belief anew.", change=receipt.tx)
+    return rows[0]
+
+
+def _unchanged_since(tx: Transaction, table: str, element: int, *, receipt: Receipt) -> None:
+    rows = tx.rows(f"SELECT since FROM {table} WHERE id = ?", (element,))
+    if not rows or rows[0][0] != receipt.time:
+        raise _later(tx, f"{table} {element}", receipt=receipt, src=element)
+
+
+def _later(tx: Transaction, what: str, *, receipt: Receipt, src: int) -> ConflictError:
+    rows = tx.rows("SELECT max(l.tx) FROM edge e JOIN log l ON l.element = e.id AND l.op = 'edge.create' WHERE e.src = ?", (src,))
+    later = rows[0][0] if rows else None
+    hint = f" by change {later}" if later and later != receipt.tx else ""
+    return ConflictError(
+        f"Change {receipt.tx} cannot be undone: {what} that it made was changed again{hint}.",
+        next_step="Undo the later change first, or revise the belief.",
+        change=receipt.tx,
+        later=later,
+    )

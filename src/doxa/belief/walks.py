@@ -1,0 +1,141 @@
+"""Walking the typed edges between revisions: traverse, shortest path, impact, provenance. Each answer says when it was cut.
+
+A level of the walk is one SQL statement over the whole frontier. Structural edges (an item's to its revisions, a space's to its items)
+are not walked: they would connect everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from doxa.base.errors import InputError, LimitError
+from doxa.base.ids import NodeId
+from doxa.base.limits import TRAVERSE_DEPTH_DEFAULT, TRAVERSE_DEPTH_MAX, TRAVERSE_NODES_MAX
+from doxa.belief.graph import HAS_REVISION, STRUCTURE, parse_target, require, resolve
+from doxa.belief.kref import Kref
+from doxa.belief.types import Step, Walk
+from doxa.store import Reader, int64_array
+
+Direction = Literal["out", "in", "both"]
+SUPPORT = ("DEPENDS_ON", "DERIVED_FROM", "CREATED_FROM")
+_IN_ORDER = "ORDER BY e.id"
+
+
+def traverse(
+    reader: Reader, start: str | Kref, *, direction: Direction = "out", depth: int = TRAVERSE_DEPTH_DEFAULT, types: Sequence[str] = ()
+) -> Walk:
+    """Everything reached within `depth` edges (1-20), nearest first, each element once."""
+    kref = parse_target(start)
+    node = resolve(reader, kref)
+    return _walk(reader, [(node.id, str(node.props.get("kref", "")))], depth=_check_depth(depth), direction=_check(direction), types=types)
+
+
+def impact(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
+    """What rests on this belief, directly or not: walks DEPENDS_ON, DERIVED_FROM and CREATED_FROM backwards.
+
+    An unpinned address asks for all revisions of the item, since what was built on an older one rests on it too.
+    """
+    return _walk(reader, _starts(reader, parse_target(start)), depth=_check_depth(depth), direction="in", types=SUPPORT)
+
+
+def provenance(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
+    """What this belief rests on: the same edges forwards, down to the exchanges it came from."""
+    kref = parse_target(start)
+    node = resolve(reader, kref)
+    return _walk(reader, [(node.id, str(node.props.get("kref", "")))], depth=_check_depth(depth), direction="out", types=SUPPORT)
+
+
+def shortest_path(reader: Reader, start: str | Kref, end: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT, types: Sequence[str] = ()) -> Walk:
+    """The fewest edges between two elements, in either direction; no steps and a `cut` text if there is no such path."""
+    source, target = resolve(reader, parse_target(start)), resolve(reader, parse_target(end))
+    origin = str(source.props.get("kref", ""))
+    came: dict[int, tuple[int, str, str]] = {source.id: (0, "", origin)}
+    frontier: list[int] = [source.id]
+    for _ in range(_check_depth(depth)):
+        if target.id in came or not frontier:
+            break
+        reached: list[int] = []
+        for kind, via, node, kref, _live in _level(reader, frontier, direction="both", types=types):
+            if node not in came:
+                came[node] = (via, kind, kref)
+                reached.append(node)
+        frontier = reached
+        if len(came) > TRAVERSE_NODES_MAX:
+            return Walk(origin, (), cut=f"stopped after {TRAVERSE_NODES_MAX:,} elements")
+    if target.id not in came:
+        return Walk(origin, (), cut=f"no path within {depth} edges" if frontier else "no path")
+    return Walk(origin, tuple(_backwards(came, target.id)))
+
+
+def _backwards(came: dict[int, tuple[int, str, str]], end: int) -> list[Step]:
+    chain: list[tuple[str, str, str]] = []
+    at = end
+    while came[at][0]:
+        via, kind, kref = came[at]
+        chain.append((kref, kind, came[via][2]))
+        at = via
+    return [Step(kref, depth, kind, via) for depth, (kref, kind, via) in enumerate(reversed(chain), 1)]
+
+
+def _starts(reader: Reader, kref: Kref) -> list[tuple[NodeId, str]]:
+    if not kref.is_item or kref != kref.item() or kref.kind == "exchange":
+        node = resolve(reader, kref)
+        return [(node.id, str(node.props.get("kref", "")))]
+    item = require(reader, kref)
+    return [(edge.dst, str(kref)) for edge in reader.edges_out(item.id, HAS_REVISION)]
+
+
+def _walk(reader: Reader, starts: Sequence[tuple[NodeId, str]], *, depth: int, direction: Direction, types: Sequence[str]) -> Walk:
+    names: dict[int, str] = dict(starts)
+    origin = starts[0][1] if starts else ""
+    steps: list[Step] = []
+    frontier: list[int] = list(names)
+    for level in range(1, depth + 1):
+        reached: list[int] = []
+        for kind, via, node, kref, live in _level(reader, frontier, direction=direction, types=types):
+            if node in names:
+                continue
+            names[node] = kref
+            steps.append(Step(kref, level, kind, names[via], live))
+            reached.append(node)
+            if len(steps) >= TRAVERSE_NODES_MAX:
+                return Walk(origin, tuple(steps), cut=f"stopped after {TRAVERSE_NODES_MAX:,} elements")
+        frontier = reached
+        if not frontier:
+            return Walk(origin, tuple(steps))
+    more = any(row[2] not in names for row in _level(reader, frontier, direction=direction, types=types))
+    return Walk(origin, tuple(steps), cut=f"stopped at depth {depth}; there is more" if more else "")
+
+
+def _level(reader: Reader, frontier: Sequence[int], *, direction: Direction, types: Sequence[str]) -> list[tuple[str, int, int, str, bool]]:
+    """(edge type, from, to, kref, whether it is in recall) for every edge that leaves the frontier."""
+    found: list[tuple[str, int, int, str, bool]] = []
+    for near, far in _ENDS[direction]:
+        # one probe of the covering index per frontier element; the node is read for its address and its window
+        sql = (
+            f"SELECT e.type, e.{near}, e.{far}, coalesce(n.props ->> '$.kref', ''), coalesce(d.live, 1) FROM carray(?) f "
+            f"CROSS JOIN edge e ON e.{near} = f.value CROSS JOIN node n ON n.id = e.{far} LEFT JOIN doc d ON d.node = n.id "
+            f"WHERE e.vis_from <= ? AND ? < e.vis_until AND n.vis_from <= ? AND ? < n.vis_until"
+        )
+        now = reader.now
+        rows = reader.rows(sql, (int64_array(frontier), now, now, now, now))
+        found += [(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows if (row[0] in types if types else row[0] not in STRUCTURE)]
+    return found
+
+
+_ENDS: dict[str, tuple[tuple[str, str], ...]] = {"out": (("src", "dst"),), "in": (("dst", "src"),), "both": (("src", "dst"), ("dst", "src"))}
+
+
+def _check_depth(depth: int) -> int:
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= TRAVERSE_DEPTH_MAX:
+        raise LimitError(
+            f"A depth lies between 1 and {TRAVERSE_DEPTH_MAX}; this is {depth!r}.", next_step="Ask for fewer levels.", limit_depth=TRAVERSE_DEPTH_MAX
+        )
+    return depth
+
+
+def _check(direction: Direction) -> Direction:
+    if direction not in _ENDS:
+        raise InputError(f"{direction!r} is no direction.", next_step="Use out, in or both.", field="direction")
+    return direction

@@ -1,0 +1,179 @@
+"""The steps that belief operations are made of, each inside a transaction that the caller holds, so that steps combine into one unit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from doxa.base.errors import ConflictError, InputError
+from doxa.base.ids import NodeId
+from doxa.base.values import canonical
+from doxa.belief.graph import CURRENT, HAS_REVISION, SUPERSEDES, TAG, build_revision, current_of, require, resolve
+from doxa.belief.kref import Kref, check_name, parse_kref, slug
+from doxa.belief.types import Draft, Fact, check_draft
+from doxa.store import Edge, Node, Transaction
+
+
+def ensure_place(tx: Transaction, place: Kref) -> NodeId:
+    """The project or space, made with its parents if it is new."""
+    found = tx.node_by_kref(str(place))
+    if found is not None:
+        return found.id
+    if not place.spaces:
+        return tx.create_node(("Project",), {"kref": str(place), "name": place.project})
+    parent = ensure_place(tx, Kref(place.project, place.spaces[:-1]))
+    made = tx.create_node(("Space",), {"kref": str(place), "name": place.spaces[-1], "project": place.project})
+    tx.create_edge("HAS_SPACE", parent, dst=made)
+    return made
+
+
+def place_of(project: str, space: str) -> Kref:
+    """The address of a space given as a project name and a path such as `a/b` (or nothing)."""
+    spaces = tuple(check_name(part, what="space") for part in space.split("/")) if space else ()
+    return Kref(check_name(project, what="project"), spaces)
+
+
+def draft_kref(draft: Draft) -> Kref:
+    """Where a draft goes: its own name, or one made from its first words and its content."""
+    place = place_of(draft.project, draft.space)
+    kind = check_name(draft.kind, what="kind")
+    if draft.name:
+        name = check_name(draft.name, what="item", dots=True)
+    else:
+        digest = hashlib.blake2b(draft.summary.encode(), digest_size=4).hexdigest()
+        words = slug(draft.title or draft.summary)
+        name = f"{words}-{digest}" if words else digest
+    return Kref(place.project, place.spaces, name, kind)
+
+
+def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> Node:
+    parent = ensure_place(tx, kref.space())
+    props = {"kref": str(kref), "project": kref.project, "space": "/".join(kref.spaces), "name": kref.name, "kind": kref.kind}
+    made = tx.create_node(("Item", *labels), props)
+    tx.create_edge("HAS_ITEM", parent, dst=made)
+    node = tx.node(made)
+    assert node is not None
+    return node
+
+
+def content_hash(draft: Draft) -> str:
+    return hashlib.blake2b(canonical(draft.content()), digest_size=12).hexdigest()
+
+
+def add_revision(tx: Transaction, item: Node, draft: Draft) -> Node:
+    """A new revision that becomes current; SUPERSEDES the one that was. The caller has checked that the content is new."""
+    check_draft(draft)
+    before = current_of(tx, item.id)
+    number = next_number(tx, item)
+    kref = f"{item.props['kref']}?r={number}"
+    props = draft.content() | {
+        "kref": kref,
+        "number": number,
+        "project": item.props["project"],
+        "space": item.props["space"],
+        "kind": item.props["kind"],
+        "author": draft.author or tx.identity.actor,
+        "time": tx.now if draft.time is None else draft.time,
+        "content_hash": content_hash(draft),
+    }
+    made = tx.create_node(("Revision",), props)
+    tx.create_edge(HAS_REVISION, item.id, dst=made)
+    set_current(tx, item.id, made)
+    if before is not None:
+        tx.create_edge(SUPERSEDES, made, dst=before.id)
+    node = tx.node(made)
+    assert node is not None
+    return node
+
+
+def next_number(tx: Transaction, item: Node) -> int:
+    """One more than the highest number ever used, also after an erasure (then the item remembers it)."""
+    last = tx.rows("SELECT max(dst) FROM edge WHERE src = ? AND type = ?", (item.id, HAS_REVISION))[0][0]
+    floor = item.props.get("next_number", 1)
+    assert isinstance(floor, int)
+    if last is None:
+        return floor
+    node = tx.node(last)
+    number = node.props["number"] if node else 0
+    assert isinstance(number, int)
+    return max(floor, number + 1)
+
+
+def set_current(tx: Transaction, item: NodeId, revision: NodeId | None) -> None:
+    for edge in tx.edges_out(item, CURRENT):
+        tx.delete_edge(edge.id)
+    if revision is not None:
+        tx.create_edge(CURRENT, item, dst=revision)
+
+
+def tag_edge(tx: Transaction, item: NodeId, tag: str) -> Edge | None:
+    if tag == "current":
+        return next(iter(tx.edges_out(item, CURRENT)), None)
+    return next((edge for edge in tx.edges_out(item, TAG) if edge.props.get("name") == tag), None)
+
+
+def move_tag(tx: Transaction, item: Node, *, tag: str, revision: Node | None) -> None:
+    """Point a tag at a revision, or (None) take it off. The guard of protected tags is the store's."""
+    if tag == "current":
+        set_current(tx, item.id, revision.id if revision else None)
+        return
+    edge = tag_edge(tx, item.id, tag)
+    if edge is not None:
+        tx.delete_edge(edge.id)
+    if revision is not None:
+        tx.create_edge(TAG, item.id, dst=revision.id, props={"name": tag})
+
+
+def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None) -> None:
+    """Compare-and-set: raise ConflictError unless the tag points to revision `expect` (0 = nothing)."""
+    if expect is None:
+        return
+    edge = tag_edge(tx, item.id, tag)
+    node = tx.node(edge.dst) if edge else None
+    found = node.props["number"] if node else 0
+    if found != expect:
+        raise ConflictError(
+            f"{tag} of {item.props['kref']} is at revision {found}, not {expect}: someone moved it.",
+            next_step="Read it again, then decide anew.",
+            kref=item.props["kref"],
+            expected=expect,
+            found=found,
+        )
+
+
+def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
+    props = dict(node.props)
+    if value:
+        props["deprecated"] = True
+    else:
+        props.pop("deprecated", None)
+    tx.set_node(node.id, props)
+
+
+def link(tx: Transaction, source: Node, *, kind: str, target: str) -> None:
+    """An edge from a revision to whatever an address means now."""
+    tx.create_edge(check_edge_type(kind), source.id, dst=resolve(tx, parse_kref(target)).id)
+
+
+def check_edge_type(kind: str) -> str:
+    if isinstance(kind, str) and kind.isascii() and kind[:1].isalpha() and kind.isupper() and kind.replace("_", "").isalnum() and len(kind) <= 64:
+        return kind
+    raise InputError(
+        f"{str(kind)[:40]!r} is no edge type.", next_step="Use upper-case letters, digits and _, such as DEPENDS_ON.", field="edge_type"
+    )
+
+
+def draft_of(node: Node, facts: tuple[Fact, ...]) -> Draft:
+    """A successor of a revision that says the same but for its facts; its summary is then written from the facts that stay."""
+    old = build_revision(node, status="current")
+    summary = "; ".join(f"{fact.subject} {fact.predicate} {fact.value}" for fact in facts)
+    return Draft(
+        summary=summary, project=old.project, space=old.space, kind=old.kind, topics=old.topics, facts=facts, valid_from=old.valid_from,
+        valid_until=old.valid_until, confidence=old.confidence, trust=old.trust, metadata=old.metadata,
+    )  # fmt: skip
+
+
+def require_item(tx: Transaction, kref: Kref) -> Node:
+    if not kref.is_item:
+        raise InputError(f"{kref} is no item.", next_step="Give the address of an item, such as kref://project/name.kind.", kref=str(kref))
+    return require(tx, kref.item())

@@ -1,0 +1,13 @@
+"""Floor 2: tables, migrations, transactions, snapshots, history, log, receipts, search rows, check. The only room that writes."""
+
+from doxa.store.reader import Reader, int64_array
+from doxa.store.rows import Edge, LogEntry, Node, Receipt
+from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, text_of
+from doxa.store.store import Store
+from doxa.store.transaction import Identity, Transaction
+from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
+
+__all__ = [
+    "TRUSTS", "TRUST_DEFAULT", "Edge", "Identity", "LogEntry", "LogProof", "Node", "Reader", "Receipt", "SearchRule", "Store", "Transaction",
+    "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
+]

@@ -1,0 +1,119 @@
+"""The one place where a logged operation becomes rows, used by transactions and by replay alike, so that they cannot differ.
+
+Operations and their bodies (canonical JSON, as they lie in the log):
+
+    node.create {id, labels, props}      node.set {id, labels, props}      node.delete {id}
+    edge.create {id, type, src, dst, props}      edge.set {id, props}      edge.delete {id}
+    catalogue.set {name, value}          value null removes the entry
+    erase {nodes, edges}                 destroys content and past; the log payloads go in the same transaction
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from doxa.base.values import canonical
+
+
+def create_node(db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int) -> None:
+    text = canonical(labels).decode()
+    db.execute("INSERT INTO node(id, labels, props, since, born) VALUES(?, ?, jsonb(?), ?, ?)", (identity, text, props.decode(), now, now))
+    for label in labels:
+        db.execute("INSERT INTO node_label VALUES(?, ?)", (label, identity))
+
+
+def set_node(db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int) -> None:
+    text = canonical(labels).decode()
+    changed = close_node(db, identity, now)
+    db.execute("UPDATE node SET labels = ?, props = jsonb(?), since = ? WHERE id = ?", (text, props.decode(), now, identity))
+    if changed != text:
+        db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, changed))
+        db.executemany("INSERT INTO node_label VALUES(?, ?)", [(label, identity) for label in labels])
+
+
+def close_node(db: apsw.Connection, identity: int, now: int) -> str:
+    """Keep the live version as past and return its labels. A version made in the same instant is replaced: nobody could see it."""
+    row = db.execute("SELECT labels, since FROM node WHERE id = ?", (identity,)).get
+    if row[1] < now:
+        db.execute(
+            "INSERT INTO node_past(id, since, until, labels, props, born) SELECT id, since, ?, labels, props, born FROM node WHERE id = ?",
+            (now, identity),
+        )
+    return str(row[0])
+
+
+def delete_node(db: apsw.Connection, identity: int, now: int) -> None:
+    labels = close_node(db, identity, now)
+    db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, labels))
+    db.execute("DELETE FROM node WHERE id = ?", (identity,))
+
+
+def create_edge(db: apsw.Connection, identity: int, kind: str, *, src: int, dst: int, props: bytes, now: int) -> None:
+    db.execute(
+        "INSERT INTO edge(id, type, src, dst, props, since, born) VALUES(?, ?, ?, ?, jsonb(?), ?, ?)",
+        (identity, kind, src, dst, props.decode(), now, now),
+    )
+
+
+def close_edge(db: apsw.Connection, identity: int, now: int) -> None:
+    db.execute(
+        "INSERT INTO edge_past(id, since, until, type, src, dst, props, born) "
+        "SELECT id, since, ?, type, src, dst, props, born FROM edge WHERE id = ? AND since < ?",
+        (now, identity, now),
+    )
+
+
+def set_edge(db: apsw.Connection, identity: int, *, props: bytes, now: int) -> None:
+    close_edge(db, identity, now)
+    db.execute("UPDATE edge SET props = jsonb(?), since = ? WHERE id = ?", (props.decode(), now, identity))
+
+
+def delete_edge(db: apsw.Connection, identity: int, now: int) -> None:
+    close_edge(db, identity, now)
+    db.execute("DELETE FROM edge WHERE id = ?", (identity,))
+
+
+def set_catalogue(db: apsw.Connection, name: str, value: object) -> None:
+    if value is None:
+        db.execute("DELETE FROM catalogue WHERE name = ?", (name,))
+    else:
+        db.execute("INSERT OR REPLACE INTO catalogue VALUES(?, jsonb(?))", (name, canonical(value).decode()))
+
+
+def erase(db: apsw.Connection, *, nodes: Sequence[int], edges: Sequence[int]) -> None:
+    """Remove live and past versions. Labels go by the row's own list, so that no scan is needed."""
+    for identity in nodes:
+        labels = db.execute("SELECT labels FROM node WHERE id = ?", (identity,)).get
+        if labels is not None:
+            db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, labels))
+        db.execute("DELETE FROM node WHERE id = ?", (identity,))
+        db.execute("DELETE FROM node_past WHERE id = ?", (identity,))
+    for identity in edges:
+        db.execute("DELETE FROM edge WHERE id = ?", (identity,))
+        db.execute("DELETE FROM edge_past WHERE id = ?", (identity,))
+
+
+def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int) -> None:
+    """Apply one logged operation as the transaction did."""
+    match op:
+        case "node.create":
+            create_node(db, body["id"], body["labels"], props=canonical(body["props"]), now=now)
+        case "node.set":
+            set_node(db, body["id"], body["labels"], props=canonical(body["props"]), now=now)
+        case "node.delete":
+            delete_node(db, body["id"], now)
+        case "edge.create":
+            create_edge(db, body["id"], body["type"], src=body["src"], dst=body["dst"], props=canonical(body["props"]), now=now)
+        case "edge.set":
+            set_edge(db, body["id"], props=canonical(body["props"]), now=now)
+        case "edge.delete":
+            delete_edge(db, body["id"], now)
+        case "catalogue.set":
+            set_catalogue(db, body["name"], body["value"])
+        case "erase":
+            erase(db, nodes=body["nodes"], edges=body["edges"])
+        case _:
+            raise AssertionError(f"unknown operation {op}")

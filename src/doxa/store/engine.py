@@ -1,0 +1,132 @@
+"""One SQLite connection per thread, opened the same way everywhere, with the engine's errors turned into ours.
+
+What differs between engines lives in this file: pragmas, busy handling, error classes. Several processes may open the file: writers
+queue on BEGIN IMMEDIATE with a jittered wait, readers run on WAL snapshots.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from doxa.base.errors import BusyError, ClosedError, CorruptError, DiskFullError, DoxaError, ReadOnlyError, StoreError
+from doxa.base.limits import BUSY_TIMEOUT_MS
+
+_WAIT_FIRST_S = 0.0005
+_WAIT_MOST_S = 0.02
+_STATEMENTS_CACHED = 400
+
+
+class Engine:
+    """Connections to one file. Thread-safe: every thread, and every process after a fork, gets a connection of its own."""
+
+    def __init__(self, path: str, *, read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._local = threading.local()
+        self._all: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self.closed = False
+
+    def connection(self) -> apsw.Connection:
+        if self.closed:
+            raise ClosedError("This memory is closed.", next_step="Open it again with doxa.open(path).", path=self.path)
+        found: apsw.Connection | None = getattr(self._local, "connection", None)
+        if found is not None and self._local.pid == os.getpid():
+            return found
+        with translated(self.path):
+            made = self._connect()
+        self._local.connection, self._local.pid = made, os.getpid()
+        with self._lock:
+            if self._pid != os.getpid():  # a forked child must not close what the parent uses
+                self._all, self._pid = [], os.getpid()
+            self._all.append(made)
+        return made
+
+    def close(self) -> None:
+        self.closed = True
+        with self._lock:
+            if self._pid == os.getpid():
+                for connection in self._all:
+                    connection.close()
+            self._all = []
+
+    def _connect(self) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(self.path, flags=flags, statementcachesize=_STATEMENTS_CACHED)
+        connection.set_busy_handler(_wait_for_writer)
+        if not self.read_only:
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-65536; PRAGMA mmap_size=1073741824")
+        connection.execute("PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF")
+        return connection
+
+
+def _wait_for_writer(attempt: int) -> bool:
+    """Sleep a random, growing time; give up after the limit. Random, so that writers started together do not march together."""
+    wait = min(_WAIT_MOST_S, _WAIT_FIRST_S * 2 ** min(attempt, 8))
+    if attempt * _WAIT_MOST_S * 0.5 > BUSY_TIMEOUT_MS / 1000:
+        return False
+    time.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311 - spreading load, not security
+    return True
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn the engine's exceptions into ours; ours pass through."""
+    try:
+        yield
+    except DoxaError:
+        raise
+    except apsw.BusyError as error:
+        raise BusyError(
+            f"Another writer kept {path} busy for {BUSY_TIMEOUT_MS / 1000:.0f} s; nothing was written.",
+            next_step="Try again; if it stays busy, look for a process that holds a transaction open.",
+            path=path,
+        ) from error
+    except apsw.FullError as error:
+        raise DiskFullError(
+            f"There is no space left for {path}; nothing of this change was written.",
+            next_step="Free space on that disk, then repeat the call.",
+            path=path,
+        ) from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise _read_only(path) from error
+    except apsw.CantOpenError as error:
+        raise _cannot_open(path) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise CorruptError(
+            f"{path} is damaged or is not a doxa file: {error}.",
+            next_step="Keep the file as it is, run `doxa doctor`, and restore the latest backup to a new path with `doxa restore`.",
+            path=path,
+        ) from error
+    except apsw.IOError as error:
+        raise StoreError(
+            f"The disk refused a read or write of {path}: {error}.", next_step="Check the disk, then repeat the call.", path=path
+        ) from error
+
+
+def _read_only(path: str) -> ReadOnlyError:
+    return ReadOnlyError(
+        f"{path} cannot be written: the file or its folder is read-only.",
+        next_step="Choose a folder you may write to, or open with read_only=True.",
+        path=path,
+    )
+
+
+def _cannot_open(path: str) -> StoreError:
+    folder = Path(path).resolve().parent
+    if folder.exists() and not os.access(folder, os.W_OK):
+        return _read_only(path)
+    reason = "it is a folder" if Path(path).is_dir() else "its folder does not exist" if not folder.exists() else "the system refused"
+    return StoreError(
+        f"{path} cannot be opened: {reason}.", next_step="Give the path of a file in an existing folder that you may use.", path=path
+    )

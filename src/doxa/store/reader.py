@@ -1,0 +1,185 @@
+"""Reads on one snapshot, shared by snapshots and transactions: a transaction sees its own writes through the same calls.
+
+As of a system time t, an element's version is the live row with since <= t, or the past row with since <= t < until.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apsw
+
+from doxa.base.ids import EdgeId, NodeId, TxId
+from doxa.base.values import decode
+from doxa.store.rows import Edge, LogEntry, Node, Receipt
+
+_NODE = "id, labels, json(props), since, born"
+_EDGE = "id, type, src, dst, json(props), since, born"
+_RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
+
+
+class Reader:
+    """Reads of one connection. `now` is the time at which visibility is judged."""
+
+    def __init__(self, db: apsw.Connection, *, now: int) -> None:
+        self._db = db
+        self.now = now
+
+    # Elements as they are
+
+    def node(self, identity: NodeId) -> Node | None:
+        row = self._db.execute(f"SELECT {_NODE} FROM node WHERE id = ?", (identity,)).fetchone()
+        return _node(row) if row else None
+
+    def node_by_kref(self, kref: str) -> Node | None:
+        row = self._db.execute(f"SELECT {_NODE} FROM node WHERE kref = ?", (kref,)).fetchone()
+        return _node(row) if row else None
+
+    def nodes(self, identities: Sequence[int]) -> list[Node]:
+        """Live nodes in the order of the ids asked; unknown ids are left out."""
+        if not identities:
+            return []
+        rows = self._db.execute(f"SELECT {_NODE} FROM node WHERE id IN carray(?)", (apsw.carray(_int64(identities)),))
+        found = {row[0]: _node(row) for row in rows}
+        return [found[i] for i in identities if i in found]
+
+    def edge(self, identity: EdgeId) -> Edge | None:
+        row = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE id = ?", (identity,)).fetchone()
+        return _edge(row) if row else None
+
+    def edges_out(self, node: NodeId, kind: str | None = None) -> list[Edge]:
+        return self._edges("src", node, kind)
+
+    def edges_in(self, node: NodeId, kind: str | None = None) -> list[Edge]:
+        return self._edges("dst", node, kind)
+
+    def _edges(self, end: str, node: NodeId, kind: str | None) -> list[Edge]:
+        if kind is None:
+            rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ? ORDER BY id", (node,))
+        else:
+            rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ? ORDER BY id", (node, kind))
+        return [_edge(row) for row in rows]
+
+    def labelled(self, label: str) -> Iterator[Node]:
+        columns = "n.id, n.labels, json(n.props), n.since, n.born"
+        rows = self._db.execute(
+            f"SELECT {columns} FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = ? ORDER BY l.node", (label,)
+        )
+        return (_node(row) for row in rows)
+
+    def count(self, label: str) -> int:
+        return int(self._db.execute("SELECT count(*) FROM node_label WHERE label = ?", (label,)).get)
+
+    # Elements as they were
+
+    def node_as_of(self, identity: NodeId, time: int) -> Node | None:
+        row = self._db.execute(f"SELECT {_NODE}, NULL FROM node WHERE id = ? AND since <= ?", (identity, time)).fetchone()
+        if row is None:
+            row = self._db.execute(
+                f"SELECT {_NODE}, until FROM node_past WHERE id = ? AND since <= ? AND until > ?", (identity, time, time)
+            ).fetchone()
+        return _node(row) if row else None
+
+    def edges_as_of(self, node: NodeId, time: int, *, kind: str | None = None, incoming: bool = False) -> list[Edge]:
+        end = "dst" if incoming else "src"
+        test = "" if kind is None else " AND type = ?"
+        args: tuple[object, ...] = (node, time) if kind is None else (node, time, kind)
+        past: tuple[object, ...] = (node, time, time) if kind is None else (node, time, time, kind)
+        rows = self._db.execute(
+            f"SELECT {_EDGE}, NULL FROM edge WHERE {end} = ? AND since <= ?{test} UNION ALL "
+            f"SELECT {_EDGE}, until FROM edge_past WHERE {end} = ? AND since <= ? AND until > ?{test} ORDER BY 1",
+            (*args, *past),
+        )
+        return [_edge(row) for row in rows]
+
+    def edge_history(self, node: NodeId, kind: str) -> list[Edge]:
+        """Every version of the outgoing edges of one type, oldest first: a tag's history."""
+        rows = self._db.execute(
+            f"SELECT {_EDGE}, NULL FROM edge WHERE src = ? AND type = ? UNION ALL "
+            f"SELECT {_EDGE}, until FROM edge_past WHERE src = ? AND type = ? ORDER BY 6, 1",
+            (node, kind, node, kind),
+        )
+        return [_edge(row) for row in rows]
+
+    def node_history(self, identity: NodeId) -> list[Node]:
+        rows = self._db.execute(
+            f"SELECT {_NODE}, until FROM node_past WHERE id = ? UNION ALL SELECT {_NODE}, NULL FROM node WHERE id = ? ORDER BY 4",
+            (identity, identity),
+        )
+        return [_node(row) for row in rows]
+
+    # Catalogue, receipts, log
+
+    def catalogue(self, name: str) -> Any:
+        text = self._db.execute("SELECT json(value) FROM catalogue WHERE name = ?", (name,)).get
+        return None if text is None else decode(text)
+
+    def catalogue_all(self, prefix: str = "") -> dict[str, Any]:
+        rows = self._db.execute(
+            "SELECT name, json(value) FROM catalogue WHERE substr(name, 1, ?) = ? ORDER BY name", (len(prefix), prefix)
+        )
+        return {name: decode(value) for name, value in rows}
+
+    def receipt(self, tx: TxId) -> Receipt | None:
+        row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx = ?", (tx,)).fetchone()
+        return Receipt(*row) if row else None
+
+    def receipts(self, *, after: int = 0, limit: int = 100, newest_first: bool = False) -> list[Receipt]:
+        order = "DESC" if newest_first else "ASC"
+        rows = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx > ? ORDER BY tx {order} LIMIT ?", (after, limit))
+        return [Receipt(*row) for row in rows]
+
+    def last_receipt(self) -> Receipt | None:
+        row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt ORDER BY tx DESC LIMIT 1").fetchone()
+        return Receipt(*row) if row else None
+
+    def log(self, *, after: int = 0, limit: int = 1_000) -> list[LogEntry]:
+        rows = self._db.execute(
+            "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON p.seq = l.seq "
+            "WHERE l.seq > ? ORDER BY l.seq LIMIT ?",
+            (after, limit),
+        )
+        return [_log(row) for row in rows]
+
+    def log_of(self, tx: TxId) -> list[LogEntry]:
+        receipt = self.receipt(tx)
+        if receipt is None:
+            return []
+        rows = self._db.execute(
+            "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON p.seq = l.seq "
+            "WHERE l.seq BETWEEN ? AND ? ORDER BY l.seq",
+            (receipt.first_seq, receipt.last_seq),
+        )
+        return [_log(row) for row in rows]
+
+    def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
+        cursor = self._db.execute(sql, tuple(args))
+        return cursor.fetchall()
+
+
+def int64_array(values: Sequence[int]) -> Any:
+    """Bind a list of integers as a table: `… IN carray(?)`."""
+    return apsw.carray(_int64(values))
+
+
+def _int64(values: Sequence[int]) -> Any:
+    import array
+
+    return array.array("q", values)
+
+
+def _node(row: Sequence[Any]) -> Node:
+    return Node(row[0], tuple(decode(row[1])), decode(row[2]), row[3], row[4], row[5] if len(row) > 5 else None)
+
+
+def _edge(row: Sequence[Any]) -> Edge:
+    props = row[4]
+    return Edge(
+        row[0], row[1], row[2], row[3], {} if props == "{}" else decode(props), row[5], row[6], row[7] if len(row) > 7 else None
+    )
+
+
+def _log(row: Sequence[Any]) -> LogEntry:
+    return LogEntry(row[0], row[1], row[2], row[3], None if row[4] is None else decode(row[4]))

@@ -1,0 +1,87 @@
+"""The tables of a doxa file and the named migrations that make them, so that a file of any age opens or says why not.
+
+State        node(id, labels, props, kref, since, born, vis_from, vis_until)      node_label(label, node)
+             edge(id, type, src, dst, props, since, born, vis_from, vis_until)
+Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions, half-open [since, until)
+Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)   receipt(tx, time, actor, ..., hash)
+Catalogue    catalogue(name, value)   search declarations, guards; every change is logged
+Search       doc(scope, doc, node, ...)   posting / posting_new(scope, term, first, data)   vector(scope, doc, part, model, code, data)
+Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   access (filled by the access counter)   cursor(name, seq)
+
+props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
+vector.data is 384 f16 LE; vector.code is its signs, one bit each. Times are integer ns UTC. Search tables are derived from state and
+can be rebuilt; state can be rebuilt from the log.
+"""
+
+from __future__ import annotations
+
+FORMAT = 1
+APPLICATION_ID = 0x646F7861  # "doxa"
+FOREVER = 2**63 - 1
+
+_FIRST = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE migration(name TEXT PRIMARY KEY, applied INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE catalogue(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE token(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+
+CREATE TABLE node(
+  id INTEGER PRIMARY KEY, labels TEXT NOT NULL, props BLOB NOT NULL,
+  since INTEGER NOT NULL, born INTEGER NOT NULL,
+  vis_from INTEGER NOT NULL DEFAULT 0, vis_until INTEGER NOT NULL DEFAULT 9223372036854775807,
+  kref TEXT GENERATED ALWAYS AS (props ->> '$.kref') VIRTUAL);
+CREATE UNIQUE INDEX node_kref ON node(kref) WHERE kref IS NOT NULL;
+CREATE TABLE node_label(label TEXT NOT NULL, node INTEGER NOT NULL, PRIMARY KEY(label, node)) WITHOUT ROWID;
+CREATE TABLE edge(
+  id INTEGER PRIMARY KEY, type TEXT NOT NULL, src INTEGER NOT NULL, dst INTEGER NOT NULL, props BLOB NOT NULL,
+  since INTEGER NOT NULL, born INTEGER NOT NULL,
+  vis_from INTEGER NOT NULL DEFAULT 0, vis_until INTEGER NOT NULL DEFAULT 9223372036854775807);
+CREATE INDEX edge_out ON edge(src, type, dst, vis_from, vis_until);
+CREATE INDEX edge_in ON edge(dst, type, src, vis_from, vis_until);
+CREATE TABLE node_past(
+  id INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, labels TEXT NOT NULL, props BLOB NOT NULL,
+  born INTEGER NOT NULL, kref TEXT GENERATED ALWAYS AS (props ->> '$.kref') VIRTUAL, PRIMARY KEY(id, since)) WITHOUT ROWID;
+CREATE INDEX node_past_kref ON node_past(kref, since) WHERE kref IS NOT NULL;
+CREATE TABLE edge_past(
+  id INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, type TEXT NOT NULL, src INTEGER NOT NULL, dst INTEGER NOT NULL,
+  props BLOB NOT NULL, born INTEGER NOT NULL, PRIMARY KEY(id, since)) WITHOUT ROWID;
+CREATE INDEX edge_past_out ON edge_past(src, type);
+CREATE INDEX edge_past_in ON edge_past(dst, type);
+
+CREATE TABLE log(
+  seq INTEGER PRIMARY KEY, tx INTEGER NOT NULL, op TEXT NOT NULL, element INTEGER NOT NULL,
+  payload_hash BLOB NOT NULL, hash BLOB NOT NULL);
+CREATE TABLE log_payload(seq INTEGER PRIMARY KEY, salt BLOB NOT NULL, payload BLOB NOT NULL);
+CREATE TABLE receipt(
+  tx INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, role TEXT NOT NULL, op TEXT NOT NULL, note TEXT NOT NULL,
+  first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, last_node INTEGER NOT NULL, last_edge INTEGER NOT NULL,
+  head BLOB NOT NULL, hash BLOB NOT NULL);
+CREATE INDEX receipt_time ON receipt(time);
+CREATE INDEX log_element ON log(element, seq);
+CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER log_is_kept BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
+
+CREATE TABLE doc(
+  scope INTEGER NOT NULL, doc INTEGER NOT NULL, node INTEGER NOT NULL UNIQUE, live INTEGER NOT NULL, kind INTEGER NOT NULL,
+  space INTEGER NOT NULL, speaker INTEGER NOT NULL, thread INTEGER NOT NULL, time INTEGER NOT NULL,
+  valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL,
+  trust INTEGER NOT NULL, prev INTEGER NOT NULL, length INTEGER NOT NULL, vectors INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  vis_from INTEGER NOT NULL DEFAULT 0, vis_until INTEGER NOT NULL DEFAULT 9223372036854775807,
+  changed INTEGER NOT NULL, PRIMARY KEY(scope, doc)) WITHOUT ROWID;
+CREATE INDEX doc_changed ON doc(scope, changed);
+CREATE INDEX doc_unembedded ON doc(scope, doc) WHERE vectors = 0;
+CREATE TABLE posting(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
+  WITHOUT ROWID;
+CREATE TABLE posting_new(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
+  WITHOUT ROWID;
+CREATE TABLE vector(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, model INTEGER NOT NULL, data BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE vector_code(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE access(node INTEGER PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE cursor(name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES('change', 0);
+"""
+
+# A migration is a name and its SQL, applied in order inside one transaction. Names are never reused or reordered.
+MIGRATIONS: tuple[tuple[str, str], ...] = (("0001-first", _FIRST),)

@@ -1,0 +1,213 @@
+"""The store: one file, opened, migrated, read on snapshots, written by transactions, checked against its own log.
+
+    with store.read() as snapshot: ...                       reads, all of one moment
+    with store.write(identity, op="revise") as tx: ...       the only writes; sealed by one receipt
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from doxa.base.clock import Clock, SystemClock, format_time
+from doxa.base.errors import CorruptError, NewerFileError, StoreError
+from doxa.base.ids import TxId
+from doxa.store.engine import Engine, translated
+from doxa.store.guard import Guards
+from doxa.store.reader import Reader
+from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
+from doxa.store.search import SearchRule, compact, rules_of
+from doxa.store.transaction import Identity, Transaction
+
+_BACKUP_PAGES_PER_STEP = 1_000
+_FILE_MODE = 0o600
+
+
+class Store:
+    """One database file. Open with Store(path); close it, or use it as a context manager. Safe to share between threads."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        clock: Clock | None = None,
+        read_only: bool = False,
+        migrations: Sequence[tuple[str, str]] = MIGRATIONS,
+    ) -> None:
+        self.path = str(path)
+        self.clock: Clock = clock or SystemClock()
+        self.read_only = read_only
+        self._engine = Engine(self.path, read_only=read_only)
+        self._catalogue_version = -1
+        self._guards = Guards({})
+        self._rules: dict[str, SearchRule] = {}
+        try:
+            with translated(self.path):
+                self._prepare(migrations)
+        except BaseException:
+            self._engine.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection. Safe to call twice."""
+        if not self._engine.closed:
+            self._engine.close()
+
+    # Reading and writing
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        """One snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share the outer snapshot."""
+        db = self._engine.connection()
+        with translated(self.path):
+            if db.in_transaction:
+                yield Reader(db, now=self.clock.now_ns())
+                return
+            db.execute("BEGIN")
+            try:
+                yield Reader(db, now=self.clock.now_ns())
+            finally:
+                if db.in_transaction:
+                    db.execute("COMMIT")
+
+    @contextmanager
+    def write(self, identity: Identity, *, op: str, note: str = "") -> Iterator[Transaction]:
+        """One transaction, durable when the block ends, absent when it raises. Waits for other writers up to the busy limit."""
+        db = self._engine.connection()
+        if db.in_transaction:
+            raise StoreError("A transaction is already open in this thread.", next_step="Finish it first; transactions do not nest.")
+        with translated(self.path):
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                self._load_catalogue(db)
+                tx = Transaction(
+                    db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, guards=self._guards, rules=self._rules
+                )
+                yield tx
+                tx.finish()
+                if tx.catalogue_changed:
+                    db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
+                db.execute("COMMIT")
+            except BaseException:
+                with suppress(apsw.Error):  # the engine may have rolled back by itself; the first error is the one to tell
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+                raise
+
+    def _load_catalogue(self, db: apsw.Connection) -> None:
+        version = db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get
+        if version != self._catalogue_version:
+            catalogue = Reader(db, now=0).catalogue_all()
+            self._guards, self._rules, self._catalogue_version = Guards(catalogue), rules_of(catalogue), version
+
+    def search_rules(self) -> dict[str, SearchRule]:
+        """The search declarations in force."""
+        with self.read() as snapshot:
+            return rules_of(snapshot.catalogue_all("search:"))
+
+    # Opening
+
+    def _prepare(self, migrations: Sequence[tuple[str, str]]) -> None:
+        db = self._engine.connection()
+        application = db.pragma("application_id")
+        version = db.pragma("user_version")
+        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
+        if tables and application != APPLICATION_ID:
+            raise CorruptError(f"{self.path} is a database of another program.", next_step="Give another path.", path=self.path)
+        if version > FORMAT:
+            raise NewerFileError(
+                f"{self.path} was written by a newer doxa (format {version}; this one reads up to {FORMAT}).",
+                next_step="Upgrade doxa, then open it again.",
+                path=self.path,
+                found_format=version,
+                known_format=FORMAT,
+            )
+        if self._pending(db, migrations):
+            if self.read_only:
+                raise StoreError(f"{self.path} needs a migration first.", next_step="Open it once for writing.", path=self.path)
+            self._migrate(db, migrations, existing=bool(tables))
+
+    @staticmethod
+    def _pending(db: apsw.Connection, migrations: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        done: set[str] = set()
+        if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get:
+            done = {row[0] for row in db.execute("SELECT name FROM migration")}
+        return [step for step in migrations if step[0] not in done]
+
+    def _migrate(self, db: apsw.Connection, migrations: Sequence[tuple[str, str]], *, existing: bool) -> None:
+        """All pending steps in one transaction, after a snapshot of what was there."""
+        if existing:
+            stamp = format_time(self.clock.now_ns()).translate({ord(":"): None, ord("-"): None, ord("."): None})
+            self.backup(f"{self.path}.before-{self._pending(db, migrations)[0][0]}-{stamp}")
+        else:
+            with suppress(OSError):
+                os.chmod(self.path, _FILE_MODE)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            for name, sql in self._pending(db, migrations):  # asked again under the lock: another process may have been first
+                db.execute(sql)
+                db.execute("INSERT INTO migration VALUES(?, ?)", (name, self.clock.now_ns()))
+            db.execute("INSERT OR IGNORE INTO meta VALUES('catalogue', 0)")
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    # Care of the file
+
+    def backup(self, target: str | os.PathLike[str]) -> Path:
+        """A consistent copy while others read and write. The target must not exist; it appears whole or not at all."""
+        path = Path(target)
+        if path.exists():
+            raise StoreError(f"{path} exists already.", next_step="Give a path that does not exist yet.", path=str(path))
+        part = path.with_name(path.name + ".part")
+        part.unlink(missing_ok=True)
+        with translated(str(path)):
+            copy = apsw.Connection(str(part))
+            try:
+                with copy.backup("main", self._engine.connection(), "main") as step:
+                    while not step.done:
+                        step.step(_BACKUP_PAGES_PER_STEP)
+                copy.execute("PRAGMA journal_mode=DELETE")
+            finally:
+                copy.close()
+        with suppress(OSError):
+            os.chmod(part, _FILE_MODE)
+        os.replace(part, path)
+        return path
+
+    def compact(self) -> None:
+        """Merge small posting rows. Happens by itself; here for the end of a bulk load."""
+        db = self._engine.connection()
+        with translated(self.path):
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                compact(db)
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    def scrub(self) -> None:
+        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the file too."""
+        db = self._engine.connection()
+        with translated(self.path):
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def receipt_exists(self, tx: TxId) -> bool:
+        with self.read() as snapshot:
+            return snapshot.receipt(tx) is not None

@@ -1,0 +1,290 @@
+"""The only way to write: one context manager whose block is the atomic region.
+
+Inside, each call checks role, guards and limits, appends to the log and applies the operation; at the end search rows are brought up to
+date and one receipt seals it all. An exception leaves nothing behind. Chain and receipts:
+
+    payload_hash = sha256(salt || payload)
+    hash_i       = sha256(hash_{i-1} || "seq|tx|op|element" || payload_hash_i)
+    receipt      = sha256(previous receipt || "tx|time|actor|role|op|note|first|last|last_node|last_edge" || hash of the last entry)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import apsw
+
+from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
+from doxa.base.ids import EdgeId, NodeId, Role, TxId
+from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties
+from doxa.store import apply
+from doxa.store.guard import Guards, rank
+from doxa.store.reader import Reader
+from doxa.store.rows import Edge, Node, Receipt
+from doxa.store.search import SearchRule, SearchWriter
+
+GENESIS = bytes(32)
+_NAME_CHARS_MAX = 200
+
+
+class Identity(NamedTuple):
+    """Who acts: a name for the record and a role for the gate."""
+
+    actor: str = "local"
+    role: Role = "agent"
+
+
+class Tail(NamedTuple):
+    """The end of the log as the last receipt states it: what the next transaction goes on from."""
+
+    tx: int
+    time: int
+    seq: int
+    node: int
+    edge: int
+    head: bytes
+    hash: bytes
+
+
+def read_tail(db: apsw.Connection) -> Tail:
+    row = db.execute("SELECT tx, time, last_seq, last_node, last_edge, head, hash FROM receipt ORDER BY tx DESC LIMIT 1").fetchone()
+    return Tail(*row) if row else Tail(0, 0, 0, 0, 0, GENESIS, GENESIS)
+
+
+def entry_hash(before: bytes, *, seq: int, tx: int, op: str, element: int, payload_hash: bytes) -> bytes:
+    return hashlib.sha256(before + f"{seq}|{tx}|{op}|{element}".encode() + payload_hash).digest()
+
+
+def receipt_hash(before: bytes, fields: Sequence[object], head: bytes) -> bytes:
+    return hashlib.sha256(before + canonical(list(fields)) + head).digest()
+
+
+class Transaction(Reader):
+    """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in this file."""
+
+    def __init__(
+        self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, guards: Guards, rules: Mapping[str, SearchRule]
+    ) -> None:
+        tail = read_tail(db)
+        super().__init__(db, now=max(clock_ns, tail.time + 1))
+        self.tx = TxId(tail.tx + 1)
+        self.identity = Identity(check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4), identity.role)
+        self.op = op
+        self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
+        self.receipt_made: Receipt | None = None
+        self._tail = tail
+        self._seq, self._node, self._edge, self._head = tail.seq, tail.node, tail.edge, tail.head
+        self._guards = guards
+        self._search = SearchWriter(db, rules)
+        self._sources: set[tuple[int, str]] = set()
+        self.catalogue_changed = False
+
+    # Nodes
+
+    def create_node(self, labels: Iterable[str], props: Mapping[str, object]) -> NodeId:
+        names = _labels(labels)
+        self._guards.node_write(self.identity.role, names)
+        clean = check_properties(props, owner=_owner(names))
+        data = encode_properties(clean, owner=_owner(names))
+        identity = self._node = self._node + 1
+        self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
+        try:
+            apply.create_node(self._db, identity, names, props=data, now=self.now)
+        except apsw.ConstraintError as error:
+            raise _taken(clean.get("kref")) from error
+        self._search.node_made(identity, names)
+        return NodeId(identity)
+
+    def set_node(self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None) -> None:
+        """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
+        before = self._require_node(identity)
+        names = before.labels if labels is None else _labels(labels)
+        clean = check_properties(props, owner=_owner(names))
+        if clean == before.props and names == before.labels:
+            return
+        self._guards.node_write(self.identity.role, tuple({*names, *before.labels}))
+        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=clean)
+        data = encode_properties(clean, owner=_owner(names))
+        self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
+        try:
+            apply.set_node(self._db, identity, names, props=data, now=self.now)
+        except apsw.ConstraintError as error:
+            raise _taken(clean.get("kref")) from error
+        self._search.node_touched(identity, (*names, *before.labels))
+
+    def delete_node(self, identity: NodeId) -> None:
+        """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
+        before = self._require_node(identity)
+        self._guards.node_write(self.identity.role, before.labels)
+        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=None)
+        if self._db.execute("SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)).get:
+            raise ConstraintError(f"Node {identity} still has edges.", next_step="Remove its edges in the same transaction.", node=identity)
+        self._log("node.delete", identity, payload=canonical({"id": identity}))
+        apply.delete_node(self._db, identity, self.now)
+        self._search.node_gone(identity)
+
+    # Edges
+
+    def create_edge(self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None) -> EdgeId:
+        clean = check_properties(props or {}, owner=kind)
+        self._guards.edge_write(self.identity.role, _name(kind, "edge type"), clean)
+        for end in (src, dst):
+            if self._db.execute("SELECT 1 FROM node WHERE id = ?", (end,)).get is None:
+                raise NotFoundError(f"There is no node {end} to connect.", next_step="Create the node first.", node=end)
+        identity = self._edge = self._edge + 1
+        self._log_edge(identity, kind, src=src, dst=dst, props=clean)
+        return EdgeId(identity)
+
+    def restore_edge(self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
+        """Bring back an edge that was deleted, under its own id: undo."""
+        self._guards.edge_write(self.identity.role, kind, props)
+        self._log_edge(identity, kind, src=src, dst=dst, props=props)
+
+    def _log_edge(self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
+        data = encode_properties(props, owner=kind)
+        body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (dst, identity, data, src, canonical(kind))
+        self._log("edge.create", identity, payload=body)
+        apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
+        self._edge_touched(kind, src, dst)
+
+    def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
+        before = self._require_edge(identity)
+        clean = check_properties(props, owner=before.type)
+        if clean == before.props:
+            return
+        self._guards.edge_write(self.identity.role, before.type, before.props)
+        self._guards.edge_write(self.identity.role, before.type, clean)
+        data = encode_properties(clean, owner=before.type)
+        self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
+        apply.set_edge(self._db, identity, props=data, now=self.now)
+        self._edge_touched(before.type, before.src, before.dst)
+
+    def delete_edge(self, identity: EdgeId) -> None:
+        before = self._require_edge(identity)
+        self._guards.edge_write(self.identity.role, before.type, before.props)
+        self._log("edge.delete", identity, payload=canonical({"id": identity}))
+        apply.delete_edge(self._db, identity, self.now)
+        self._edge_touched(before.type, before.src, before.dst)
+
+    def _edge_touched(self, kind: str, src: NodeId, dst: NodeId) -> None:
+        self._search.edge_touched(kind, dst)
+        if kind in self._guards.single:
+            self._sources.add((src, kind))
+
+    # Catalogue, erasure, derived rows
+
+    def set_catalogue(self, name: str, value: object) -> None:
+        """Declare or remove (None) a rule. Operators and the system only."""
+        if rank(self.identity.role) < rank("operator"):
+            raise RoleError("Only an operator may change the catalogue.", next_step="Ask the operator to make this change.", name=name)
+        self._log("catalogue.set", 0, payload=canonical({"name": name, "value": value}))
+        apply.set_catalogue(self._db, name, value)
+        self.catalogue_changed = True
+
+    def erase(self, nodes: Sequence[NodeId]) -> int:
+        """Destroy nodes with every version, their edges, search rows and log payloads. The chain stays verifiable. Returns payloads destroyed."""
+        if rank(self.identity.role) < rank("operator"):
+            raise RoleError("Only an operator may erase content.", next_step="Retire it instead, or ask the operator.")
+        edges: set[int] = set()
+        for identity in nodes:
+            for table in ("edge", "edge_past"):
+                edges.update(
+                    row[0] for row in self._db.execute(f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity))
+                )
+        erased_nodes, erased_edges = sorted(nodes), sorted(edges)
+        self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
+        for identity in nodes:
+            self._search.node_gone(identity)
+        touched = [row for i in edges for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))]
+        apply.erase(self._db, nodes=erased_nodes, edges=erased_edges)
+        for kind, dst in touched:
+            if dst not in nodes:
+                self._search.edge_touched(kind, dst)
+        destroyed = 0
+        targets = [("node.", int(i)) for i in erased_nodes] + [("edge.", i) for i in erased_edges]
+        for prefix, element in targets:
+            sql = "DELETE FROM log_payload WHERE seq IN (SELECT seq FROM log WHERE element = ? AND substr(op, 1, 5) = ?)"
+            self._db.execute(sql, (element, prefix))
+            destroyed += self._db.changes()
+        return destroyed
+
+    def put_vectors(self, scope: int, doc: int, *, model: int, vectors: Sequence[tuple[bytes, bytes]]) -> None:
+        """Derived rows of one doc: (f16 data, sign code) for each part of its text. Not logged: they can be made again."""
+        change = self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get
+        for part, (data, code) in enumerate(vectors):
+            self._db.execute("INSERT OR REPLACE INTO vector VALUES(?, ?, ?, ?, ?)", (scope, doc, part, model, data))
+            self._db.execute("INSERT OR REPLACE INTO vector_code VALUES(?, ?, ?, ?)", (scope, doc, part, code))
+        self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (max(1, len(vectors)), change, scope, doc))
+
+    def fail_vectors(self, scope: int, doc: int) -> None:
+        """Count a failed attempt; the doc stays due until the limit of attempts, and stays findable by text."""
+        self._db.execute("UPDATE doc SET attempts = attempts + 1 WHERE scope = ? AND doc = ?", (scope, doc))
+
+    def token(self, text: str) -> int:
+        found = self._db.execute("SELECT id FROM token WHERE text = ?", (text,)).get
+        return int(found if found is not None else self._db.execute("INSERT INTO token(text) VALUES(?) RETURNING id", (text,)).get)
+
+    # The end
+
+    def finish(self) -> None:
+        """Check what only the whole can show, then seal. Called by Store.write before the commit."""
+        for src, kind in self._sources:
+            count = self._db.execute("SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = ? AND type = ? LIMIT 2)", (src, kind)).get
+            if count > 1:
+                raise ConstraintError(f"Node {src} would have two {kind} edges.", next_step="Remove the old one in the same transaction.", node=src)
+        self._search.flush()
+        if self._seq == self._tail.seq:
+            return
+        first = self._tail.seq + 1
+        fields = (self.tx, self.now, self.identity.actor, self.identity.role, self.op, self.note, first, self._seq, self._node, self._edge)
+        seal = receipt_hash(self._tail.hash, fields, self._head)
+        self._db.execute("INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*fields, self._head, seal))
+        self.receipt_made = Receipt(*fields[:8], self._head, seal)
+
+    def _log(self, op: str, element: int, *, payload: bytes) -> None:
+        if self._seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
+            raise LimitError(
+                f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
+                next_step="Split the work into several calls.",
+                limit_entries=TRANSACTION_ENTRIES_MAX,
+            )
+        self._seq += 1
+        salt = os.urandom(16)
+        payload_hash = hashlib.sha256(salt + payload).digest()
+        self._head = entry_hash(self._head, seq=self._seq, tx=self.tx, op=op, element=element, payload_hash=payload_hash)
+        self._db.execute("INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)", (self._seq, self.tx, op, element, payload_hash, self._head))
+        self._db.execute("INSERT INTO log_payload VALUES(?, ?, ?)", (self._seq, salt, payload))
+
+    def _require_node(self, identity: NodeId) -> Node:
+        node = self.node(identity)
+        if node is None:
+            raise NotFoundError(f"There is no node {identity}.", next_step="Look it up again; it may have been removed.", node=identity)
+        return node
+
+    def _require_edge(self, identity: EdgeId) -> Edge:
+        edge = self.edge(identity)
+        if edge is None:
+            raise NotFoundError(f"There is no edge {identity}.", next_step="Look it up again; it may have been removed.", edge=identity)
+        return edge
+
+
+def _labels(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({_name(label, "label") for label in labels}))
+
+
+def _name(text: str, what: str) -> str:
+    if not isinstance(text, str) or not text or len(text) > _NAME_CHARS_MAX:
+        raise InputError(f"This is no usable {what}: {str(text)[:40]!r}.", next_step=f"Use 1 to {_NAME_CHARS_MAX} characters.", field=what)
+    return check_text(text, field=what)
+
+
+def _owner(labels: Sequence[str]) -> str:
+    return ":".join(labels) or "node"
+
+
+def _taken(kref: object) -> ConstraintError:
+    return ConstraintError(f"The address {kref} is taken.", next_step="Choose another name, or revise what is there.", kref=kref)

@@ -1,0 +1,197 @@
+"""How a store proves itself: the log's chain, the state against a replay of the log, and every invariant of its tables.
+
+`verify_log` finds any altered entry, payload or receipt. `digest` is one hash of the whole state in canonical form; `replayed_digest`
+is the same hash of a state rebuilt from the log alone, so the two agree exactly when nothing but transactions has written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import apsw
+
+from doxa.base.errors import CorruptError
+from doxa.base.values import decode
+from doxa.base.words import term_counts
+from doxa.store.apply import replay_entry
+from doxa.store.reader import Reader
+from doxa.store.schema import MIGRATIONS
+from doxa.store.search import COUNT_MAX, RECORD, rules_of, text_of
+from doxa.store.store import Store
+from doxa.store.transaction import GENESIS, entry_hash, receipt_hash
+
+_STATE = (
+    "SELECT 'n', id, labels, json(props), since, born, vis_from, vis_until FROM node ORDER BY id",
+    "SELECT 'e', id, type, src, dst, json(props), since, born, vis_from, vis_until FROM edge ORDER BY id",
+    "SELECT 'np', id, since, until, labels, json(props), born FROM node_past ORDER BY id, since",
+    "SELECT 'ep', id, since, until, type, src, dst, json(props), born FROM edge_past ORDER BY id, since",
+    "SELECT 'c', name, json(value) FROM catalogue ORDER BY name",
+)
+
+
+class LogProof(NamedTuple):
+    """What a verified log says: receipts, entries, entries whose content was erased, and the hash to write down elsewhere."""
+
+    receipts: int
+    entries: int
+    erased: int
+    head: str
+
+
+def verify_log(store: Store) -> LogProof:
+    """Walk the whole chain. Raises CorruptError at the first entry or receipt that does not fit."""
+    with store.read() as snapshot:
+        entries = _verify_entries(snapshot)
+        before, receipts, last = GENESIS, 0, 0
+        time = -1
+        columns = "tx, time, actor, role, op, note, first_seq, last_seq, last_node, last_edge, head, hash"
+        for row in snapshot.rows(f"SELECT {columns} FROM receipt ORDER BY tx"):
+            tx = row[0]
+            sealed = snapshot.rows("SELECT hash FROM log WHERE seq = ?", (row[7],))
+            fits = tx == receipts + 1 and row[6] == last + 1 and row[1] > time and sealed and sealed[0][0] == row[10]
+            if not fits or receipt_hash(before, row[:10], row[10]) != row[11]:
+                raise _broken(store, f"receipt {tx}")
+            before, receipts, last, time = row[11], tx, row[7], row[1]
+        if last != entries[0]:
+            raise _broken(store, f"log entry {last + 1}, which no receipt covers")
+        return LogProof(receipts, entries[0], entries[1], before.hex())
+
+
+def _verify_entries(snapshot: Reader) -> tuple[int, int]:
+    head, expected, erased = GENESIS, 0, 0
+    cursor = snapshot._db.execute(
+        "SELECT l.seq, l.tx, l.op, l.element, l.payload_hash, l.hash, p.salt, p.payload "
+        "FROM log l LEFT JOIN log_payload p ON p.seq = l.seq ORDER BY l.seq"
+    )
+    for seq, tx, op, element, payload_hash, found, salt, payload in cursor:
+        expected += 1
+        if payload is None:
+            erased += 1
+        elif hashlib.sha256(salt + payload).digest() != payload_hash:
+            raise _broken_entry(seq)
+        head = entry_hash(head, seq=seq, tx=tx, op=op, element=element, payload_hash=payload_hash)
+        if seq != expected or head != found:
+            raise _broken_entry(seq)
+    return expected, erased
+
+
+def digest(store: Store) -> str:
+    """sha256 of the whole state: elements, past versions, catalogue."""
+    with store.read() as snapshot:
+        return _digest(snapshot._db)
+
+
+def replayed_digest(store: Store) -> str:
+    """The digest of a state built in memory from the log alone. Entries whose payload was erased are skipped, as the erasure did."""
+    replica = apsw.Connection(":memory:")
+    for _, sql in MIGRATIONS:
+        replica.execute(sql)
+    replica.execute("BEGIN")
+    with store.read() as snapshot:
+        cursor = snapshot._db.execute(
+            "SELECT l.op, p.payload, r.time FROM log l JOIN log_payload p ON p.seq = l.seq JOIN receipt r ON r.tx = l.tx ORDER BY l.seq"
+        )
+        for op, payload, time in cursor:
+            replay_entry(replica, op, body=decode(payload), now=time)
+    replica.execute("COMMIT")
+    result = _digest(replica)
+    replica.close()
+    return result
+
+
+def _digest(db: apsw.Connection) -> str:
+    sha = hashlib.sha256()
+    for sql in _STATE:
+        for row in db.execute(sql):
+            sha.update(repr(row).encode())
+            sha.update(b"\n")
+    return sha.hexdigest()
+
+
+def check(store: Store) -> list[str]:
+    """Every invariant of the tables. An empty list means sound; otherwise each line names what is wrong."""
+    problems: list[str] = []
+    with store.read() as snapshot:
+        db = snapshot._db
+        problems += [f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        for text, sql in _INVARIANTS:
+            problems += [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
+        singles = [name[11:] for name, rule in snapshot.catalogue_all("guard:edge:").items() if rule.get("single")]
+        for kind in singles:
+            sql = "SELECT src, count(*) FROM edge WHERE type = ? GROUP BY src HAVING count(*) > 1 LIMIT 10"
+            problems += [f"two {kind} edges leave node {row[0]}" for row in db.execute(sql, (kind,))]
+        problems += _check_search(snapshot)
+    return problems
+
+
+_INVARIANTS = (
+    (
+        "a label row without its node's label",
+        "SELECT l.label, l.node FROM node_label l LEFT JOIN node n ON n.id = l.node "
+        "WHERE n.id IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(n.labels) j WHERE j.value = l.label)",
+    ),
+    (
+        "a node label without its row",
+        "SELECT n.id, j.value FROM node n, json_each(n.labels) j "
+        "WHERE NOT EXISTS (SELECT 1 FROM node_label l WHERE l.label = j.value AND l.node = n.id)",
+    ),
+    ("an edge that leaves nothing", "SELECT e.id FROM edge e LEFT JOIN node n ON n.id = e.src WHERE n.id IS NULL"),
+    ("an edge that reaches nothing", "SELECT e.id FROM edge e LEFT JOIN node n ON n.id = e.dst WHERE n.id IS NULL"),
+    ("a past version of no length", "SELECT id, since, until FROM node_past WHERE since >= until"),
+    ("a past edge of no length", "SELECT id, since, until FROM edge_past WHERE since >= until"),
+    ("past versions that overlap", "SELECT a.id FROM node_past a JOIN node_past b ON a.id = b.id AND a.since < b.since AND b.since < a.until"),
+    ("a past that overlaps the present", "SELECT p.id FROM node_past p JOIN node n ON n.id = p.id WHERE p.until > n.since"),
+    ("a past edge that overlaps the present", "SELECT p.id FROM edge_past p JOIN edge e ON e.id = p.id WHERE p.until > e.since"),
+    ("a receipt out of time", "SELECT b.tx FROM receipt a JOIN receipt b ON b.tx = a.tx + 1 AND b.time <= a.time"),
+    ("a visibility window that is reversed", "SELECT id FROM node WHERE vis_from > vis_until"),
+    ("a search row of no node", "SELECT d.node FROM doc d LEFT JOIN node n ON n.id = d.node WHERE d.node > 0 AND n.id IS NULL"),
+    ("a vector of no search row", "SELECT v.scope, v.doc FROM vector v LEFT JOIN doc d USING(scope, doc) WHERE d.doc IS NULL"),
+    ("a vector without its code", "SELECT v.doc FROM vector v LEFT JOIN vector_code c USING(scope, doc, part) WHERE c.doc IS NULL"),
+)
+
+
+def _check_search(snapshot: Reader) -> list[str]:
+    """Recompute every search row from the graph."""
+    db = snapshot._db
+    rules = rules_of(snapshot.catalogue_all("search:"))
+    held: dict[tuple[int, int], dict[str, int]] = {}
+    for table in ("posting", "posting_new"):
+        for scope, term, data in db.execute(f"SELECT scope, term, data FROM {table} ORDER BY scope, term, first"):
+            for number, count in RECORD.iter_unpack(data):
+                held.setdefault((scope, number), {})[term] = count
+    problems: list[str] = []
+    for label, rule in rules.items():
+        for node in snapshot.labelled(label):
+            row = db.execute("SELECT scope, doc, live FROM doc WHERE node = ?", (node.id,)).fetchone()
+            if row is None:
+                problems.append(f"node {node.id} is not searchable")
+                continue
+            wanted = {term: min(count, COUNT_MAX) for term, count in term_counts(text_of(rule, node.props)).items()}
+            if held.pop((row[0], row[1]), {}) != wanted:
+                problems.append(f"the words of node {node.id} are not those of its text")
+            live = not node.props.get(rule.off)
+            if live and rule.live_edge:
+                owners = snapshot.nodes([edge.src for edge in snapshot.edges_in(node.id, rule.live_edge)])
+                live = any(not owner.props.get(rule.off) for owner in owners)
+            if live != bool(row[2]):
+                problems.append(f"node {node.id} is {'not ' if live else ''}in recall against the graph")
+    problems += [f"words of search row {key} that no node has" for key in list(held)[:10]]
+    return problems
+
+
+def _broken(store: Store, what: str) -> CorruptError:
+    return CorruptError(
+        f"The log of {store.path} does not verify at {what}: it was changed outside a transaction.",
+        next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
+        path=store.path,
+        at=what,
+    )
+
+
+def _broken_entry(seq: int) -> CorruptError:
+    return CorruptError(
+        f"Log entry {seq} does not verify: it, or one before it, was changed outside a transaction.",
+        next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
+        seq=seq,
+    )
