@@ -32,9 +32,9 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
     "guard:label:Revision": {"immutable": True, "mutable": []},
     "guard:label:Exchange": {"immutable": True, "mutable": ["deprecated"]},
     "search:Revision": {
-        "text": ["title", "summary", "topics", "keywords", "facts"], "speaker": "", "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
+        "text": ["title", "summary", "topics", "keywords", "facts"], "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
     },
-    "search:Exchange": {"text": ["text", "caption"], "speaker": "speaker", "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"},
+    "search:Exchange": {"text": ["text", "caption"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"},
 }
 
 

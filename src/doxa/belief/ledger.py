@@ -131,6 +131,10 @@ class Ledger:
             lost = facts_of(old) if old else ()
         return _change(tx, "superseded", kref=made.kref, previous=str(kref.item()), gained=draft.facts, lost=lost)
 
+    def has_revision(self, item: str | Kref, number: int) -> bool:
+        with self._store.read() as snapshot:
+            return snapshot.node_by_kref(str(parse_target(item).pinned(number))) is not None
+
     # Contraction
 
     def contract(self, target: str | Kref, *, fact: Fact | None = None) -> Change:

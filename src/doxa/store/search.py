@@ -1,7 +1,7 @@
 """Search rows derived from nodes, kept in the same transaction, so that text is findable the moment a write is acknowledged.
 
 The catalogue declares what is searchable:
-    search:<Label>  {"text": [properties], "speaker": property or "", "live_edge": edge type or "", "off": property, "prev_edge": type or ""}
+    search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property, "prev_edge": type or ""}
 A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope, with what recall filters by. It is
 live when `off` is not set on it, and, if `live_edge` is named, an edge of that type comes in from a node on which `off` is not set.
 A posting row holds the 5-byte records (doc u32 LE, count u8) of one term that one transaction wrote; `compact` merges the many small
@@ -31,7 +31,6 @@ TRUST_DEFAULT = "stated"
 
 class SearchRule(NamedTuple):
     text: tuple[str, ...]
-    speaker: str
     live_edge: str
     off: str
     prev_edge: str
@@ -39,23 +38,21 @@ class SearchRule(NamedTuple):
 
 def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
     return {
-        name[7:]: SearchRule(tuple(r["text"]), r["speaker"], r["live_edge"], r["off"], r["prev_edge"])
+        name[7:]: SearchRule(tuple(r["text"]), r["live_edge"], r["off"], r["prev_edge"])
         for name, r in catalogue.items()
         if name.startswith("search:")
     }
 
 
 def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
-    """The text that is indexed and embedded: who speaks, then each declared property, lists joined."""
+    """The text that is indexed and embedded: each declared property, lists joined. Who speaks is a column, not a word of the text."""
     parts: list[str] = []
     for name in rule.text:
         value = props.get(name)
         if value is None or value == "":
             continue
         parts.append(", ".join(map(str, value)) if isinstance(value, list) else str(value))
-    text = ". ".join(parts)
-    speaker = props.get(rule.speaker) if rule.speaker else None
-    return f"{speaker}: {text}" if speaker else text
+    return "\n".join(parts)
 
 
 class SearchWriter:

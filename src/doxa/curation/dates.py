@@ -1,0 +1,306 @@
+"""Dates that a message mentions, resolved against the message's own time: "yesterday" is worthless a month later.
+
+    "last week", said on Thursday 2023-05-11  ->  2023-05-01 .. 2023-05-08 (end exclusive), precision week
+
+Days are UTC days and weeks begin on Monday. What may mean two things is left out: 03/04/2024; a weekday or a month without a year
+whose sentence or distance does not tell past from future; "a few days ago"; "the week before the wedding". A quarter has precision
+month and three months; a weekend has precision day and two days.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+Precision = Literal["day", "week", "month", "year"]
+
+DATES_MAX = 200
+YEAR_MIN = 1900
+YEAR_MAX = 2199
+# A month or day without a year means the nearest one; beyond this distance the other neighbour is about as near.
+NEAREST_DAYS_MAX = 150
+
+_DAY_NS = 86_400 * 10**9
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class DateMention:
+    """`text` is the message's text[start:end]; the interval is [start_ns, end_ns) in ns UTC."""
+
+    text: str
+    start: int
+    end: int
+    start_ns: int
+    end_ns: int
+    precision: Precision
+
+    @property
+    def iso(self) -> str:
+        """The first day as ISO 8601, cut to the precision (2023-05-02, 2023-05, 2023); a week is its Monday."""
+        day = date.fromordinal(self.start_ns // _DAY_NS + _EPOCH).isoformat()
+        return day[: {"year": 4, "month": 7}.get(self.precision, 10)]
+
+
+_Span = tuple[date, date, Precision]
+
+_MONTHS = {
+    name: number for number, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)
+}
+_WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+_NUMBERS = dict(zip("a an one two three four five six seven eight nine ten eleven twelve".split(), (1, 1, *range(1, 13)), strict=True))
+
+_MONTH = (
+    r"(?P<month>January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)"
+)
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
+_YEAR = r"(?P<year>(?:19|20|21)\d\d)"
+_LONE = r"(?![\w/:-]*\d)(?!\.\d)(?!\s*[–-]\s*\d)"
+_WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+
+_RELATIVE = re.compile(
+    r"\b(?:(?P<before>the day before yesterday)|(?P<after>the day after tomorrow)|(?P<today>today|tonight|this (?:morning"
+    r"|afternoon|evening))"
+    r"|(?P<yesterday>(?<!like )(?<!like just )yesterday|last night)|(?P<tomorrow>tomorrow)"
+    r"|(?:(?<!or )(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,4}) (?P<unit>day|week|month"
+    r"|year)s? ago)"
+    r"|(?P<weekbefore>the week before(?: last\b|(?=\s*(?:[.!?,;]|$))))"
+    r"|(?:(?P<which>last|next|this) (?:(?P<period>weekend|week|month|year|quarter)|"
+    + _WEEKDAY
+    + r"|(?P<named>january|february|march|april|may"
+    r"|june|july|august|september|october|november|december)))"
+    r")\b(?!'s)(?!-)",
+    re.IGNORECASE,
+)
+_BARE_WEEKDAY = re.compile(
+    r"(?<!every )(?<!each )(?<!most )(?<!last )(?<!next )(?<!this )\b"
+    + _WEEKDAY
+    + r"\b(?! (?:nights|mornings|evenings|afternoons))(?!['-])",
+    re.IGNORECASE,
+)
+_ABSOLUTE = re.compile(
+    r"(?<![\w/:.-])(?:"
+    r"(?P<iso>(?:19|20|21)\d\d-\d\d-\d\d)(?=T\d|(?![\w-]))"
+    rf"|(?P<numeric>(?P<one>\d{{1,2}})(?P<mark>[/.-])(?P<two>\d{{1,2}})(?P=mark)(?P<numeric_year>(?:19|20|21)\d\d)){_LONE}(?!\w)"
+    rf"|(?P<quarter>Q[1-4]),? ?(?:of )?(?P<quarter_year>(?:19|20|21)\d\d)\b{_LONE}"
+    r")"
+)
+_DAY_MONTH = re.compile(rf"(?<![\w/:.,-])(?<!\d )(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR}\b)?(?!\w){_LONE}")
+_MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR}\b)?{_LONE}")
+_MONTH_YEAR = re.compile(rf"(?<![0-9] )(?<![0-9](?:st|nd|rd|th) )\b{_MONTH},? (?:of )?{_YEAR}\b{_LONE}")
+_IN_MONTH = re.compile(
+    rf"\b(?:in|since|during|until|till|by|early|late|mid|of) (?:early |late |mid[ -])?(?P<core>{_MONTH})\b(?! \d)(?!['-])"
+)
+_IN_YEAR = re.compile(
+    rf"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Uu]ntil|[Bb]y|[Ff]rom|[Ee]arly|[Ll]ate|[Oo]f) (?P<core>{_YEAR})\b{_LONE}"
+    r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:I|we|he|she|they|it|the|my|our|his|her|and|but|or|when|after|before|with|for|at|to|as|by|a|an|is|was"
+    r"|because|so|on|from)\b)"
+)
+_PAST = re.compile(
+    r"\b(?:was|were|had|went|did|got|saw|met|came|took|made|gave|told|said|ran|bought|found|had|left|felt|spent|\w{2,20}ed)\b",
+    re.IGNORECASE,
+)
+_FUTURE = re.compile(
+    r"\b(?:will|gonna|going to|tomorrow|plan|plans|planning|due|deadline|upcoming|scheduled|until|by)\b|'ll\b", re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[.!?\n]")
+
+_RELATIVE_HINTS = ("day", "tomorrow", " ago", "week", "month", "year", "tonight", "last ", "next ", "this ")
+_MONTH_HINT = re.compile(r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
+_DIGIT_HINT = re.compile(r"[0-9]{4}")
+
+
+def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
+    """Mentions in the order of the text, without overlap; apostrophes must be straight.
+
+    Without `time_ns` only what names its year is resolved.
+    """
+    today = _today(time_ns)
+    lowered = text.lower()
+    digits = _DIGIT_HINT.search(text) is not None
+    rules: list[tuple[re.Pattern[str], _Resolver]] = []
+    if digits:
+        rules.append((_ABSOLUTE, _absolute))
+    if _MONTH_HINT.search(text):
+        rules += _MONTH_RULES
+    if digits:
+        rules.append((_IN_YEAR, _month_or_year))
+    if today is not None and any(hint in lowered for hint in _RELATIVE_HINTS):
+        rules.append((_RELATIVE, _relative))
+        if "day" in lowered:
+            rules.append((_BARE_WEEKDAY, _bare_weekday))
+    taken: list[DateMention] = []
+    for pattern, resolve in rules:
+        group = "core" if "core" in pattern.groupindex else 0
+        for match in pattern.finditer(text):
+            start, end = match.span(group)
+            if len(taken) >= DATES_MAX:
+                break
+            if any(start < other.end and other.start < end for other in taken):
+                continue
+            mention = _mention(text, (start, end), resolve=resolve, match=match, today=today)
+            if mention is not None:
+                taken.append(mention)
+    return tuple(sorted(taken, key=lambda one: one.start))
+
+
+def _today(time_ns: int | None) -> date | None:
+    ordinal = None if time_ns is None else time_ns // _DAY_NS + _EPOCH
+    if ordinal is None or not date(YEAR_MIN, 1, 1).toordinal() <= ordinal <= date(YEAR_MAX, 12, 31).toordinal():
+        return None
+    return date.fromordinal(ordinal)
+
+
+def _mention(text: str, span: tuple[int, int], *, resolve: _Resolver, match: re.Match[str], today: date | None) -> DateMention | None:
+    try:
+        found = resolve(match, today)
+    except (ValueError, OverflowError):
+        # 31 June, or a thousand years ago: the calendar has no such day.
+        return None
+    if found is None or not YEAR_MIN <= found[0].year <= found[1].year <= YEAR_MAX + 1:
+        return None
+    first, after, precision = found
+    bounds = ((first.toordinal() - _EPOCH) * _DAY_NS, (after.toordinal() - _EPOCH) * _DAY_NS)
+    return DateMention(text[span[0] : span[1]], *span, *bounds, precision)
+
+
+def _day(first: date) -> _Span:
+    return first, first + timedelta(days=1), "day"
+
+
+def _week(inside: date) -> _Span:
+    monday = inside - timedelta(days=inside.weekday())
+    return monday, monday + timedelta(days=7), "week"
+
+
+def _months(year: int, month: int, *, count: int = 1) -> _Span:
+    """`month` may lie outside 1 to 12 and then carries into the year."""
+    first = year * 12 + month - 1
+    after = first + count
+    return date(first // 12, first % 12 + 1, 1), date(after // 12, after % 12 + 1, 1), "month"
+
+
+def _year(year: int) -> _Span:
+    return date(year, 1, 1), date(year + 1, 1, 1), "year"
+
+
+def _absolute(match: re.Match[str], today: date | None) -> _Span | None:
+    if match["iso"]:
+        return _day(date.fromisoformat(match["iso"]))
+    if match["quarter"]:
+        return _months(int(match["quarter_year"]), int(match["quarter"][1]) * 3 - 2, count=3)
+    one, two = int(match["one"]), int(match["two"])
+    if one != two and max(one, two) <= 12:
+        return None
+    day, month = (one, two) if one > 12 else (two, one)
+    return _day(date(int(match["numeric_year"]), month, day))
+
+
+def _month_day(match: re.Match[str], today: date | None) -> _Span | None:
+    month, day = _MONTHS[match["month"][:3].lower()], int(match["day"])
+    if match["year"]:
+        return _day(date(int(match["year"]), month, day))
+    if today is None:
+        return None
+    years = [year for year in (today.year - 1, today.year, today.year + 1) if day <= monthrange(year, month)[1]]
+    return _nearest([_day(date(year, month, day)) for year in years], today)
+
+
+def _month_or_year(match: re.Match[str], today: date | None) -> _Span | None:
+    groups = match.groupdict()
+    month = _MONTHS[groups["month"][:3].lower()] if groups.get("month") else None
+    if groups.get("year"):
+        return _year(int(groups["year"])) if month is None else _months(int(groups["year"]), month)
+    if today is None or month is None:
+        return None
+    return _nearest([_months(today.year + shift, month) for shift in (-1, 0, 1)], today)
+
+
+def _nearest(spans: list[_Span], today: date) -> _Span | None:
+    def distance(span: _Span) -> int:
+        return max((span[0] - today).days, (today - span[1]).days + 1, 0)
+
+    best = min(spans, key=distance, default=None)
+    return best if best is not None and distance(best) <= NEAREST_DAYS_MAX else None
+
+
+def _relative(match: re.Match[str], today: date | None) -> _Span | None:
+    if today is None:
+        return None
+    if match["count"]:
+        count = _NUMBERS.get(match["count"].lower()) or int(match["count"])
+        return _ago(count, match["unit"].lower(), today=today)
+    if match["weekbefore"]:
+        return _week(today - timedelta(days=14 if match["weekbefore"].lower().endswith("last") else 7))
+    if match["which"]:
+        return _which(match, today)
+    shift = {"before": -2, "after": 2, "today": 0, "yesterday": -1, "tomorrow": 1}[match.lastgroup or "today"]
+    return _day(today + timedelta(days=shift))
+
+
+def _ago(count: int, unit: str, *, today: date) -> _Span:
+    if unit == "day":
+        return _day(today - timedelta(days=count))
+    if unit == "week":
+        return _week(today - timedelta(weeks=count))
+    return _months(today.year, today.month - count) if unit == "month" else _year(today.year - count)
+
+
+def _which(match: re.Match[str], today: date) -> _Span | None:
+    shift = {"last": -1, "this": 0, "next": 1}[match["which"].lower()]
+    monday = today - timedelta(days=today.weekday())
+    if match["weekday"]:
+        day = monday + timedelta(days=_WEEKDAYS[match["weekday"][:3].lower()])
+        if shift == -1:
+            return _day(day if day < today else day - timedelta(days=7))
+        return _day(day + timedelta(days=7 * shift))
+    if match["named"]:
+        month = _MONTHS[match["named"][:3].lower()]
+        # "This may take a while" names no month.
+        if match["named"][0].islower():
+            return None
+        ahead = shift == 1 and month <= today.month
+        behind = shift == -1 and month >= today.month
+        return _months(today.year + ahead - behind, month)
+    period = match["period"].lower()
+    if period == "weekend":
+        saturday = monday + timedelta(days=5 + 7 * shift)
+        return saturday, saturday + timedelta(days=2), "day"
+    if period == "week":
+        return _week(today + timedelta(days=7 * shift))
+    if period == "month":
+        return _months(today.year, today.month + shift)
+    if period == "quarter":
+        return _months(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * shift, count=3)
+    return _year(today.year + shift)
+
+
+def _bare_weekday(match: re.Match[str], today: date | None) -> _Span | None:
+    """The weekday's own sentence must tell whether it is gone or to come."""
+    if today is None:
+        return None
+    text, (start, end) = match.string, match.span()
+    opening = max(text.rfind(mark, max(0, start - 200), start) for mark in ".!?\n") + 1
+    closing = _SENTENCE_END.search(text, end, end + 200)
+    opening = max(opening, start - 200, 0)
+    bounds = (opening, closing.start() if closing else min(len(text), end + 200))
+    past, future = _PAST.search(text, *bounds), _FUTURE.search(text, *bounds)
+    ahead = (_WEEKDAYS[match["weekday"][:3].lower()] - today.weekday()) % 7
+    if bool(past) == bool(future):
+        return None
+    # "On Friday", said on a Friday, is this one when it is to come and the last one when it is gone.
+    return _day(today + timedelta(days=ahead if future else ahead - 7))
+
+
+_Resolver = Callable[[re.Match[str], date | None], _Span | None]
+_MONTH_RULES: tuple[tuple[re.Pattern[str], _Resolver], ...] = (
+    (_DAY_MONTH, _month_day),
+    (_MONTH_DAY, _month_day),
+    (_MONTH_YEAR, _month_or_year),
+    (_IN_MONTH, _month_or_year),
+)

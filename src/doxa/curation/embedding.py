@@ -1,0 +1,124 @@
+"""Vectors come after the commit: a job that takes what has none yet, embeds it outside any transaction, and writes it in small ones.
+
+What is due is a column of the search row, written with the row itself, so a crash at any moment loses no work order. A text that cannot be
+embedded is tried again a limited number of times and stays findable by its words. Two processes may embed the same rows; the result is equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from doxa.base.errors import ModelError
+from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, JOB_ATTEMPTS_MAX
+from doxa.models.contract import Embedder
+from doxa.recall import pack_vector
+from doxa.store import Identity, Reader, Store, text_of
+
+PASSAGE_CHARS = 1_200
+_IDENTITY = Identity("embedding", "system")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+
+
+def pending(reader: Reader) -> int:
+    """How many memories await their vectors and may still get them."""
+    return int(reader.rows("SELECT count(*) FROM doc WHERE vectors = 0 AND attempts < ?", (JOB_ATTEMPTS_MAX,))[0][0])
+
+
+def embed_pending(
+    store: Store,
+    embedder: Embedder,
+    *,
+    limit: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Embed what is due, oldest first, until nothing is, `limit` is reached or `stop` says so. Returns how many memories got vectors."""
+    done = 0
+    while not stop() and (limit is None or done < limit):
+        batch = _due(store, EMBED_BATCH_DOCS if limit is None else min(EMBED_BATCH_DOCS, limit - done))
+        if not batch:
+            break
+        made, failed = _embed(embedder, batch, stop)
+        _write(store, embedder.name, made=made, failed=failed)
+        done += len(made)
+        if progress:
+            progress(len(made))
+        if failed and not made:
+            break  # the embedder itself is down: leave the rest due
+    return done
+
+
+def parts(text: str) -> list[str]:
+    """The text itself, and for a long one its passages too: what the embedder would cut off gets a vector of its own."""
+    if len(text) <= PASSAGE_CHARS:
+        return [text]
+    passages: list[str] = []
+    held = ""
+    for piece in _pieces(text):
+        if held and len(held) + 1 + len(piece) > PASSAGE_CHARS:
+            passages.append(held)
+            held = piece
+        else:
+            held = f"{held}\n{piece}" if held else piece
+        if len(passages) >= EMBED_PARTS_PER_DOC_MAX:
+            return [text, *passages]
+    return [text, *passages, held] if held else [text, *passages]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Lines, or where a line is too long its sentences, or where a sentence is too long its words in runs."""
+    for line in text.split("\n"):
+        if len(line) <= PASSAGE_CHARS:
+            if line.strip():
+                yield line
+            continue
+        for sentence in _SENTENCE_END.split(line):
+            rest = sentence
+            while len(rest) > PASSAGE_CHARS:
+                cut = rest.rfind(" ", 1, PASSAGE_CHARS)
+                cut = cut if cut > 0 else PASSAGE_CHARS
+                yield rest[:cut]
+                rest = rest[cut:].lstrip()
+            if rest:
+                yield rest
+
+
+def _due(store: Store, count: int) -> list[tuple[int, int, str]]:
+    rules = store.search_rules()
+    with store.read() as snapshot:
+        rows = snapshot.rows(
+            "SELECT scope, doc, node FROM doc WHERE vectors = 0 AND attempts < ? ORDER BY attempts, scope, doc LIMIT ?", (JOB_ATTEMPTS_MAX, count)
+        )
+        nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
+    found: list[tuple[int, int, str]] = []
+    for scope, doc, identity in rows:
+        node = nodes.get(identity)
+        rule = next((rules[label] for label in node.labels if label in rules), None) if node else None
+        found.append((scope, doc, text_of(rule, node.props) if node and rule else ""))
+    return found
+
+
+def _embed(embedder: Embedder, batch: list[tuple[int, int, str]], stop: Callable[[], bool]) -> tuple[list[Any], list[tuple[int, int]]]:
+    made: list[tuple[int, int, list[tuple[bytes, bytes]]]] = []
+    failed: list[tuple[int, int]] = []
+    for scope, doc, text in batch:
+        if stop():
+            break
+        try:
+            made.append((scope, doc, [pack_vector(vector) for vector in embedder.embed(parts(text))]))
+        except ModelError:
+            failed.append((scope, doc))
+    return made, failed
+
+
+def _write(store: Store, model: str, *, made: list[Any], failed: list[tuple[int, int]]) -> None:
+    if not made and not failed:
+        return
+    with store.write(_IDENTITY, op="embed") as tx:
+        token = tx.token("model:" + model)
+        for scope, doc, vectors in made:
+            tx.put_vectors(scope, doc, model=token, vectors=vectors)
+        for scope, doc in failed:
+            tx.fail_vectors(scope, doc)

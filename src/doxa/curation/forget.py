@@ -1,0 +1,83 @@
+"""Forgetting in two steps: a preview that names what would go, and the act, which takes the preview's token if more than one thing would.
+
+Retiring takes things out of recall and can be undone. Erasing destroys content in the graph, its past, the log's payloads, the index and
+the vectors, and overwrites the freed pages; only an operator may. The token binds the exact set: if memory changes, a new preview is due.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from doxa.base.errors import ConfirmationError, InputError
+from doxa.base.values import canonical
+from doxa.belief import Kref, Ledger, parse_target, require
+from doxa.store import Identity, Reader, Store
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """`done` False is a preview. `krefs` shows the first few of `count`; `token` confirms exactly this set and mode."""
+
+    done: bool
+    mode: str
+    count: int
+    krefs: tuple[str, ...]
+    token: str
+    changes: tuple[int, ...] = ()
+    note: str = ""
+
+
+def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False) -> Forgotten:
+    """Forget an item, revision, exchange, thread, space or project. More than one thing needs `confirm`, the token of a preview."""
+    kref = parse_target(target)
+    with store.read() as snapshot:
+        targets = _targets(snapshot, kref)
+        token = _token(snapshot, targets, erase=erase)
+    mode = "erase" if erase else "retire"
+    if preview:
+        return Forgotten(False, mode, len(targets), tuple(targets[:_SHOWN]), token)
+    if not targets:
+        raise InputError(f"{kref} holds nothing to forget.", next_step="Check the address.", kref=str(kref))
+    if len(targets) > 1 and not hmac.compare_digest(confirm, token):
+        said = "The confirmation does not fit this set: it changed since the preview." if confirm else f"This concerns {len(targets)} things."
+        raise ConfirmationError(
+            said, next_step="Look at a new preview and give its token to go on.", kref=str(kref), count=len(targets), mode=mode
+        )
+    ledger = Ledger(store, identity)
+    if erase:
+        changes = [ledger.erase(targets).change]
+    elif kref.revision is not None:
+        changes = [ledger.contract(kref).change]
+    else:
+        changes = [ledger.deprecate(t).change for t in targets]
+    made = tuple(change for change in changes if change is not None)
+    return Forgotten(True, mode, len(targets), tuple(targets[:_SHOWN]), "", made, "" if made else "it was retired already")
+
+
+def _targets(reader: Reader, kref: Kref) -> list[str]:
+    """Every item and exchange that an address covers."""
+    node = require(reader, kref if kref.revision is not None else kref.item())
+    if kref.kind == "thread":
+        return [r[0] for r in reader.rows(_KREFS.format(where="n.id IN (SELECT dst FROM edge WHERE src = ? AND type = 'HAS_EXCHANGE')"), (node.id,))]
+    if kref.is_item:
+        return [str(kref if kref.revision is not None else kref.item())]
+    prefix = str(kref) + "/"
+    return [r[0] for r in reader.rows(_KREFS.format(where="n.kref >= ?1 AND n.kref < ?2"), (prefix, prefix[:-1] + "0"))]
+
+
+_KREFS = (
+    "SELECT n.kref FROM node n WHERE {where} AND EXISTS (SELECT 1 FROM json_each(n.labels) j WHERE j.value IN ('Item', 'Exchange')) "
+    "ORDER BY n.kref"
+)
+
+
+def _token(reader: Reader, targets: Sequence[str], *, erase: bool) -> str:
+    """Keyed with the first receipt, so that it cannot be made without the file."""
+    first = reader.receipts(limit=1)
+    key = first[0].hash if first else b"empty"
+    return hashlib.blake2b(canonical([erase, list(targets)]), key=key[:32], digest_size=8).hexdigest()

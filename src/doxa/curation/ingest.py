@@ -1,0 +1,190 @@
+"""Raw conversation in: turns become exchanges, and what rules can tell of them becomes candidate beliefs with their source.
+
+    Turn -> redact -> Exchange node (content-derived id) -NEXT-> ...      Candidate -> Item of trust `candidate` -DERIVED_FROM-> Exchange
+
+A batch of turns is one transaction with one receipt. A turn that is already there is passed over, so ingesting a transcript again, or one
+that has grown, adds only what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from doxa.base.clock import format_time
+from doxa.base.ids import NodeId
+from doxa.base.limits import INGEST_BATCH_TURNS
+from doxa.base.values import check_text, decode
+from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, place_of, slug
+from doxa.curation.extract import Candidate, Extraction, extract
+from doxa.curation.redact import redact
+from doxa.curation.turns import Turn, identified
+from doxa.store import Identity, Store, Transaction
+
+CONVERSATIONS, CANDIDATES = "conversations", "candidates"
+# Of these rules a later statement about the same subject and predicate replaces the earlier one; of the others each value stands alone.
+_ONE_VALUE = frozenset(("favourite", "lives", "runs-on", "is-of", "mine-is", "the-is", "deadline", "actually-not"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What an ingestion did: new exchanges, those already known, candidate beliefs made or revised, secrets redacted, receipts' changes."""
+
+    added: int
+    known: int
+    candidates: int
+    redacted: int
+    threads: tuple[str, ...]
+    changes: tuple[int, ...]
+
+
+class Ingest:
+    """Takes turns into one project under one identity. `extract_candidates` False stores the exchanges alone."""
+
+    def __init__(self, store: Store, identity: Identity, *, project: str, space: str = CONVERSATIONS, extract_candidates: bool = True) -> None:
+        self._store = store
+        self._identity = identity
+        self._place = place_of(project, space)
+        self._candidate_place = place_of(project, CANDIDATES)
+        self._extract = extract_candidates
+        self._ledger = Ledger(store, identity)
+        self._threads: dict[str, tuple[Kref, NodeId]] = {}
+        self._last: dict[tuple[str, str], NodeId] = {}
+        self._counts = {"added": 0, "known": 0, "candidates": 0, "redacted": 0}
+
+    def run(self, turns: Iterable[Turn], *, progress: Callable[[int], None] | None = None) -> Ingested:
+        """Take all turns in, batch by batch; `progress` is told the number of turns after each batch."""
+        changes: list[int] = []
+        for batch in _batches(identified(turns)):
+            prepared = [(identity, *_prepare(turn)) for identity, turn in batch]
+            with self._store.write(self._identity, op="ingest") as tx:
+                for identity, turn, extraction, redacted in prepared:
+                    self._counts["redacted"] += redacted
+                    self._take(tx, identity, turn=turn, extraction=extraction)
+            if tx.receipt_made:
+                changes.append(tx.tx)
+            if progress:
+                progress(len(batch))
+        return Ingested(**self._counts, threads=tuple(str(kref) for kref, _ in self._threads.values()), changes=tuple(changes))
+
+    def _take(self, tx: Transaction, identity: str, *, turn: Turn, extraction: Extraction) -> None:
+        thread_kref, thread = self._thread(tx, turn.thread)
+        key = (turn.thread, turn.session)
+        kref = Kref(self._place.project, self._place.spaces, identity, EXCHANGE_KIND)
+        found = tx.node_by_kref(str(kref))
+        if found is not None:
+            self._last[key] = found.id
+            self._counts["known"] += 1
+            return
+        previous = self._previous(tx, key, thread=thread)
+        made = tx.create_node(("Exchange",), self._properties(turn, extraction, kref=kref, thread=thread_kref, now=tx.now))
+        tx.create_edge("HAS_EXCHANGE", thread, dst=made)
+        if previous is not None:
+            tx.create_edge("NEXT", previous, dst=made)
+        self._last[key] = made
+        self._counts["added"] += 1
+        if self._extract:
+            for candidate in extraction.candidates:
+                self._candidate(tx, candidate, turn=turn, source=str(kref))
+
+    def _properties(self, turn: Turn, extraction: Extraction, *, kref: Kref, thread: Kref, now: int) -> dict[str, object]:
+        return {
+            "kref": str(kref),
+            "project": kref.project,
+            "space": "/".join(kref.spaces),
+            "kind": EXCHANGE_KIND,
+            "thread": str(thread),
+            "session": turn.session,
+            "speaker": turn.speaker,
+            "role": turn.role,
+            "text": check_text(turn.text, field="text"),
+            "caption": turn.caption or None,
+            "time": now if turn.time_ns is None else turn.time_ns,
+            "source_id": turn.source_id or None,
+            "entities": [entity.text for entity in extraction.entities] or None,
+            "dates": [f"{d.text} = {format_time(d.start_ns)[:10]} ({d.precision})" for d in extraction.dates] or None,
+        }
+
+    def _thread(self, tx: Transaction, name: str) -> tuple[Kref, NodeId]:
+        known = self._threads.get(name)
+        if known is not None and tx.node(known[1]) is not None:
+            return known
+        readable = slug(name)
+        if readable != name:
+            readable = f"{readable or 'thread'}-{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+        kref = Kref(self._place.project, self._place.spaces, check_name(readable, what="thread"), "thread")
+        node = tx.node_by_kref(str(kref))
+        if node is not None:
+            self._threads[name] = (kref, node.id)
+        else:
+            place = ensure_place(tx, self._place)
+            made = tx.create_node(("Thread",), {"kref": str(kref), "name": name or readable, "project": kref.project, "kind": "thread"})
+            tx.create_edge("HAS_THREAD", place, dst=made)
+            self._threads[name] = (kref, made)
+        return self._threads[name]
+
+    def _previous(self, tx: Transaction, key: tuple[str, str], *, thread: NodeId) -> NodeId | None:
+        """The exchange before this one in its session: remembered from this run, or the thread's last if that is of the session."""
+        if key in self._last:
+            return self._last[key]
+        last = tx.rows("SELECT max(dst) FROM edge WHERE src = ? AND type = 'HAS_EXCHANGE'", (thread,))[0][0]
+        node = tx.node(last) if last is not None else None
+        return node.id if node is not None and node.props.get("session") == key[1] else None
+
+    def _candidate(self, tx: Transaction, candidate: Candidate, *, turn: Turn, source: str) -> None:
+        words = [candidate.subject, candidate.predicate]
+        if candidate.rule not in _ONE_VALUE:
+            words.append(candidate.value)
+        digest = hashlib.blake2b("|".join(w.casefold() for w in words).encode(), digest_size=3).hexdigest()
+        name = f"{slug(' '.join(words))}-{digest}".strip("-")
+        draft = Draft(
+            summary=candidate.quote,
+            name=name,
+            kind=candidate.kind,
+            facts=(Fact(candidate.subject, candidate.predicate, candidate.value),),
+            confidence=candidate.certainty,
+            trust="candidate",
+            author=f"rule:{candidate.rule}",
+            time=turn.time_ns,
+            metadata={"speaker_name": turn.speaker, "replaces": candidate.replaces or None, "source": source},
+        )
+        kref = Kref(self._candidate_place.project, self._candidate_place.spaces, name, candidate.kind)
+        if self._is_older(tx, kref, turn.time_ns) or self._says_the_same(tx, kref, draft):
+            return
+        change = self._ledger.put_in(tx, kref, draft, links=[("DERIVED_FROM", source)])
+        self._counts["candidates"] += change.action != "unchanged"
+
+    @staticmethod
+    def _is_older(tx: Transaction, kref: Kref, time: int | None) -> bool:
+        """A transcript read out of order must not let an early statement replace a later one."""
+        rows = tx.rows(
+            "SELECT r.props ->> '$.time' FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' JOIN node r ON r.id = e.dst "
+            "WHERE i.kref = ?",
+            (str(kref),),
+        )
+        return bool(rows) and time is not None and rows[0][0] > time
+
+    @staticmethod
+    def _says_the_same(tx: Transaction, kref: Kref, draft: Draft) -> bool:
+        """Saying it again is no revision: the same fact keeps its first source."""
+        rows = tx.rows(
+            "SELECT r.props ->> '$.facts' FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' JOIN node r ON r.id = e.dst "
+            "WHERE i.kref = ?",
+            (str(kref),),
+        )
+        return bool(rows) and rows[0][0] is not None and decode(rows[0][0]) == [fact.stored() for fact in draft.facts]
+
+
+def _prepare(turn: Turn) -> tuple[Turn, Extraction, int]:
+    """Redacted and examined outside the transaction, so that other writers do not wait for it."""
+    redaction = redact(turn.text)
+    clean = replace(turn, text=redaction.text) if redaction.findings else turn
+    return clean, extract(clean), len(redaction.findings)
+
+
+def _batches(turns: Iterable[tuple[str, Turn]]) -> Iterator[list[tuple[str, Turn]]]:
+    iterator = iter(turns)
+    while batch := list(islice(iterator, INGEST_BATCH_TURNS)):
+        yield batch

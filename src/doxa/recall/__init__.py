@@ -1,0 +1,8 @@
+"""Floor 3: from a question to hits with reasons: words, meaning, fusion, budget, over what may be believed now."""
+
+from doxa.recall.engine import Recaller
+from doxa.recall.hits import tokens_of
+from doxa.recall.meaning import pack_vector
+from doxa.recall.types import Ask, Hit, Recall
+
+__all__ = ["Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"]

@@ -1,0 +1,124 @@
+"""From ranked rows to hits: read on the same snapshot, with status, source, a sentence why, and a token budget kept exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+from doxa.base.clock import format_time
+from doxa.recall.shelf import Shelf
+from doxa.recall.types import CHARS_PER_TOKEN, Ask, Hit
+from doxa.recall.words import Posting
+from doxa.store import Node, Reader
+
+_TERMS_IN_WHY = 6
+
+
+class Ranked(NamedTuple):
+    """One row that won a place, and what each lane said of it."""
+
+    shelf: Shelf
+    row: int
+    score: float
+    words: float
+    meaning: float | None
+    spoken: bool
+    postings: list[Posting]
+
+
+def tokens_of(text: str) -> int:
+    """An estimate that every door shares: a token for every four characters, rounded up, at least one."""
+    return max(1, -(-len(text) // CHARS_PER_TOKEN))
+
+
+def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
+    """The hits in their order. A row whose node is gone on this snapshot is left out."""
+    identities = [int(item.shelf["node"][item.row]) for item in ranked]
+    nodes: dict[int, Node] = {node.id: node for node in reader.nodes([i for i in identities if i > 0])}
+    return [_hit(reader, nodes[i], item, ask) for i, item in zip(identities, ranked, strict=True) if i in nodes]
+
+
+def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
+    p = cast("dict[str, Any]", node.props)
+    revision = "Revision" in node.labels
+    text = str(p["summary"] if revision else p["text"])
+    if p.get("title"):
+        text = f"{p['title']}: {text}"
+    status, noted = _status(reader, node, ask) if revision else ("deprecated" if p.get("deprecated") else "current", "")
+    lanes: dict[str, float] = {"words": round(item.words, 4)}
+    if item.meaning is not None:
+        lanes["meaning"] = round(item.meaning, 4)
+    return Hit(
+        kref=p["kref"], type="revision" if revision else "exchange", kind=p["kind"], status=cast("Any", status), text=text,
+        score=round(item.score, 4), lanes=lanes, why=_why(item, p, noted=noted), time=p["time"], recorded=node.born,
+        valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
+        project=p["project"], space=p["space"], speaker=p.get("speaker", p.get("author", "")), source=_source(reader, node, p),
+        source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text),
+    )  # fmt: skip
+
+
+def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
+    rows = reader.rows(
+        "SELECT (SELECT count(*) FROM edge WHERE dst = ?1 AND type = 'CURRENT'), "
+        "(SELECT n.props ->> '$.deprecated' FROM edge e JOIN node n ON n.id = e.src WHERE e.dst = ?1 AND e.type = 'HAS_REVISION'), "
+        "(SELECT s.props ->> '$.kref' FROM edge e JOIN node s ON s.id = e.src WHERE e.dst = ?1 AND e.type = 'SUPERSEDES' ORDER BY e.id DESC LIMIT 1)",
+        (node.id,),
+    )
+    current, deprecated, successor = rows[0]
+    then = f"; believed at {format_time(ask.as_of)}" if ask.as_of is not None else ""
+    if deprecated:
+        return "deprecated", "; deprecated since" + then
+    if current:
+        return "current", then
+    if successor:
+        return "superseded", f"; superseded by {successor}" + then
+    return "detached", then
+
+
+def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
+    """Where it comes from: the thread of an exchange; what a revision was derived from, else who wrote it."""
+    if "Exchange" in node.labels:
+        return str(props["thread"])
+    rows = reader.rows(
+        "SELECT n.props ->> '$.kref' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
+        (node.id,),
+    )
+    return str(rows[0][0]) if rows else f"author:{props.get('author', '')}"
+
+
+def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
+    parts: list[str] = []
+    own = [p for p in item.postings if _holds(p, item.row)]
+    if own:
+        words = [p.asked if p.asked == p.term else f"{p.asked}~{p.term}" for p in own[:_TERMS_IN_WHY]]
+        parts.append(f"shares {', '.join(words)} ({item.words:.0%} of the question)")
+    elif item.words > 0:
+        parts.append(f"the turn beside it shares words ({item.words:.0%} of the question)")
+    if item.meaning is not None:
+        parts.append(f"meaning {item.meaning:.2f}")
+    if item.spoken:
+        parts.append(f"said by {props.get('speaker')}, whom the question names")
+    return ("; ".join(parts) or "best of what the filters let through") + noted
+
+
+def _holds(posting: Posting, row: int) -> bool:
+    return bool((posting.docs == row).any())
+
+
+def fit_budget(hits: list[Hit], tokens_max: int | None) -> tuple[list[Hit], int]:
+    """Keep hits in order while they fit; the first that does not is cut to what is left if that is worth reading. Never over budget."""
+    if tokens_max is None:
+        return hits, sum(hit.tokens for hit in hits)
+    kept: list[Hit] = []
+    left = tokens_max
+    for hit in hits:
+        if hit.tokens > left:
+            room = left * CHARS_PER_TOKEN - 1
+            if room >= 40 or (not kept and room > 0):
+                text = hit.text[:room] + "…"
+                kept.append(replace(hit, text=text, tokens=tokens_of(text), truncated=True))
+                left -= tokens_of(text)
+            break
+        kept.append(hit)
+        left -= hit.tokens
+    return kept, tokens_max - left

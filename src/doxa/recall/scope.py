@@ -1,0 +1,106 @@
+"""Which rows a question may find: the belief filter and the user's filters, as masks over a shelf.
+
+The population is what may be believed at all (current, not deprecated, visible; or what the asked tag or time names); statistics are
+taken over it. The allowed rows are those of it that the user's filters let through; only they can become candidates.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from doxa.recall.shelf import Shelf
+from doxa.recall.types import Ask
+from doxa.store import TRUSTS, Reader
+
+Mask = NDArray[np.bool_]
+
+# What was current at a system time: by edges and deprecation flags as they were then.
+_BELIEVED_THEN = """
+WITH chosen(src, dst) AS (
+  SELECT src, dst FROM edge WHERE type = ?2 AND since <= ?1 AND (?3 = '' OR props ->> '$.name' = ?3)
+  UNION SELECT src, dst FROM edge_past WHERE type = ?2 AND since <= ?1 AND until > ?1 AND (?3 = '' OR props ->> '$.name' = ?3)),
+off(id) AS (
+  SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
+  UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
+SELECT dst FROM chosen WHERE src NOT IN (SELECT id FROM off)
+"""
+_SAID_THEN = """
+SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Exchange' AND n.born <= ?1
+  AND n.id NOT IN (SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
+    UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
+"""
+
+
+class Eligible(NamedTuple):
+    population: Mask
+    allowed: Mask
+
+
+def find_scopes(reader: Reader, project: str) -> list[int]:
+    """The search scopes of one project, or of all."""
+    if project:
+        rows = reader.rows("SELECT id FROM token WHERE text = ?", ("scope:" + project,))
+    else:
+        rows = reader.rows("SELECT id FROM token WHERE text >= 'scope:' AND text < 'scope;' ORDER BY id")
+    return [row[0] for row in rows]
+
+
+def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
+    population = _believed(reader, shelf, ask)
+    allowed = population.copy()
+    if ask.space:
+        allowed &= _is_one_of(shelf, "space", _spaces(reader, ask.space))
+    if ask.kinds:
+        allowed &= _is_one_of(shelf, "kind", [t for kind in ask.kinds for t in _tokens(reader, "kind:" + kind)])
+    for column, value in (("speaker", ask.speaker), ("thread", ask.thread)):
+        if value:
+            allowed &= _is_one_of(shelf, column, _tokens(reader, f"{column}:{value}"))
+    if ask.trust:
+        allowed &= shelf["trust"] >= TRUSTS.index(ask.trust)
+    if ask.since is not None:
+        allowed &= shelf["time"] >= ask.since
+    if ask.until is not None:
+        allowed &= shelf["time"] < ask.until
+    if ask.valid_at is not None:
+        allowed &= (shelf["valid_from"] <= ask.valid_at) & (ask.valid_at < shelf["valid_until"])
+    return Eligible(population, allowed)
+
+
+def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
+    visible = (shelf["vis_from"] <= reader.now) & (reader.now < shelf["vis_until"]) & (shelf["node"] > 0)
+    if ask.as_of is not None or ask.tag != "current":
+        return _believed_then(reader, shelf, ask) & (shelf["node"] > 0)
+    if ask.history:
+        return visible
+    mask: Mask = visible & shelf["live"]
+    return mask
+
+
+def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
+    """By a tag other than current, or at an earlier time, or both."""
+    time = reader.now if ask.as_of is None else ask.as_of
+    kind, name = ("CURRENT", "") if ask.tag == "current" else ("TAG", ask.tag)
+    if ask.tag == "initial":
+        nodes = [row[0] for row in reader.rows("SELECT id FROM node WHERE props ->> '$.number' = 1 AND born <= ?", (time,))]
+    else:
+        nodes = [row[0] for row in reader.rows(_BELIEVED_THEN, (time, kind, name))]
+    if ask.tag == "current":
+        nodes += [row[0] for row in reader.rows(_SAID_THEN, (time,))]
+    return np.isin(shelf["node"], np.array(nodes, dtype=np.int64))
+
+
+def _is_one_of(shelf: Shelf, column: str, tokens: list[int]) -> Mask:
+    return np.isin(shelf[column], np.array(tokens, dtype=np.int32))
+
+
+def _tokens(reader: Reader, text: str) -> list[int]:
+    return [row[0] for row in reader.rows("SELECT id FROM token WHERE text = ?", (text,))]
+
+
+def _spaces(reader: Reader, space: str) -> list[int]:
+    """A space and all below it, by whole segments: `a` does not match `ab`."""
+    rows = reader.rows("SELECT id FROM token WHERE text = ?1 OR (text >= ?1 || '/' AND text < ?1 || '0')", ("space:" + space,))
+    return [row[0] for row in rows]

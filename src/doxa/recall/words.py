@@ -1,0 +1,121 @@
+"""The lane of words: BM25's parts over the postings of one project, with statistics of exactly what may be found now.
+
+After Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3, with idf = ln(1 + (N - n + ½)/(n + ½)).
+N, n and the mean length count only eligible rows, so neither another project nor a retired belief changes a ranking. A score is divided
+by the question's whole idf mass, words that occur nowhere included: it says how much of the question a memory covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
+from doxa.base.words import terms
+from doxa.recall.fusion import K1, NEXT, PREVIOUS, B, share
+from doxa.recall.shelf import Shelf
+from doxa.store import Reader
+
+_RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_FUZZY_WEIGHT = 0.8  # a corrected word counts a little less than one spelt right
+
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+
+class Posting(NamedTuple):
+    """Where one asked term occurs. `term` differs from `asked` where a spelling was corrected."""
+
+    asked: str
+    term: str
+    docs: NDArray[np.int64]
+    counts: Floats
+
+
+def asked_terms(text: str) -> list[str]:
+    """The distinct index terms of a question, in order."""
+    return list(dict.fromkeys(terms(text[:QUERY_CHARS_READ])))[:QUERY_TERMS_MAX]
+
+
+def gather(reader: Reader, scope: int, asked: Iterable[str]) -> list[Posting]:
+    """The postings of each asked term; one that occurs nowhere is tried at edit distance 1, and has empty postings if that fails too."""
+    found = []
+    for term in asked:
+        posting = _posting(reader, scope, term, asked=term)
+        if not len(posting.docs):
+            near = _fuzzy(reader, scope, term)
+            posting = _posting(reader, scope, near, asked=term) if near else posting
+        found.append(posting)
+    return found
+
+
+def _posting(reader: Reader, scope: int, term: str, *, asked: str) -> Posting:
+    sql = "SELECT data FROM posting WHERE scope = ?1 AND term = ?2 UNION ALL SELECT data FROM posting_new WHERE scope = ?1 AND term = ?2"
+    records = np.frombuffer(b"".join([row[0] for row in reader.rows(sql, (scope, term))]), dtype=_RECORD)
+    return Posting(asked, term, records["doc"].astype(np.int64), records["count"].astype(np.float32))
+
+
+def _fuzzy(reader: Reader, scope: int, term: str) -> str | None:
+    """The most frequent indexed term one edit away, or None. Short terms are not bent: too much is near them."""
+    if len(term) < FUZZY_TERM_CHARS_MIN or not term.isascii() or term.isdigit():
+        return None
+    rows = reader.rows(
+        "SELECT term, sum(size) AS total FROM ("
+        "SELECT p.term AS term, length(p.data) AS size FROM carray(?2) f CROSS JOIN posting p ON p.scope = ?1 AND p.term = f.value UNION ALL "
+        "SELECT p.term, length(p.data) FROM carray(?2) f CROSS JOIN posting_new p ON p.scope = ?1 AND p.term = f.value"
+        ") GROUP BY term ORDER BY total DESC, term LIMIT 1",
+        (scope, apsw.carray(tuple(sorted(set(_edits(term)))))),
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def _edits(term: str) -> Iterable[str]:
+    for i in range(len(term) + 1):
+        head, tail = term[:i], term[i:]
+        if tail:
+            yield head + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for letter in _LETTERS:
+            yield head + letter + tail
+            if tail:
+                yield head + letter + tail[1:]
+
+
+def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
+    """How much of the question each row covers, dense, in [0, 1)."""
+    scores = np.zeros(shelf.count, dtype=np.float32)
+    total = int(np.count_nonzero(eligible))
+    if not total or not postings:
+        return scores
+    lengths, previous, following = shelf["length"], shelf["prev"], shelf.following
+    norm = 1 - B + B * lengths / np.float32(max(1.0, float(lengths[eligible].mean())))
+    near = share(lengths)
+    mass = 0.0
+    frequency = np.zeros(shelf.count, dtype=np.float32)
+    for posting in postings:
+        keep = eligible[posting.docs]
+        docs, counts = posting.docs[keep], posting.counts[keep]
+        idf = float(np.log1p((total - len(docs) + 0.5) / (len(docs) + 0.5)))
+        mass += idf
+        if not len(docs):
+            continue
+        own = counts / norm[docs]
+        after, before = following[docs], previous[docs]
+        has_after, has_before = after >= 0, before >= 0
+        has_before[has_before] &= following[before[has_before]] == docs[has_before]  # a branch's shared turn lends to one successor only
+        frequency[docs] += own
+        frequency[after[has_after]] += PREVIOUS * own[has_after] * near[after[has_after]]
+        frequency[before[has_before]] += NEXT * own[has_before] * near[before[has_before]]
+        touched = np.concatenate((docs, after[has_after], before[has_before]))
+        held = frequency[touched]
+        weight = np.float32(idf if posting.term == posting.asked else idf * _FUZZY_WEIGHT)
+        scores[touched] = scores[touched] + weight * held / (held + K1)  # a row touched twice gets the same value twice
+        frequency[touched] = 0
+    scores[~eligible] = 0
+    return scores / np.float32(mass)
