@@ -1,1 +1,38 @@
-"""doxa"""
+"""doxa: one memory for AI agents that a person can trust.
+
+with doxa.open("memory.db") as memory:
+    memory.remember("We deploy on Thursdays", project="shop")
+    memory.recall("when do we deploy?", project="shop")
+"""
+
+from doxa.app import AsyncMemory, Config, Finding, History, Memory, Session
+from doxa.app import open_memory as open
+from doxa.base.errors import (
+    BusyError,
+    ClosedError,
+    ConfirmationError,
+    ConflictError,
+    ConstraintError,
+    CorruptError,
+    DiskFullError,
+    DoxaError,
+    InputError,
+    KrefError,
+    LimitError,
+    ModelError,
+    NewerFileError,
+    NotFoundError,
+    ReadOnlyError,
+    RoleError,
+    StoreError,
+)  # fmt: skip
+from doxa.belief import Change, Exchange, Fact, Kref, Place, Revision, Step, TagMove, Walk, parse_kref, print_kref
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncMemory", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError", "CorruptError",
+    "DiskFullError", "DoxaError", "Exchange", "Fact", "Finding", "History", "InputError", "Kref", "KrefError", "LimitError", "Memory",
+    "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
+    "TagMove", "Walk", "open", "parse_kref", "print_kref",
+]

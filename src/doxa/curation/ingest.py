@@ -15,8 +15,8 @@ from itertools import islice
 
 from doxa.base.clock import format_time
 from doxa.base.ids import NodeId
-from doxa.base.limits import INGEST_BATCH_TURNS
-from doxa.base.values import check_text, decode
+from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
+from doxa.base.values import decode
 from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, place_of, slug
 from doxa.curation.extract import Candidate, Extraction, extract
 from doxa.curation.redact import redact
@@ -24,6 +24,7 @@ from doxa.curation.turns import Turn, identified
 from doxa.store import Identity, Store, Transaction
 
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
+_CUT = " [… cut at the size limit]"
 # Of these rules a later statement about the same subject and predicate replaces the earlier one; of the others each value stands alone.
 _ONE_VALUE = frozenset(("favourite", "lives", "runs-on", "is-of", "mine-is", "the-is", "deadline", "actually-not"))
 
@@ -99,7 +100,7 @@ class Ingest:
             "session": turn.session,
             "speaker": turn.speaker,
             "role": turn.role,
-            "text": check_text(turn.text, field="text"),
+            "text": turn.text,
             "caption": turn.caption or None,
             "time": now if turn.time_ns is None else turn.time_ns,
             "source_id": turn.source_id or None,
@@ -181,6 +182,11 @@ def _prepare(turn: Turn) -> tuple[Turn, Extraction, int]:
     """Redacted and examined outside the transaction, so that other writers do not wait for it."""
     redaction = redact(turn.text)
     clean = replace(turn, text=redaction.text) if redaction.findings else turn
+    if len(clean.text) * 4 > TEXT_BYTES_MAX:  # one pasted log must not keep a whole history out
+        data = clean.text.encode("utf-8", "replace")
+        if len(data) > TEXT_BYTES_MAX:
+            kept = data[: TEXT_BYTES_MAX - len(_CUT.encode())].decode("utf-8", "ignore")
+            clean = replace(clean, text=kept + _CUT)
     return clean, extract(clean), len(redaction.findings)
 
 

@@ -71,9 +71,8 @@ def import_lines(store: Store, identity: Identity, path: Path) -> tuple[Ingested
     turns: dict[tuple[str, str], list[Turn]] = {}
     for line in lines:
         if line["type"] == "exchange":
-            turns.setdefault((line["project"], line["space"]), []).append(
-                Turn(line["thread"], line["session"], line["speaker"], line["role"], line["text"], parse_time(line["time"]), line["id"], line["caption"])
-            )
+            said = (line["thread"], line["session"], line["speaker"], line["role"], line["text"], parse_time(line["time"]))
+            turns.setdefault((line["project"], line["space"]), []).append(Turn(*said, line["id"], line["caption"]))
     for (project, space), items in turns.items():
         results.append(Ingest(store, identity, project=project, space=space, extract_candidates=False).run(items))
     stated = _import_revisions(Ledger(store, identity), [line for line in lines if line["type"] == "revision"])

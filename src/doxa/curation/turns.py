@@ -12,10 +12,13 @@ The ordinal counts earlier turns of the same content: two identical "ok" in one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
+
+from doxa.base.clock import parse_time
+from doxa.base.errors import InputError
 
 TurnRole = Literal["user", "assistant", "system", "tool", "person"]
 TURN_ROLES: tuple[TurnRole, ...] = ("user", "assistant", "system", "tool", "person")
@@ -66,3 +69,34 @@ def _content(turn: Turn) -> bytes:
 
 def _id_of(content: bytes, ordinal: int) -> str:
     return blake2b(content + ordinal.to_bytes(8, "little"), digest_size=_ID_BYTES).hexdigest()
+
+
+def turn_of(message: Mapping[str, object], *, thread: str, session: str) -> Turn:
+    """A turn from a message as callers give it: `text` (or `content`), and optionally speaker, role, time, id, caption, thread, session.
+
+    Raises InputError naming the field that does not fit.
+    """
+    if not isinstance(message, Mapping):
+        raise InputError(
+            f"A message is a mapping; this is {type(message).__name__}.", next_step="Give {'speaker': ..., 'text': ...}.", field="message"
+        )
+    text = message.get("text", message.get("content"))
+    role = message.get("role", "person")
+    values = {name: message.get(name, "") for name in ("id", "caption")}
+    values["thread"] = message.get("thread", thread) or "default"
+    values["session"] = message.get("session", session)
+    values["speaker"] = message.get("speaker") or role
+    for name, value in (*values.items(), ("text", text)):
+        if not isinstance(value, str):
+            raise InputError(f"{name} of a message is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+    if role not in TURN_ROLES:
+        raise InputError(f"{str(role)[:40]!r} is no role.", next_step=f"Use one of {', '.join(TURN_ROLES)}.", field="role")
+    time = message.get("time", message.get("timestamp"))
+    when = None if time is None else parse_time(time, field="time")  # type: ignore[arg-type]
+    thread, session, speaker, source_id, caption = (readable(str(values[name])) for name in ("thread", "session", "speaker", "id", "caption"))
+    return Turn(thread, session, speaker, role, readable(str(text)), when, source_id, caption)
+
+
+def readable(text: str) -> str:
+    """Text that can be stored: lone surrogates become U+FFFD, NULs go."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "") if "\0" in text or not text.isascii() else text

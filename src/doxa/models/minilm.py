@@ -187,7 +187,7 @@ def _store(path: Path, content: bytes) -> bool:
             temporary = Path(file.name)
             # Not synced to disk: after a power cut a torn file fails its digest and is built again.
             file.write(content)
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

@@ -68,7 +68,7 @@ def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 def _checked_entry(name: str, entry: object, *, body_bytes: int) -> tuple[str, tuple[int, ...], int, int]:
-    if not isinstance(entry, dict) or entry.get("dtype") not in _DTYPES.keys():
+    if not isinstance(entry, dict) or entry.get("dtype") not in _DTYPES:
         raise _refusal("a tensor has no known type", tensor=name)
     dtype = _DTYPES[entry["dtype"]]
     shape = _sizes(entry.get("shape"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,8 @@ class Pool(NamedTuple):
 class Recaller:
     """Answers questions over one store. Keeps the shelves and recent question vectors; safe to share between threads."""
 
-    def __init__(self, store: Store, embedder: Embedder | None) -> None:
+    def __init__(self, store: Store, embedder: Callable[[], Embedder | None]) -> None:
+        """`embedder` is asked for the model only when a question needs it, so that opening a memory loads none."""
         self._store = store
         self._embedder = embedder
         self._shelves = Shelves()
@@ -73,7 +75,7 @@ class Recaller:
             pools = [pool for pool in pools if len(pool.rows)]
             ranked, meant = _rank(pools, limit=ask.limit)
             hits, tokens = fit_budget(read_hits(reader, ranked, ask=ask), ask.tokens_max)
-            pending = sum(_pending(reader, shelf.scope) for shelf in shelves) if self._embedder else 0
+            pending = sum(_pending(reader, shelf.scope) for shelf in shelves)
         searched = sum(pool.searched for pool in pools)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
@@ -83,14 +85,15 @@ class Recaller:
     def _vector(self, text: str, ask: Ask, warnings: list[str]) -> Floats | None:
         if "meaning" not in ask.lanes:
             return None
-        if self._embedder is None:
+        embedder = self._embedder()
+        if embedder is None:
             warnings.append("Meaning search is off: no embedding model is installed; this answer is by words alone.")
             return None
         known = self._vectors.get(text)
         if known is not None:
             return known
         try:
-            vector: Floats = self._embedder.embed([text])[0]
+            vector: Floats = embedder.embed([text])[0]
         except ModelError as error:
             warnings.append(f"Meaning search failed, this answer is by words alone: {error.message}")
             return None

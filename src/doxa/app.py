@@ -1,0 +1,600 @@
+"""The composition root: a Config becomes a Memory, and every door speaks through a Session of it.
+
+    with doxa.open("memory.db") as memory:
+        memory.remember("We deploy on Thursdays", project="shop")
+        memory.recall("when do we deploy?").hits
+
+A Session holds who acts (actor, role) and where (project). Memory is the opened file with its default session; `memory.session(...)` makes
+others. Everything here is synchronous; AsyncMemory runs the same calls on threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from doxa.base.clock import Clock, parse_time
+from doxa.base.errors import InputError, ModelError, RoleError
+from doxa.base.ids import ROLES, Role
+from doxa.base.values import Value
+from doxa.belief import (
+    Change,
+    Draft,
+    Exchange,
+    Kref,
+    Ledger,
+    Place,
+    Revision,
+    TagMove,
+    Walk,
+    declare,
+    impact,
+    parse_fact,
+    parse_target,
+    provenance,
+    read_any,
+    read_revision,
+    require,
+    resolve,
+    revisions_of,
+    shortest_path,
+    tag_moves,
+    tagged_at,
+    traverse,
+)  # fmt: skip
+from doxa.store import Identity, LogProof, Receipt, Store, check, digest, replayed_digest, verify_log
+
+if TYPE_CHECKING:
+    from doxa.curation.forget import Forgotten
+    from doxa.curation.ingest import Ingested
+    from doxa.curation.remember import Remembered
+    from doxa.curation.turns import Turn
+    from doxa.models.contract import Embedder
+    from doxa.recall import Recall, Recaller
+
+Time = str | int | datetime
+Facts = Iterable[Sequence[object]]
+_WORKER_WAIT_S = 0.2
+_WORKER_STOP_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """An item over time: its revisions in order, and every position of every tag."""
+
+    item: str
+    revisions: tuple[Revision, ...]
+    tags: tuple[TagMove, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of doctor: what was looked at, whether it is well, and what to do if not."""
+
+    name: str
+    ok: bool
+    detail: str
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """How to open a memory. `embedder` is "auto" (the local model if it is installed), None (words only), or an object of the contract.
+    `background` False leaves embedding to `embed()`."""
+
+    path: Path
+    role: Role = "agent"
+    actor: str = "local"
+    project: str = "default"
+    embedder: Embedder | Literal["auto"] | None = "auto"
+    model_folder: Path | None = None
+    clock: Clock | None = None
+    background: bool = True
+    read_only: bool = False
+
+
+def default_path() -> Path:
+    """DOXA_DB, else doxa/memory.db in the user's data folder (XDG_DATA_HOME, or ~/.local/share)."""
+    named = os.environ.get("DOXA_DB")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
+
+
+def default_model_folder() -> Path:
+    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the built model is kept."""
+    named = os.environ.get("DOXA_MODELS")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "doxa"
+
+
+class Session:
+    """The verbs, in the name of one identity, by default in one project. Made by Memory."""
+
+    def __init__(self, memory: Memory, identity: Identity, project: str) -> None:
+        self._memory = memory
+        self.identity = identity
+        self.project = project
+
+    @property
+    def _store(self) -> Store:
+        return self._memory.store
+
+    @property
+    def _ledger(self) -> Ledger:
+        return Ledger(self._store, self.identity)
+
+    # In
+
+    def remember(
+        self,
+        text: str,
+        *,
+        project: str = "",
+        space: str = "",
+        name: str = "",
+        kind: str = "fact",
+        title: str = "",
+        topics: Iterable[str] = (),
+        keywords: Iterable[str] = (),
+        facts: Facts = (),
+        valid_from: Time | None = None,
+        valid_until: Time | None = None,
+        confidence: float = 1.0,
+        trust: str = "stated",
+        metadata: Mapping[str, Value] | None = None,
+        derived_from: Iterable[str] = (),
+        depends_on: Iterable[str] = (),
+        expect: int | None = None,
+    ) -> Remembered:
+        """State one belief. With a `name` that exists it is revised; without, a belief that says the same is found and returned instead.
+
+        `facts` are (subject, predicate, value) triples; times are ISO 8601 or datetimes; `derived_from`/`depends_on` are krefs.
+        Raises InputError, LimitError, ConflictError (`expect`: the revision number that must be current), StoreError.
+        """
+        from doxa.curation.remember import remember
+
+        draft = Draft(
+            summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=tuple(topics),
+            keywords=tuple(keywords), facts=tuple(parse_fact(fact) for fact in facts), valid_from=_time(valid_from, "valid_from"),
+            valid_until=_time(valid_until, "valid_until"), confidence=confidence, trust=trust, metadata=dict(metadata or {}),
+        )  # fmt: skip
+        links = [("DERIVED_FROM", kref) for kref in derived_from] + [("DEPENDS_ON", kref) for kref in depends_on]
+        result = remember(self._store, self.identity, self._memory.recaller, draft=draft, links=links, expect=expect)
+        self._memory.wake()
+        return result
+
+    def ingest(
+        self,
+        source: str | Path | Iterable[Turn | Mapping[str, object]],
+        *,
+        project: str = "",
+        space: str = "conversations",
+        thread: str = "",
+        session: str = "",
+        format: str | None = None,
+        extract: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> Ingested:
+        """Take a conversation in: a file (see `doxa import`), or messages as mappings with `text` and optionally speaker, role, time, id.
+
+        Already known turns are passed over. With `extract`, rules look for candidate beliefs (trust `candidate`).
+        """
+        from doxa.curation.ingest import Ingest
+
+        turns = _turns(source, thread=thread, session=session, format=format)
+        job = Ingest(self._store, self.identity, project=project or self.project, space=space, extract_candidates=extract)
+        result = job.run(turns, progress=progress)
+        self._memory.wake()
+        return result
+
+    # Out
+
+    def recall(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        space: str = "",
+        kinds: Iterable[str] = (),
+        tag: str = "current",
+        trust: str = "",
+        speaker: str = "",
+        thread: str = "",
+        since: Time | None = None,
+        until: Time | None = None,
+        valid_at: Time | None = None,
+        as_of: Time | None = None,
+        history: bool = False,
+        limit: int = 10,
+        tokens_max: int | None = None,
+        lanes: Iterable[str] = ("words", "meaning"),
+    ) -> Recall:
+        """The best answers that memory holds and believes. `project` None asks in the session's project, "" in all.
+
+        Retired beliefs are absent unless `history` or `as_of` asks for them. Never waits for embeddings; what is missing is in `warnings`.
+        """
+        from doxa.recall import Ask
+
+        ask = Ask(
+            text, project=self.project if project is None else project, space=space, kinds=tuple(kinds), tag=tag, trust=trust, speaker=speaker,
+            thread=thread, since=_time(since, "since"), until=_time(until, "until"), valid_at=_time(valid_at, "valid_at"),
+            as_of=_time(as_of, "as_of"), history=history, limit=limit, tokens_max=tokens_max, lanes=tuple(lanes),
+        )  # fmt: skip
+        return self._memory.recaller.recall(ask)
+
+    def get(self, kref: str | Kref) -> Revision | Exchange | Place:
+        """What an address means now (or at its pin). Raises KrefError or NotFoundError."""
+        target = parse_target(kref)
+        with self._store.read() as snapshot:
+            if target.artifact is not None:
+                return read_any(snapshot, require(snapshot, target))
+            return read_any(snapshot, resolve(snapshot, target))
+
+    def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place:
+        """What a tag of an item pointed to at a system time: what memory believed then."""
+        with self._store.read() as snapshot:
+            return read_any(snapshot, tagged_at(snapshot, parse_target(kref), tag=tag, time=parse_time(time, field="time")))
+
+    def history(self, kref: str | Kref) -> History:
+        """Every revision of an item, oldest first, and every tag's moves."""
+        target = parse_target(kref).item()
+        if not target.is_item:
+            raise InputError(f"{target} is no item.", next_step="Give the address of an item.", kref=str(target))
+        with self._store.read() as snapshot:
+            item = require(snapshot, target)
+            revisions = tuple(read_revision(snapshot, node) for node in revisions_of(snapshot, item.id))
+            return History(str(target), revisions, tuple(tag_moves(snapshot, item)))
+
+    def impact(self, kref: str | Kref, *, depth: int = 10) -> Walk:
+        """What rests on a belief, directly or not."""
+        with self._store.read() as snapshot:
+            return impact(snapshot, kref, depth=depth)
+
+    def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
+        """What a belief rests on, down to the conversation it came from."""
+        with self._store.read() as snapshot:
+            return provenance(snapshot, kref, depth=depth)
+
+    def traverse(
+        self, kref: str | Kref, *, direction: Literal["out", "in", "both"] = "out", depth: int = 10, types: Sequence[str] = ()
+    ) -> Walk:
+        """Everything reached over typed edges within `depth` (1-20), nearest first."""
+        with self._store.read() as snapshot:
+            return traverse(snapshot, kref, direction=direction, depth=depth, types=types)
+
+    def shortest_path(self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()) -> Walk:
+        """The fewest typed edges between two beliefs."""
+        with self._store.read() as snapshot:
+            return shortest_path(snapshot, start, end, depth=depth, types=types)
+
+    # Change
+
+    def revise(self, kref: str | Kref, text: str, *, facts: Facts = (), expect: int | None = None, **fields: Any) -> Change:
+        """A new revision of an item; `fields` as in remember. The old revision leaves recall and stays in history."""
+        return self._after(self._ledger.revise(kref, self._draft(kref, text, facts=facts, fields=fields), expect=expect))
+
+    def supersede(self, kref: str | Kref, text: str, *, facts: Facts = (), **fields: Any) -> Change:
+        """Replace a belief, under the same address or (with `name`/`kind`) a new one that supersedes it."""
+        return self._after(self._ledger.supersede(kref, self._draft(kref, text, facts=facts, fields=fields)))
+
+    def contract(self, kref: str | Kref, *, fact: Sequence[object] | None = None) -> Change:
+        """Stop believing an item, a pinned revision, or one fact of the current revision."""
+        return self._after(self._ledger.contract(kref, fact=parse_fact(fact) if fact is not None else None))
+
+    def deprecate(self, kref: str | Kref) -> Change:
+        """Take out of recall; `restore` brings back."""
+        return self._ledger.deprecate(kref)
+
+    def restore(self, kref: str | Kref) -> Change:
+        return self._ledger.restore(kref)
+
+    def rollback(self, kref: str | Kref, *, expect: int | None = None) -> Change:
+        """Make the pinned revision current again."""
+        return self._ledger.rollback(kref, expect=expect)
+
+    def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+        """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the operator's."""
+        return self._ledger.tag(kref, tag, expect=expect)
+
+    def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+        return self._ledger.untag(kref, tag, expect=expect)
+
+    def undo(self, change: int) -> Change:
+        """Reverse one change by its number (see `log`). Undoing an undo redoes."""
+        return self._ledger.undo(change)
+
+    def link(self, source: str | Kref, target: str | Kref, *, kind: str, metadata: Mapping[str, object] | None = None) -> Change:
+        """A typed edge, such as DEPENDS_ON, between two beliefs."""
+        return self._ledger.link(source, target, kind=kind, metadata=metadata)
+
+    def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
+        return self._ledger.unlink(source, target, kind=kind)
+
+    def attach(self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
+        """An artifact: a named pointer from a revision to a file."""
+        return self._ledger.attach(kref, name, location=location, sha256=sha256, size_bytes=size_bytes)
+
+    def bundle(self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
+        """Group items under kref://project/name.bundle."""
+        return self._ledger.bundle(kref, add=add, remove=remove)
+
+    def forget(self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False) -> Forgotten:
+        """Retire (undoable) or, as an operator, erase for good. More than one thing needs the token of a preview."""
+        from doxa.curation.forget import forget
+
+        return forget(self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview)
+
+    def _draft(self, kref: str | Kref, text: str, *, facts: Facts, fields: dict[str, Any]) -> Draft:
+        target = parse_target(kref)
+        for name in ("valid_from", "valid_until"):
+            fields[name] = _time(fields.get(name), name)
+        for name in ("topics", "keywords"):
+            fields[name] = tuple(fields.get(name, ()))
+        fields.setdefault("project", target.project)
+        fields.setdefault("space", "/".join(target.spaces))
+        fields.setdefault("kind", target.kind)
+        try:
+            draft = Draft(summary=text, facts=tuple(parse_fact(fact) for fact in facts), **fields)
+        except TypeError as error:
+            raise InputError(f"A belief has no such field: {error}.", next_step="See the fields of remember.", field="fields") from None
+        from doxa.curation.remember import clean_draft
+
+        return clean_draft(draft)[0]
+
+    def _after(self, change: Change) -> Change:
+        self._memory.wake()
+        return change
+
+
+class Memory(Session):
+    """An opened memory file. Close it, or use it as a context manager. Safe to share between threads."""
+
+    def __init__(self, config: Config) -> None:
+        if config.role not in ROLES:
+            raise InputError(f"{config.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
+        self.config = config
+        self.store = Store(config.path, clock=config.clock, read_only=config.read_only)
+        super().__init__(self, Identity(config.actor, config.role), config.project)
+        self._embedder: Embedder | None = None
+        self._embedder_error: ModelError | None = None
+        self._embedder_ready = config.embedder is None
+        self._lock = threading.Lock()
+        self._recaller: Recaller | None = None
+        self._worker: threading.Thread | None = None
+        self._due = threading.Event()
+        self._stopping = threading.Event()
+        try:
+            declare(self.store)
+        except BaseException:
+            self.store.close()
+            raise
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def session(self, *, actor: str = "", role: Role = "agent", project: str = "") -> Session:
+        """Another identity on the same file. A session cannot have more power than the memory was opened with."""
+        if ROLES.index(role) > ROLES.index(self.config.role):
+            raise RoleError(
+                f"This memory was opened as {self.config.role}; it cannot give a session the role {role}.",
+                next_step=f"Open it with role={role!r}.",
+                role=role,
+            )
+        return Session(self, Identity(actor or self.identity.actor, role), project or self.project)
+
+    def close(self) -> None:
+        """Stop the embedding job after its current batch and close the file. What is not embedded yet stays due."""
+        self._stopping.set()
+        self._due.set()
+        if self._worker is not None:
+            self._worker.join(timeout=_WORKER_STOP_S)
+            self._worker = None
+        self.store.close()
+
+    # Models and the embedding job
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding model, loaded at first need; None if there is none (embedder_error says why)."""
+        with self._lock:
+            if not self._embedder_ready:
+                self._embedder_ready = True
+                self._embedder, self._embedder_error = _load_embedder(self.config)
+            return self._embedder
+
+    @property
+    def embedder_error(self) -> ModelError | None:
+        return self._embedder_error
+
+    @property
+    def recaller(self) -> Recaller:
+        if self._recaller is None:
+            from doxa.recall import Recaller
+
+            self._recaller = Recaller(self.store, lambda: self.embedder)
+        return self._recaller
+
+    def pending(self) -> int:
+        """How many memories await their vectors."""
+        from doxa.curation.embedding import pending
+
+        with self.store.read() as snapshot:
+            return pending(snapshot)
+
+    def embed(self, *, limit: int | None = None, progress: Callable[[int], None] | None = None) -> int:
+        """Make vectors for what has none, here and now. Returns how many. Without a model: 0."""
+        from doxa.curation.embedding import embed_pending
+
+        if self.embedder is None:
+            return 0
+        return embed_pending(self.store, self.embedder, limit=limit, stop=self._stopping.is_set, progress=progress)
+
+    def wake(self) -> None:
+        """Tell the background job that there may be work. It starts at the first call and never holds up a caller."""
+        if not self.config.background or self.config.read_only or self.config.embedder is None:
+            return
+        self._due.set()
+        with self._lock:
+            if self._worker is None and not self._stopping.is_set():
+                self._worker = threading.Thread(target=self._work, name="doxa-embedding", daemon=True)
+                self._worker.start()
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            self._due.wait()
+            self._due.clear()
+            self._stopping.wait(_WORKER_WAIT_S)  # let a burst of writes finish first
+            if self._stopping.is_set():
+                return
+            try:
+                self.embed()
+            except Exception as error:  # the job must not die silently: doctor shows this, and the work order stays in the file
+                self._embedder_error = ModelError(f"The embedding job stopped: {error}", next_step="Run `doxa doctor`.")
+                return
+
+    # Care
+
+    def log(self, *, limit: int = 20, after: int = 0, newest_first: bool = True) -> list[Receipt]:
+        """Changes with their numbers, times, actors and operations."""
+        with self.store.read() as snapshot:
+            return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
+
+    def verify(self) -> LogProof:
+        """Walk the whole log and compare the state with a replay of it. Raises CorruptError where either does not fit."""
+        proof = verify_log(self.store)
+        if digest(self.store) != replayed_digest(self.store):
+            from doxa.base.errors import CorruptError
+
+            raise CorruptError(
+                f"The state of {self.store.path} is not what its log says: something wrote past the transactions.",
+                next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
+                path=self.store.path,
+            )
+        return proof
+
+    def doctor(self) -> list[Finding]:
+        """Look at everything that can be wrong and say what to do."""
+        from doxa.doctor import examine
+
+        return examine(self)
+
+    def check(self) -> list[str]:
+        """Every invariant of the file; an empty list means sound."""
+        return check(self.store)
+
+    def backup(self, path: str | Path) -> Path:
+        """A consistent copy while others read and write; verified before it is reported."""
+        made = self.store.backup(path)
+        with Store(made, read_only=True) as copy:
+            verify_log(copy)
+        return made
+
+    def export(self) -> Iterator[bytes]:
+        """Every exchange, revision and typed edge as JSON lines (see curation/transfer.py)."""
+        from doxa.curation.transfer import export_lines
+
+        return export_lines(self.store)
+
+    def stats(self) -> dict[str, object]:
+        """Counts and sizes."""
+        path = Path(self.store.path)
+        with self.store.read() as snapshot:
+            labels = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
+            counts: dict[str, object] = {label.lower() + "s": snapshot.count(label) for label in labels}
+            last = snapshot.last_receipt()
+            rows = snapshot.rows("SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc WHERE node > 0")[0]
+        size = sum(f.stat().st_size for f in (path, Path(f"{path}-wal")) if f.exists())
+        return {
+            "path": str(path), **counts, "searchable": rows[2], "embedded": rows[1], "unembedded": rows[0] - rows[1],
+            "changes": last.tx if last else 0, "log_entries": last.last_seq if last else 0, "bytes": size,
+        }  # fmt: skip
+
+
+def open_memory(
+    path: str | Path | None = None,
+    *,
+    role: Role = "agent",
+    actor: str = "local",
+    project: str = "default",
+    embedder: Embedder | Literal["auto"] | None = "auto",
+    model_folder: Path | None = None,
+    clock: Clock | None = None,
+    background: bool = True,
+    read_only: bool = False,
+) -> Memory:
+    """Open (or create) a memory file; without a path, the user's own (`default_path`). Raises a StoreError that says what is wrong."""
+    place = Path(path) if path is not None else default_path()
+    if path is None:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Memory(Config(place, role, actor, project, embedder, model_folder, clock, background, read_only))
+
+
+class AsyncMemory:
+    """The same calls as Memory, each awaited: delegated to threads, so that there is one implementation."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    @classmethod
+    async def open(cls, path: str | Path | None = None, **options: Any) -> AsyncMemory:
+        return cls(await asyncio.to_thread(open_memory, path, **options))
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._memory.close)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        call = getattr(self._memory, name)
+        if name.startswith("_") or not callable(call):
+            raise AttributeError(name)
+
+        async def awaited(*args: Any, **options: Any) -> Any:
+            return await asyncio.to_thread(call, *args, **options)
+
+        awaited.__name__ = name
+        awaited.__doc__ = call.__doc__
+        return awaited
+
+
+def _load_embedder(config: Config) -> tuple[Embedder | None, ModelError | None]:
+    if config.embedder != "auto":
+        return config.embedder, None
+    from doxa.models import load_minilm
+
+    try:
+        return load_minilm(config.model_folder or default_model_folder()), None
+    except ModelError as error:
+        return None, error
+
+
+def _time(value: Time | None, field: str) -> int | None:
+    return None if value is None else parse_time(value, field=field)
+
+
+def _turns(source: str | Path | Iterable[Any], *, thread: str, session: str, format: str | None) -> Iterable[Turn]:
+    from doxa.curation.turns import Turn, turn_of
+
+    if isinstance(source, (str, Path)):
+        from doxa.curation.readers import read
+
+        return read(source, format)
+    messages: Iterable[Any] = source
+    return (item if isinstance(item, Turn) else turn_of(item, thread=thread, session=session) for item in messages)
