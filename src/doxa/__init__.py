@@ -5,7 +5,7 @@ with doxa.open("memory.db") as memory:
     memory.recall("when do we deploy?", project="shop")
 """
 
-from doxa.app import AsyncMemory, Config, Finding, History, Memory, Session
+from doxa.app import AsyncMemory, Config, History, Memory, Session
 from doxa.app import open_memory as open
 from doxa.base.errors import (
     BusyError,
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemory", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError", "CorruptError",
-    "DiskFullError", "DoxaError", "Exchange", "Fact", "Finding", "History", "InputError", "Kref", "KrefError", "LimitError", "Memory",
+    "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Memory",
     "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
     "TagMove", "Walk", "open", "parse_kref", "print_kref",
 ]

@@ -48,15 +48,16 @@ from doxa.belief import (
     tagged_at,
     traverse,
 )  # fmt: skip
-from doxa.store import Identity, LogProof, Receipt, Store, check, digest, replayed_digest, verify_log
+from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
 
 if TYPE_CHECKING:
+    from doxa.curation.doctor import Finding
     from doxa.curation.forget import Forgotten
     from doxa.curation.ingest import Ingested
     from doxa.curation.remember import Remembered
     from doxa.curation.turns import Turn
     from doxa.models.contract import Embedder
-    from doxa.recall import Recall, Recaller
+    from doxa.recall import Hit, Recall, Recaller
 
 Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
@@ -71,16 +72,6 @@ class History:
     item: str
     revisions: tuple[Revision, ...]
     tags: tuple[TagMove, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of doctor: what was looked at, whether it is well, and what to do if not."""
-
-    name: str
-    ok: bool
-    detail: str
-    next_step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +117,11 @@ class Session:
         self.project = project
 
     @property
+    def memory(self) -> Memory:
+        """The opened file that this session speaks to."""
+        return self._memory
+
+    @property
     def _store(self) -> Store:
         return self._memory.store
 
@@ -163,6 +159,8 @@ class Session:
         """
         from doxa.curation.remember import remember
 
+        if trust == "verified" and self.identity.role == "agent":
+            raise RoleError("Only an operator may call a belief verified.", next_step="State it with trust 'stated'.", role="agent")
         draft = Draft(
             summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=tuple(topics),
             keywords=tuple(keywords), facts=tuple(parse_fact(fact) for fact in facts), valid_from=_time(valid_from, "valid_from"),
@@ -231,6 +229,10 @@ class Session:
             as_of=_time(as_of, "as_of"), history=history, limit=limit, tokens_max=tokens_max, lanes=tuple(lanes),
         )  # fmt: skip
         return self._memory.recaller.recall(ask)
+
+    def recent(self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
+        """What was last said or stated and is still believed, newest first."""
+        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=tuple(kinds), limit=limit)
 
     def get(self, kref: str | Kref) -> Revision | Exchange | Place:
         """What an address means now (or at its pin). Raises KrefError or NotFoundError."""
@@ -474,22 +476,24 @@ class Memory(Session):
 
     def verify(self) -> LogProof:
         """Walk the whole log and compare the state with a replay of it. Raises CorruptError where either does not fit."""
-        proof = verify_log(self.store)
-        if digest(self.store) != replayed_digest(self.store):
-            from doxa.base.errors import CorruptError
+        from doxa.curation.doctor import prove
 
-            raise CorruptError(
-                f"The state of {self.store.path} is not what its log says: something wrote past the transactions.",
-                next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
-                path=self.store.path,
-            )
-        return proof
+        return prove(self.store)
+
+    def has_receipt(self, head: str) -> bool:
+        """Whether the log contains a receipt with this hash (hexadecimal): compare with one noted elsewhere."""
+        try:
+            wanted = bytes.fromhex(head)
+        except ValueError:
+            return False
+        with self.store.read() as snapshot:
+            return bool(snapshot.rows("SELECT 1 FROM receipt WHERE hash = ?", (wanted,)))
 
     def doctor(self) -> list[Finding]:
         """Look at everything that can be wrong and say what to do."""
-        from doxa.doctor import examine
+        from doxa.curation.doctor import examine
 
-        return examine(self)
+        return examine(self.store, self.embedder, self.embedder_error)
 
     def check(self) -> list[str]:
         """Every invariant of the file; an empty list means sound."""

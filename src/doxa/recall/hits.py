@@ -105,6 +105,21 @@ def _holds(posting: Posting, row: int) -> bool:
     return bool((posting.docs == row).any())
 
 
+def without_echoes(hits: list[Hit], limit: int) -> list[Hit]:
+    """A candidate and the turn it was read from say the same: the better ranked of the two stays."""
+    kept: list[Hit] = []
+    addresses: set[str] = set()
+    sources: set[str] = set()
+    for hit in hits:
+        if (hit.trust == "candidate" and hit.source in addresses) or hit.kref in sources:
+            continue
+        kept.append(hit)
+        addresses.add(hit.kref)
+        if hit.trust == "candidate":
+            sources.add(hit.source)
+    return kept[:limit]
+
+
 def fit_budget(hits: list[Hit], tokens_max: int | None) -> tuple[list[Hit], int]:
     """Keep hits in order while they fit; the first that does not is cut to what is left if that is worth reading. Never over budget."""
     if tokens_max is None:

@@ -22,7 +22,6 @@ from doxa.store import Reader
 
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-_FUZZY_WEIGHT = 0.8  # a corrected word counts a little less than one spelt right
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -87,6 +86,11 @@ def _edits(term: str) -> Iterable[str]:
                 yield head + letter + tail[1:]
 
 
+def _trust_in(posting: Posting) -> float:
+    """A corrected word counts the less the shorter it is: one edit makes another word of `ship`, hardly of `postgresqk`."""
+    return 1.0 if posting.term == posting.asked else 1 - 2 / len(posting.asked)
+
+
 def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
     """How much of the question each row covers, dense, in [0, 1)."""
     scores = np.zeros(shelf.count, dtype=np.float32)
@@ -114,7 +118,7 @@ def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
         frequency[before[has_before]] += NEXT * own[has_before] * near[before[has_before]]
         touched = np.concatenate((docs, after[has_after], before[has_before]))
         held = frequency[touched]
-        weight = np.float32(idf if posting.term == posting.asked else idf * _FUZZY_WEIGHT)
+        weight = np.float32(idf * _trust_in(posting))
         scores[touched] = scores[touched] + weight * held / (held + K1)  # a row touched twice gets the same value twice
         frequency[touched] = 0
     scores[~eligible] = 0

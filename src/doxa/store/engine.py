@@ -33,6 +33,7 @@ class Engine:
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._lock = threading.Lock()
+        self._inherited: list[apsw.Connection] = []
         self._pid = os.getpid()
         self.closed = False
 
@@ -42,12 +43,13 @@ class Engine:
         found: apsw.Connection | None = getattr(self._local, "connection", None)
         if found is not None and self._local.pid == os.getpid():
             return found
+        with self._lock:
+            if self._pid != os.getpid():
+                self._inherited, self._all, self._pid = _let_go(self._all), [], os.getpid()
         with translated(self.path):
             made = self._connect()
         self._local.connection, self._local.pid = made, os.getpid()
         with self._lock:
-            if self._pid != os.getpid():  # a forked child must not close what the parent uses
-                self._all, self._pid = [], os.getpid()
             self._all.append(made)
         return made
 
@@ -68,6 +70,25 @@ class Engine:
         connection.execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-65536; PRAGMA mmap_size=1073741824")
         connection.execute("PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF")
         return connection
+
+
+def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
+    """In a forked child: close what the parent opened, and return what cannot be closed, to be kept unused.
+
+    SQLite remembers per process which locks it holds. While an inherited connection is open, the child takes the parent's locks for its
+    own; when the parent closes, the log is removed under the child and what the child wrote since is lost.
+    """
+    kept = []
+    for connection in connections:
+        try:
+            if connection.in_transaction:
+                kept.append(connection)  # closing would roll back the parent's transaction
+                continue
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the log is the parent's to empty
+            connection.close()
+        except apsw.Error:
+            kept.append(connection)
+    return kept
 
 
 def _wait_for_writer(attempt: int) -> bool:

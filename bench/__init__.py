@@ -1,0 +1,12 @@
+"""The evaluation harness: figures anyone can take again, with the plain baselines they must beat taken in the same run.
+
+    python -m bench locomo --data FILE            questions about long conversations: which turns hold the evidence
+    python -m bench locomo-plus --data FILE --locomo FILE      cues that share no words with what asks for them
+    python -m bench beam --data FOLDER            long technical chats with updates and contradictions
+    python -m bench speed                         times and sizes beside plain tools
+    python -m bench all --data FOLDER             everything present, kept under bench/results/
+    python -m bench table                         the newest results as docs/benchmarks.md
+
+Start at `__main__`. Data is never part of this repository: it is read by path. Nothing here calls a language model, so every figure is a
+retrieval figure and is called evidence recall, never accuracy.
+"""

@@ -1,0 +1,80 @@
+"""The door of the harness: `python -m bench NAME`. Only here are arguments read; every command is a function that returns a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import beam, locomo, locomo_plus, results, speed
+from bench.embedders import CachedEmbedder, local_embedder
+from bench.report import Report, write_json
+from doxa.models import Embedder
+
+SEED = 7
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(argv)
+    if options.command == "table":
+        print(results.render(options.results, options.document))
+        return 0
+    embedder = None if options.words_only else _cached()
+    if options.command == "all":
+        for report in results.run_all(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick):
+            print(report.text(), flush=True)
+        print(f"written: {results.write(options.results, results.last_run())}")
+        return 0
+    report = _run(options, embedder)
+    print(report.text())
+    if options.json:
+        write_json(options.json, report.record())
+    return 0
+
+
+def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
+    if options.command == "locomo":
+        return locomo.run(options.data, embedder, seed=options.seed)
+    if options.command == "locomo-plus":
+        return locomo_plus.run(options.data, options.locomo, embedder, seed=options.seed)
+    if options.command == "beam":
+        return beam.run(options.data, embedder, seed=options.seed)
+    return speed.run(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick)
+
+
+def _cached() -> Embedder | None:
+    inner = local_embedder()
+    if inner is None:
+        print("No embedding model is installed: figures are by words alone.", file=sys.stderr)
+    return CachedEmbedder(inner) if inner else None
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Figures of doxa beside plain baselines.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("locomo", "locomo-plus", "beam", "speed", "all"):
+        command = commands.add_parser(name)
+        command.add_argument("--data", type=Path, required=name != "speed", help="the data set's file or folder")
+        command.add_argument("--seed", type=int, default=SEED)
+        command.add_argument("--words-only", action="store_true", help="run without an embedding model")
+        command.add_argument("--json", type=Path, help="write figures and tables here")
+        if name == "locomo-plus":
+            command.add_argument("--locomo", type=Path, required=True, help="the LoCoMo file with the base conversations")
+        if name in ("speed", "all"):
+            command.add_argument("--sizes", type=_sizes, default=(10_000, 100_000), help="store sizes, as 10000,100000")
+            command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
+        if name == "all":
+            command.add_argument("--results", type=Path, default=results.FOLDER)
+    table = commands.add_parser("table")
+    table.add_argument("--results", type=Path, default=results.FOLDER)
+    table.add_argument("--document", type=Path, default=results.DOCUMENT)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""BEAM: in long technical chats, which messages hold the evidence, and does an update come before what it replaced?
+
+`order` is the share of knowledge updates whose best updated message stands above the best original one (chance: one half);
+`both_at_10` the share of contradictions of which both statements are in the first ten: a memory should return both.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from bench.comparison import Answered, Measure, against_best, measure_all
+from bench.corpora import load_beam
+from bench.metrics import all_at, any_at, best_rank, recall_at
+from bench.report import Report, begin, percent
+from bench.systems import opened
+from doxa.models import Embedder
+
+LIMIT_MAX = 1_000
+_MESSAGE_KEYS = ("recall_at_5", "recall_at_10", "recall_at_20", "any_at_10", "all_at_10")
+
+
+def run(path: Path, embedder: Embedder | None, *, seed: int) -> Report:
+    report = begin("beam", seed=seed, embedder=embedder)
+    answered = []
+    for corpus in load_beam(path):
+        with opened(corpus.turns, embedder, seed=seed) as systems:
+            limit = min(LIMIT_MAX, len(corpus.turns))
+            answered += [
+                Answered(question, corpus.name, len(corpus.turns), systems.rankings(question.text, limit=limit)) for question in corpus.questions
+            ]
+    report.put("message.n", len(answered))
+    found = measure_all(report, answered, {f"message.{key}": measure for key, measure in _message_measures().items()})
+    report.table(
+        f"BEAM, message evidence without abstention (n = {len(answered)})", ["system", "@5", "@10", "@20", "any@10", "all@10"],
+        [[system, *(percent(row[f"message.{key}"]) for key in _MESSAGE_KEYS)] for system, row in found.items()],
+    )  # fmt: skip
+    _by_type(report, answered)
+    _sides(report, answered)
+    against_best(report, answered, "message.recall_at_10", partial(_recall, k=10))
+    return report.end()
+
+
+def _recall(item: Answered, system: str, *, k: int) -> float:
+    return recall_at(item.rankings[system], item.question.gold, k)
+
+
+def _message_measures() -> dict[str, Measure]:
+    measures: dict[str, Measure] = {f"recall_at_{k}": partial(_recall, k=k) for k in (5, 10, 20)}
+    measures["any_at_10"] = lambda item, system: any_at(item.rankings[system], item.question.gold, 10)
+    measures["all_at_10"] = lambda item, system: all_at(item.rankings[system], item.question.gold, 10)
+    return measures
+
+
+def _by_type(report: Report, answered: list[Answered]) -> None:
+    rows: dict[str, list[str]] = {}
+    kinds = sorted({item.question.category for item in answered})
+    for kind in kinds:
+        items = [item for item in answered if item.question.category == kind]
+        key = f"message.type.{kind}.recall_at_10"
+        for system, row in measure_all(report, items, {key: partial(_recall, k=10)}).items():
+            rows.setdefault(system, []).append(percent(row[key]))
+    heads = [kind.replace("_", " ") for kind in kinds]
+    report.table("BEAM, message evidence recall@10 by question type", ["system", *heads], [[system, *cells] for system, cells in rows.items()])
+
+
+def _sides(report: Report, answered: list[Answered]) -> None:
+    def place(item: Answered, system: str, side: int) -> int:
+        assert item.question.sides is not None
+        return best_rank(item.rankings[system], item.question.sides[side], units=item.units)
+
+    updates = [item for item in answered if item.question.category == "knowledge_update" and item.question.sides]
+    contradictions = [item for item in answered if item.question.category == "contradiction_resolution" and item.question.sides]
+    report.put("update.n", len(updates))
+    report.put("contradiction.n", len(contradictions))
+    found = measure_all(report, updates, {
+        "update.order": lambda item, system: float(place(item, system, 1) < place(item, system, 0)),
+        "update.updated_at_10": lambda item, system: float(place(item, system, 1) <= 10),
+    })  # fmt: skip
+    both = measure_all(report, contradictions, {
+        "contradiction.both_at_10": lambda item, system: float(max(place(item, system, side) for side in (0, 1)) <= 10),
+    })  # fmt: skip
+    report.table(
+        f"BEAM, updates (n = {len(updates)}) and contradictions (n = {len(contradictions)})",
+        ["system", "updated above original", "updated@10", "both statements@10"],
+        [
+            [system, percent(row["update.order"]), percent(row["update.updated_at_10"]), percent(both.get(system, {}).get("contradiction.both_at_10", float("nan")))]
+            for system, row in found.items()
+        ],
+    )

@@ -1,0 +1,67 @@
+"""What the three quality sets share: a score for each question by each system, and doxa against the best plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from bench.corpora import Question
+from bench.metrics import Interval, mean, paired_bootstrap
+from bench.report import Report, points
+from bench.systems import CONTROLS, DOXA, LANES, Rankings
+
+_GROUPS_ENOUGH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One question and what every system gave for it: `rankings`, and by token budget `budgets`. `units` counts what could be ranked."""
+
+    question: Question
+    group: str
+    units: int
+    rankings: Rankings
+    budgets: dict[int, Rankings] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
+
+
+Measure = Callable[[Answered, str], float]
+
+
+def key_of(system: str, key: str) -> str:
+    """Doxa's figures stand under the bare key; the others under their name."""
+    if system == DOXA:
+        return key
+    return f"{system}.{key}" if system in LANES else f"baseline.{system}.{key}"
+
+
+def systems_of(answered: Iterable[Answered]) -> list[str]:
+    return list(next(iter(answered)).rankings)
+
+
+def measure_all(report: Report, answered: list[Answered], measures: dict[str, Measure]) -> dict[str, dict[str, float]]:
+    """Every measure of every system, put into the report; by system, then by key."""
+    if not answered:
+        return {}
+    table: dict[str, dict[str, float]] = {}
+    for system in systems_of(answered):
+        for key, measure in measures.items():
+            value = mean([measure(item, system) for item in answered])
+            table.setdefault(system, {})[key] = value
+            report.put(key_of(system, key), value)
+    return table
+
+
+def against_best(report: Report, answered: list[Answered], key: str, measure: Measure) -> None:
+    """Doxa minus the plain baseline that is best by this very measure, paired by question."""
+    plain = [system for system in systems_of(answered) if system not in LANES and system not in CONTROLS]
+    best = max(plain, key=lambda system: mean([measure(item, system) for item in answered]))
+    gaps = [measure(item, DOXA) - measure(item, best) for item in answered]
+    groups = [item.group for item in answered]
+    intervals: dict[str, Interval] = {"by_conversation": paired_bootstrap(gaps, groups, seed=report.seed)}
+    if len(set(groups)) < _GROUPS_ENOUGH:
+        intervals["by_question"] = paired_bootstrap(gaps, [str(number) for number in range(len(gaps))], seed=report.seed)
+    for unit, interval in intervals.items():
+        report.put_interval(f"gain.{key}.{unit}", interval)
+    rows = [[unit.replace("_", " "), str(len(set(groups)) if unit == "by_conversation" else len(groups)), points(interval)] for unit, interval in intervals.items()]
+    report.table(f"{key}: doxa minus {best} (best plain baseline), points with 95 % interval", ["drawn", "units", "difference"], rows)

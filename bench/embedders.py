@@ -1,0 +1,90 @@
+"""Embedders around the real one: one that remembers what it has seen, and one that fills a large store without a model.
+
+Both keep the contract of doxa's embedders, so that what is measured is the ordinary path.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import doxa
+import numpy as np
+from doxa.models import Embedder
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+_DIMENSIONS = 384
+_WORD = re.compile(r"\w+")
+_TOPIC_WORDS = 2
+
+
+def local_embedder() -> Embedder | None:
+    """The model that `doxa.open` would use here, or None."""
+    with tempfile.TemporaryDirectory() as folder, doxa.open(Path(folder) / "probe.db", background=False) as memory:
+        return memory.embedder
+
+
+class CachedEmbedder:
+    """Asks the inner embedder once for each text: the same conversations are filled into many stores."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._known: dict[bytes, Floats] = {}
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._inner.dimensions
+
+    @property
+    def tokens_max(self) -> int:
+        return self._inner.tokens_max
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """As Embedder.embed."""
+        keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
+        if missing:
+            self._known.update(zip(missing, self._inner.embed(list(missing.values())), strict=True))
+        if not keys:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([self._known[key] for key in keys])
+
+
+class CloudEmbedder:
+    """Vectors in clouds: texts that begin with the same two words lie around one centre, near or far as their hash says.
+
+    With a `model`, every text asked of `embed` while `asking` is set also goes through it and the result is thrown away: the time of a
+    question is then the real one, while loading a hundred thousand texts needs no model.
+    """
+
+    dimensions = _DIMENSIONS
+    tokens_max = 256
+
+    def __init__(self, model: Embedder | None = None) -> None:
+        self._model = model
+        self.asking = False
+        self.name = "bench-clouds-384"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """As Embedder.embed."""
+        if self.asking and self._model is not None:
+            self._model.embed(texts)
+        rows = np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, _DIMENSIONS), dtype=np.float32)
+        return rows.astype(np.float32)
+
+    @staticmethod
+    def _vector(text: str) -> NDArray[np.float64]:
+        topic = " ".join(_WORD.findall(text.casefold())[:_TOPIC_WORDS])
+        own = np.random.default_rng(int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()))
+        centre = np.random.default_rng(int.from_bytes(blake2b(topic.encode(), digest_size=8).digest())).standard_normal(_DIMENSIONS)
+        noise = own.standard_normal(_DIMENSIONS)
+        vector = centre / np.linalg.norm(centre) + own.uniform(0.5, 1.5) * noise / np.linalg.norm(noise)
+        return np.asarray(vector / np.linalg.norm(vector))

@@ -1,0 +1,90 @@
+"""What `doxa doctor` looks at: the file, its invariants, its log, its index, its vectors, its model. Each finding says what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.curation.embedding import pending
+from doxa.models.contract import Embedder
+from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
+
+_FREE_BYTES_LOW = 512 * 1024**2
+_RESTORE = "Restore the latest backup that verifies to a new path with `doxa restore`."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of doctor: what was looked at, whether it is well, and what to do if not."""
+
+    name: str
+    ok: bool
+    detail: str
+    next_step: str = ""
+
+
+def prove(store: Store) -> LogProof:
+    """Walk the whole log and compare the state with a replay of it. Raises CorruptError where either does not fit."""
+    proof = verify_log(store)
+    if digest(store) != replayed_digest(store):
+        raise CorruptError(
+            f"The state of {store.path} is not what its log says: something wrote past the transactions.",
+            next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
+            path=store.path,
+        )
+    return proof
+
+
+def examine(store: Store, embedder: Embedder | None, embedder_error: ModelError | None) -> list[Finding]:
+    """All findings, the sound ones too. Raises nothing: what fails becomes a finding."""
+    return [_file(store), _space(store), _invariants(store), _log(store), _vectors(store, embedder), _model(embedder, embedder_error)]
+
+
+def _file(store: Store) -> Finding:
+    path = Path(store.path)
+    mode = path.stat().st_mode & 0o777
+    private = os.name == "nt" or mode & 0o077 == 0
+    return Finding("file", private, f"{path}, mode {mode:03o}", "" if private else f"Let only its owner read it: chmod 600 {path}")
+
+
+def _space(store: Store) -> Finding:
+    free = shutil.disk_usage(Path(store.path).resolve().parent).free
+    enough = free > _FREE_BYTES_LOW
+    return Finding("disk", enough, f"{free / 1024**3:.1f} GiB free", "" if enough else "Free some space before the next large import.")
+
+
+def _invariants(store: Store) -> Finding:
+    try:
+        problems = check(store)
+    except DoxaError as error:
+        return Finding("invariants", False, error.message, error.next_step)
+    return Finding("invariants", not problems, "; ".join(problems[:5]) or "all hold", _RESTORE if problems else "")
+
+
+def _log(store: Store) -> Finding:
+    try:
+        proof = prove(store)
+    except DoxaError as error:
+        return Finding("log", False, error.message, error.next_step)
+    return Finding("log", True, f"{proof.receipts} receipts, {proof.entries} entries verify and replay; head {proof.head[:16]}")
+
+
+def _vectors(store: Store, embedder: Embedder | None) -> Finding:
+    with store.read() as snapshot:
+        due = pending(snapshot)
+    if not due:
+        return Finding("vectors", True, "all made")
+    if embedder is None:
+        return Finding("vectors", True, f"{due} memories have none: recall finds them by words")
+    return Finding("vectors", False, f"{due} memories await theirs", "Run `doxa embed` to make them now.")
+
+
+def _model(embedder: Embedder | None, error: ModelError | None) -> Finding:
+    if embedder is not None:
+        return Finding("model", True, embedder.name)
+    if error is None:
+        return Finding("model", True, "switched off: recall works by words")
+    return Finding("model", False, error.message, error.next_step)
