@@ -436,12 +436,14 @@ class Memory(Session):
         with self.store.read() as snapshot:
             return pending(snapshot)
 
-    def embed(self, *, limit: int | None = None, progress: Callable[[int], None] | None = None) -> int:
-        """Make vectors for what has none, here and now. Returns how many. Without a model: 0."""
-        from doxa.curation.embedding import embed_pending
+    def embed(self, *, limit: int | None = None, anew: bool = False, progress: Callable[[int], None] | None = None) -> int:
+        """Make vectors for what has none, here and now; `anew` makes all again (another model). Returns how many. Without a model: 0."""
+        from doxa.curation.embedding import embed_anew, embed_pending
 
         if self.embedder is None:
             return 0
+        if anew:
+            embed_anew(self.store)
         return embed_pending(self.store, self.embedder, limit=limit, stop=self._stopping.is_set, progress=progress)
 
     def wake(self) -> None:

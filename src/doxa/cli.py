@@ -299,11 +299,15 @@ def export(
 
 
 @app.command()
-def embed(db: Db = None, as_json: Json = False) -> None:
+def embed(
+    anew: Annotated[bool, typer.Option("--anew", help="Make all vectors again, after a change of model.")] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """Make the vectors that are due. Can be stopped at any time; what is left stays due."""
     with _memory(db, as_json) as memory:
         with _progress("vectors", as_json) as advance:
-            made = memory.embed(progress=advance)
+            made = memory.embed(anew=anew, progress=advance)
         error = memory.embedder_error
         _show({"embedded": made, "pending": memory.pending(), "model_error": str(error) if error else ""}, as_json, _fields_text)
 

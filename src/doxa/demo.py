@@ -6,6 +6,8 @@ history, is what `as_of` returns, and comes back by undo; impact names what rest
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import tempfile
 import time
@@ -29,13 +31,14 @@ def run(keep: Path | None) -> None:
             _steps(Path(folder) / "demo.db")
     _say(f"\nDone in {time.perf_counter() - started:.1f} s. No key, no network, no language model was used.")
     where = f" --db {keep}" if keep else ""
+    doxa = "doxa" if shutil.which("doxa") else os.path.relpath(sys.argv[0])
     _head("Go on with")
     _say(
-        f'  doxa remember "The launch is on 10 April"{where}\n'
-        f'  doxa recall "when do we launch?"{where}\n'
-        f"  doxa import ~/.claude/projects{where}      your own Claude Code history\n"
-        f"  doxa log{where}    doxa doctor{where}    doxa --help\n"
-        + ("" if keep else "  doxa demo --keep demo.db      this demonstration, kept to look around in")
+        f'  {doxa} remember "The launch is on 10 April"{where}\n'
+        f'  {doxa} recall "when do we launch?"{where}\n'
+        f"  {doxa} import ~/.claude/projects{where}      your own Claude Code history\n"
+        f"  {doxa} log{where}\n  {doxa} doctor{where}\n  {doxa} --help\n"
+        + ("" if keep else f"  {doxa} demo --keep demo.db      this demonstration, kept to look around in")
     )
 
 

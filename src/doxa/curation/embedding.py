@@ -50,6 +50,12 @@ def embed_pending(
     return done
 
 
+def embed_anew(store: Store) -> None:
+    """Forget every vector, so that another model makes them; recall goes by words meanwhile."""
+    with store.write(_IDENTITY, op="embed") as tx:
+        tx.drop_vectors()
+
+
 def parts(text: str) -> list[str]:
     """The text itself, and for a long one its passages too: what the embedder would cut off gets a vector of its own."""
     if len(text) <= PASSAGE_CHARS:
@@ -117,8 +123,7 @@ def _write(store: Store, model: str, *, made: list[Any], failed: list[tuple[int,
     if not made and not failed:
         return
     with store.write(_IDENTITY, op="embed") as tx:
-        token = tx.token("model:" + model)
         for scope, doc, vectors in made:
-            tx.put_vectors(scope, doc, model=token, vectors=vectors)
+            tx.put_vectors(scope, doc, model=model, vectors=vectors)
         for scope, doc in failed:
             tx.fail_vectors(scope, doc)

@@ -70,7 +70,7 @@ class Recaller:
                 _check_project(reader, ask.project, warnings)
             shelves = [self._shelves.get(reader, scope) for scope in scopes]
             plain, speakers = _name_speakers(reader, shelves, ask.text)
-            vector = self._vector(plain, ask, warnings)
+            vector = self._vector(plain, ask, held=reader.embedder_name(), warnings=warnings)
             terms = asked_terms(plain) if "words" in ask.lanes else []
             pools = [_collect(reader, shelf, ask, terms=terms, vector=vector, speakers=speakers) for shelf in shelves]
             pools = [pool for pool in pools if len(pool.rows)]
@@ -98,12 +98,15 @@ class Recaller:
             ranked = [Ranked(shelf, row, 0.0, 0.0, None, False, []) for _, row, shelf in found[:limit]]
             return read_hits(reader, ranked, ask=ask)
 
-    def _vector(self, text: str, ask: Ask, warnings: list[str]) -> Floats | None:
+    def _vector(self, text: str, ask: Ask, *, held: str | None, warnings: list[str]) -> Floats | None:
         if "meaning" not in ask.lanes:
             return None
         embedder = self._embedder()
         if embedder is None:
             warnings.append("Meaning search is off: no embedding model is installed; this answer is by words alone.")
+            return None
+        if held is not None and held != embedder.name:
+            warnings.append(f"Meaning search is off: the vectors of this file are of {held}, not of {embedder.name}; see `doxa embed --anew`.")
             return None
         known = self._vectors.get(text)
         if known is not None:

@@ -1,6 +1,6 @@
 """The lane of meaning: 1-bit codes in memory name candidates, the stored vectors rescore them exactly.
 
-A sign code keeps one bit for each of 384 dimensions; the Hamming distance h of two codes estimates their angle as pi * h / 384
+A sign code keeps one bit for each of D dimensions; the Hamming distance h of two codes estimates their angle as pi * h / D
 (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", 2002). The estimate only selects; what ranks is the cosine of the
 stored half-precision vectors. Part 0 of a memory is its whole text as far as the model reads; a long text has further parts.
 """
@@ -16,8 +16,6 @@ from doxa.recall.fusion import PREVIOUS, best_part, share, with_previous
 from doxa.recall.shelf import Shelf
 from doxa.store import Reader, int64_array
 
-DIMENSIONS = 384
-_COSINE = np.cos(np.pi * np.arange(DIMENSIONS + 1) / DIMENSIONS).astype(np.float32)
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
@@ -41,7 +39,8 @@ def estimate(shelf: Shelf, vector: Floats) -> Estimate:
         return Estimate(own, 0.0)
     code = np.packbits(vector > 0).view(np.uint64)
     distance = np.bitwise_count(shelf.codes.view(np.uint64) ^ code).sum(axis=1, dtype=np.uint16)
-    cosines = _COSINE[distance]
+    table = np.cos(np.pi * np.arange(len(vector) + 1) / len(vector)).astype(np.float32)
+    cosines = table[distance]
     rows = shelf.code_doc
     if rows[-1] >= shelf.count or len(cosines) != len(rows):
         known = rows < shelf.count
@@ -82,11 +81,11 @@ def _load(reader: Reader, scope: int, wanted: Rows, *, vector: Floats) -> tuple[
         (int64_array(wanted.tolist()), scope),
     )
     whole = np.full(len(wanted), np.nan, dtype=np.float32)
-    wholes = np.zeros((len(wanted), DIMENSIONS), dtype=np.float32)
+    wholes = np.zeros((len(wanted), len(vector)), dtype=np.float32)
     part = np.full(len(wanted), -1.0, dtype=np.float32)
     parts = np.zeros(len(wanted), dtype=np.float32)
     if found:
-        data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), DIMENSIONS).astype(np.float32)
+        data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
         cosines = data @ vector
         position = np.searchsorted(wanted, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
         first = np.fromiter((row[1] == 0 for row in found), dtype=bool, count=len(found))

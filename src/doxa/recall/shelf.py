@@ -21,7 +21,7 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 _SELECT = ", ".join(name for name, _ in _COLUMNS)
 _ROOM_FIRST = 1_024
-CODE_BYTES = 48
+_CODE_BYTES = 48  # of the default model; a wider code makes its own room
 
 
 class Shelf:
@@ -34,7 +34,7 @@ class Shelf:
         self.change = -1
         self._lock = threading.Lock()
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros(_ROOM_FIRST, dtype=kind) for name, kind in _COLUMNS}
-        self._codes = np.zeros((_ROOM_FIRST, CODE_BYTES), dtype=np.uint8)
+        self._codes = np.zeros((_ROOM_FIRST, _CODE_BYTES), dtype=np.uint8)
         self._code_doc = np.zeros(_ROOM_FIRST, dtype=np.int32)
         self._coded = np.zeros(_ROOM_FIRST, dtype=bool)
         self._following = np.full(_ROOM_FIRST, -1, dtype=np.int32)
@@ -96,8 +96,10 @@ class Shelf:
 
     def _store_codes(self, reader: Reader, rows: list[tuple[Any, ...]]) -> None:
         due = [row[0] for row in rows if row[13] > 0]
-        if not due:
+        dropped = [row[0] for row in rows if row[13] == 0 and self._coded[row[0]]]
+        if not due and not dropped:
             return
+        due += dropped
         if self._coded[due].any() and self.code_count:  # a doc was embedded anew or erased: its old codes must go, so start over
             self.code_count = 0
             self._coded[:] = False
@@ -121,7 +123,9 @@ class Shelf:
             room = max(needed, 2 * len(self._code_doc))
             self._codes, self._code_doc = _grown(self._codes, room), _grown(self._code_doc, room)
         numbers = np.fromiter((row[0] for row in found), dtype=np.int32, count=len(found))
-        data = np.frombuffer(b"".join(row[1] for row in found), dtype=np.uint8).reshape(len(found), CODE_BYTES)
+        data = np.frombuffer(b"".join(row[1] for row in found), dtype=np.uint8).reshape(len(found), -1)
+        if self._codes.shape[1] != data.shape[1]:
+            self._codes = np.zeros((len(self._codes), data.shape[1]), dtype=np.uint8)
         self._codes[self.code_count : needed] = data
         self._code_doc[self.code_count : needed] = numbers
         self._coded[numbers] = True

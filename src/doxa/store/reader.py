@@ -153,6 +153,11 @@ class Reader:
         )
         return [_log(row) for row in rows]
 
+    def embedder_name(self) -> str | None:
+        """The model that the file's vectors are of, or None while there are none."""
+        found = self._db.execute("SELECT value FROM meta WHERE key = 'embedder'").get
+        return None if found is None else str(found)
+
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
         cursor = self._db.execute(sql, tuple(args))

@@ -5,11 +5,12 @@ State        node(id, labels, props, kref, since, born, vis_from, vis_until)    
 Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions, half-open [since, until)
 Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)   receipt(tx, time, actor, ..., hash)
 Catalogue    catalogue(name, value)   search declarations, guards; every change is logged
-Search       doc(scope, doc, node, ...)   posting / posting_new(scope, term, first, data)   vector(scope, doc, part, model, code, data)
+Search       doc(scope, doc, node, ...)   posting / posting_new(scope, term, first, data)   vector(scope, doc, part, data)   vector_code(...)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   access (filled by the access counter)   cursor(name, seq)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
-vector.data is 384 f16 LE; vector.code is its signs, one bit each. Times are integer ns UTC. Search tables are derived from state and
+vector.data is f16 LE; vector_code.code is its signs, one bit each;
+meta embedder names the model of all. Times are integer ns UTC. Search tables are derived from state and
 can be rebuilt; state can be rebuilt from the log.
 """
 
@@ -74,7 +75,7 @@ CREATE TABLE posting(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER N
   WITHOUT ROWID;
 CREATE TABLE posting_new(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
   WITHOUT ROWID;
-CREATE TABLE vector(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, model INTEGER NOT NULL, data BLOB NOT NULL,
+CREATE TABLE vector(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
 CREATE TABLE vector_code(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;

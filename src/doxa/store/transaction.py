@@ -212,21 +212,40 @@ class Transaction(Reader):
             destroyed += self._db.changes()
         return destroyed
 
-    def put_vectors(self, scope: int, doc: int, *, model: int, vectors: Sequence[tuple[bytes, bytes]]) -> None:
-        """Derived rows of one doc: (f16 data, sign code) for each part of its text. Not logged: they can be made again."""
-        change = self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get
+    def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> None:
+        """Derived rows of one doc: (f16 data, sign code) for each part of its text. Not logged: they can be made again.
+
+        All vectors of a file are of one model; the first one names it. Raises ConstraintError for another.
+        """
+        held = self.embedder_name()
+        if held is None:
+            self._db.execute("INSERT INTO meta VALUES('embedder', ?)", (model,))
+        elif held != model:
+            raise ConstraintError(
+                f"The vectors of this file are of {held}, not of {model}.",
+                next_step="Make them anew with `doxa embed --anew`.",
+                held=held,
+                model=model,
+            )
+        change = self._next_change()
         for part, (data, code) in enumerate(vectors):
-            self._db.execute("INSERT OR REPLACE INTO vector VALUES(?, ?, ?, ?, ?)", (scope, doc, part, model, data))
+            self._db.execute("INSERT OR REPLACE INTO vector VALUES(?, ?, ?, ?)", (scope, doc, part, data))
             self._db.execute("INSERT OR REPLACE INTO vector_code VALUES(?, ?, ?, ?)", (scope, doc, part, code))
         self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (max(1, len(vectors)), change, scope, doc))
+
+    def drop_vectors(self) -> None:
+        """Make every vector due again, for another model."""
+        change = self._next_change()
+        for statement in ("DELETE FROM vector", "DELETE FROM vector_code", "DELETE FROM meta WHERE key = 'embedder'"):
+            self._db.execute(statement)
+        self._db.execute("UPDATE doc SET vectors = 0, attempts = 0, changed = ? WHERE node > 0", (change,))
+
+    def _next_change(self) -> int:
+        return int(self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get)
 
     def fail_vectors(self, scope: int, doc: int) -> None:
         """Count a failed attempt; the doc stays due until the limit of attempts, and stays findable by text."""
         self._db.execute("UPDATE doc SET attempts = attempts + 1 WHERE scope = ? AND doc = ?", (scope, doc))
-
-    def token(self, text: str) -> int:
-        found = self._db.execute("SELECT id FROM token WHERE text = ?", (text,)).get
-        return int(found if found is not None else self._db.execute("INSERT INTO token(text) VALUES(?) RETURNING id", (text,)).get)
 
     # The end
 
