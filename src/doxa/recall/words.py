@@ -41,22 +41,33 @@ def asked_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms(text[:QUERY_CHARS_READ])))[:QUERY_TERMS_MAX]
 
 
-def gather(reader: Reader, scope: int, asked: Iterable[str]) -> list[Posting]:
+def gather(reader: Reader, scope: int, asked: list[str]) -> list[Posting]:
     """The postings of each asked term; one that occurs nowhere is tried at edit distance 1, and has empty postings if that fails too."""
+    data = _data(reader, scope, asked)
+    bent = {term: near for term in asked if term not in data and (near := _fuzzy(reader, scope, term))}
+    if bent:
+        data |= _data(reader, scope, sorted(set(bent.values()) - data.keys()))
     found = []
     for term in asked:
-        posting = _posting(reader, scope, term, asked=term)
-        if not len(posting.docs):
-            near = _fuzzy(reader, scope, term)
-            posting = _posting(reader, scope, near, asked=term) if near else posting
-        found.append(posting)
+        actual = bent.get(term, term)
+        records = np.frombuffer(b"".join(data.get(actual, ())), dtype=_RECORD)
+        found.append(Posting(term, actual, records["doc"].astype(np.int64), records["count"].astype(np.float32)))
     return found
 
 
-def _posting(reader: Reader, scope: int, term: str, *, asked: str) -> Posting:
-    sql = "SELECT data FROM posting WHERE scope = ?1 AND term = ?2 UNION ALL SELECT data FROM posting_new WHERE scope = ?1 AND term = ?2"
-    records = np.frombuffer(b"".join([row[0] for row in reader.rows(sql, (scope, term))]), dtype=_RECORD)
-    return Posting(asked, term, records["doc"].astype(np.int64), records["count"].astype(np.float32))
+def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes]]:
+    """The stored records of each term that occurs: the long rows by term, and one pass over the short new ones."""
+    found: dict[str, list[bytes]] = {}
+    terms_bound = apsw.carray(tuple(wanted)) if wanted else None
+    if terms_bound is None:
+        return found
+    for term, data in reader.rows(
+        "SELECT p.term, p.data FROM carray(?1) f CROSS JOIN posting p ON p.scope = ?2 AND p.term = f.value UNION ALL "
+        "SELECT term, data FROM posting_new WHERE scope = ?2 AND term IN (SELECT value FROM carray(?1))",
+        (terms_bound, scope),
+    ):
+        found.setdefault(term, []).append(data)
+    return found
 
 
 def _fuzzy(reader: Reader, scope: int, term: str) -> str | None:
@@ -66,7 +77,7 @@ def _fuzzy(reader: Reader, scope: int, term: str) -> str | None:
     rows = reader.rows(
         "SELECT term, sum(size) AS total FROM ("
         "SELECT p.term AS term, length(p.data) AS size FROM carray(?2) f CROSS JOIN posting p ON p.scope = ?1 AND p.term = f.value UNION ALL "
-        "SELECT p.term, length(p.data) FROM carray(?2) f CROSS JOIN posting_new p ON p.scope = ?1 AND p.term = f.value"
+        "SELECT term, length(data) FROM posting_new WHERE scope = ?1 AND term IN (SELECT value FROM carray(?2))"
         ") GROUP BY term ORDER BY total DESC, term LIMIT 1",
         (scope, apsw.carray(tuple(sorted(set(_edits(term)))))),
     )

@@ -22,6 +22,7 @@ from doxa.base.limits import BUSY_TIMEOUT_MS
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
 _STATEMENTS_CACHED = 400
+_CHECKPOINT_PAGES = 4_000  # a change writes some 25 pages, so the default of 1,000 would stop writers every 40 changes
 
 
 class Engine:
@@ -69,6 +70,7 @@ class Engine:
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-65536; PRAGMA mmap_size=1073741824")
         connection.execute("PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF")
+        connection.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
         return connection
 
 

@@ -5,7 +5,8 @@ State        node(id, labels, props, kref, since, born, vis_from, vis_until)    
 Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions, half-open [since, until)
 Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)   receipt(tx, time, actor, ..., hash)
 Catalogue    catalogue(name, value)   search declarations, guards; every change is logged
-Search       doc(scope, doc, node, ...)   posting / posting_new(scope, term, first, data)   vector(scope, doc, part, data)   vector_code(...)
+Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
+             vector(scope, doc, part, data)   vector_code(...)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   access (filled by the access counter)   cursor(name, seq)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
@@ -57,8 +58,6 @@ CREATE TABLE receipt(
   tx INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, role TEXT NOT NULL, op TEXT NOT NULL, note TEXT NOT NULL,
   first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, last_node INTEGER NOT NULL, last_edge INTEGER NOT NULL,
   head BLOB NOT NULL, hash BLOB NOT NULL);
-CREATE INDEX receipt_time ON receipt(time);
-CREATE INDEX log_element ON log(element, seq);
 CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER log_is_kept BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
 
@@ -73,7 +72,7 @@ CREATE INDEX doc_changed ON doc(scope, changed);
 CREATE INDEX doc_unembedded ON doc(scope, doc) WHERE vectors = 0;
 CREATE TABLE posting(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
   WITHOUT ROWID;
-CREATE TABLE posting_new(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
+CREATE TABLE posting_new(scope INTEGER NOT NULL, first INTEGER NOT NULL, term TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, first, term))
   WITHOUT ROWID;
 CREATE TABLE vector(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;

@@ -4,8 +4,9 @@ The catalogue declares what is searchable:
     search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property, "prev_edge": type or ""}
 A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope, with what recall filters by. It is
 live when `off` is not set on it, and, if `live_edge` is named, an edge of that type comes in from a node on which `off` is not set.
-A posting row holds the 5-byte records (doc u32 LE, count u8) of one term that one transaction wrote; `compact` merges the many small
-rows into long ones. Everything here is a function of the graph: `check` recomputes it.
+A posting row holds 5-byte records (doc u32 LE, count u8) of one term. A transaction adds its rows to `posting_new`, which is ordered by doc so
+that a small write touches one page, and is short enough to be read whole; `compact` moves them to `posting`, ordered by term. Everything
+here is a function of the graph: `check` recomputes it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from doxa.base.words import term_counts
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
-COMPACT_AFTER_ROWS = 20_000
+COMPACT_AFTER_ROWS = 4_000
 POSTING_BYTES_MAX = 10_240
 TRUSTS = ("untrusted", "candidate", "stated", "verified")  # stored by rank; a later one is trusted more
 TRUST_DEFAULT = "stated"
@@ -105,7 +106,7 @@ class SearchWriter:
         for (scope, term), entries in postings.items():
             entries.sort()
             data = b"".join([RECORD.pack(number, count) for number, count in entries])
-            self._db.execute("INSERT INTO posting_new VALUES(?, ?, ?, ?)", (scope, term, entries[0][0], data))
+            self._db.execute("INSERT INTO posting_new(scope, first, term, data) VALUES(?, ?, ?, ?)", (scope, entries[0][0], term, data))
         self._compact_when_due(len(postings))
         return True
 
@@ -222,7 +223,8 @@ class SearchWriter:
             return
         self._db.execute(f"DELETE FROM {table} WHERE scope = ? AND term = ? AND first = ?", key)
         if kept:
-            self._db.execute(f"INSERT INTO {table} VALUES(?, ?, ?, ?)", (key[0], key[1], RECORD.unpack_from(kept, 0)[0], kept))
+            first = RECORD.unpack_from(kept, 0)[0]
+            self._db.execute(f"INSERT INTO {table}(scope, term, first, data) VALUES(?, ?, ?, ?)", (key[0], key[1], first, kept))
 
     def _compact_when_due(self, added: int) -> None:
         rows = self._db.execute(
@@ -243,6 +245,6 @@ def compact(db: apsw.Connection) -> None:
         if last and len(last[1]) + len(data) <= POSTING_BYTES_MAX:
             db.execute("UPDATE posting SET data = ? WHERE scope = ? AND term = ? AND first = ?", (last[1] + data, scope, term, last[0]))
         else:
-            db.execute("INSERT INTO posting VALUES(?, ?, ?, ?)", (scope, term, RECORD.unpack_from(data, 0)[0], data))
+            db.execute("INSERT INTO posting(scope, term, first, data) VALUES(?, ?, ?, ?)", (scope, term, RECORD.unpack_from(data, 0)[0], data))
     db.execute("DELETE FROM posting_new")
     db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")

@@ -23,7 +23,7 @@ from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIE
 from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties
 from doxa.store import apply
 from doxa.store.guard import Guards, rank
-from doxa.store.reader import Reader
+from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.search import SearchRule, SearchWriter
 
@@ -204,13 +204,16 @@ class Transaction(Reader):
         for kind, dst in touched:
             if dst not in nodes:
                 self._search.edge_touched(kind, dst)
-        destroyed = 0
-        targets = [("node.", int(i)) for i in erased_nodes] + [("edge.", i) for i in erased_edges]
-        for prefix, element in targets:
-            sql = "DELETE FROM log_payload WHERE seq IN (SELECT seq FROM log WHERE element = ? AND substr(op, 1, 5) = ?)"
-            self._db.execute(sql, (element, prefix))
-            destroyed += self._db.changes()
-        return destroyed
+        return sum(self._destroy(prefix, ids) for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges)))
+
+    def _destroy(self, prefix: str, elements: Sequence[int]) -> int:
+        """Remove the log payloads of these elements. A scan of the log: erasing is rare, and an index on it would slow every write."""
+        sql = (
+            "DELETE FROM log_payload WHERE seq IN "
+            "(SELECT seq FROM log WHERE substr(op, 1, 5) = ? AND element IN (SELECT value FROM carray(?)))"
+        )
+        self._db.execute(sql, (prefix, int64_array(elements)))
+        return int(self._db.changes())
 
     def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> None:
         """Derived rows of one doc: (f16 data, sign code) for each part of its text. Not logged: they can be made again.
