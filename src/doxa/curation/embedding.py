@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, JOB_ATTEMPTS_MAX
+from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX
 from doxa.models.contract import Embedder
 from doxa.recall import pack_vector
 from doxa.store import Identity, Reader, Store, text_of
@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 def pending(reader: Reader) -> int:
     """How many memories await their vectors and may still get them."""
-    return int(reader.rows("SELECT count(*) FROM doc WHERE vectors = 0 AND attempts < ?", (JOB_ATTEMPTS_MAX,))[0][0])
+    return int(reader.rows("SELECT count(*) FROM doc INDEXED BY doc_unembedded WHERE vectors = 0")[0][0])
 
 
 def embed_pending(
@@ -95,7 +95,7 @@ def _due(store: Store, count: int) -> list[tuple[int, int, str]]:
     rules = store.search_rules()
     with store.read() as snapshot:
         rows = snapshot.rows(
-            "SELECT scope, doc, node FROM doc WHERE vectors = 0 AND attempts < ? ORDER BY attempts, scope, doc LIMIT ?", (JOB_ATTEMPTS_MAX, count)
+            "SELECT scope, doc, node FROM doc INDEXED BY doc_unembedded WHERE vectors = 0 ORDER BY scope, doc LIMIT ?", (count,)
         )
         nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
     found: list[tuple[int, int, str]] = []

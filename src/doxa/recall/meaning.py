@@ -18,6 +18,7 @@ from doxa.store import Reader, int64_array
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 class Estimate(NamedTuple):
@@ -32,8 +33,8 @@ def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
     return vector.astype("<f2").tobytes(), np.packbits(vector > 0).tobytes()
 
 
-def estimate(shelf: Shelf, vector: Floats) -> Estimate:
-    """Every row from the codes alone, its previous turn included."""
+def estimate(shelf: Shelf, vector: Floats, *, eligible: Mask) -> Estimate:
+    """Every row from the codes alone, its previous turn included. What is not eligible lends nothing and has no part in the spread."""
     own = np.full(shelf.count, np.nan, dtype=np.float32)
     if not shelf.code_count:
         return Estimate(own, 0.0)
@@ -52,14 +53,15 @@ def estimate(shelf: Shelf, vector: Floats) -> Estimate:
         best[rows] = cosines
     own[rows] = best[rows]
     previous = shelf["prev"]
-    linked = (previous >= 0) & ~np.isnan(own[previous])
+    linked = (previous >= 0) & ~np.isnan(own[previous]) & eligible[previous]
     lent = np.where(linked, own[previous], 0)
     weight = np.where(linked, PREVIOUS * share(shelf["length"]), 0).astype(np.float32)
     mixed = (own + weight * lent) / (1 + weight)  # selects only: the dot product of the two is not known here
-    return Estimate(mixed.astype(np.float32), float(cosines.std()))
+    counted = cosines[eligible[rows]]
+    return Estimate(mixed.astype(np.float32), float(counted.std()) if len(counted) else 0.0)
 
 
-def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, spread: float) -> Floats:
+def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, spread: float, eligible: Mask) -> Floats:
     """The meaning of the given rows from their stored vectors; nan where a row has none."""
     previous = shelf["prev"][rows].astype(np.int64)
     wanted = np.union1d(rows, previous[previous >= 0])
@@ -68,7 +70,7 @@ def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, spread: f
     before = np.searchsorted(wanted, np.maximum(previous, 0))
     before = np.minimum(before, len(wanted) - 1)
     own = best_part(whole, part, parts=parts, spread=spread)
-    linked = (previous >= 0) & ~np.isnan(own[before])
+    linked = (previous >= 0) & ~np.isnan(own[before]) & eligible[np.maximum(previous, 0)]
     weight = np.where(linked, PREVIOUS * share(shelf["length"][rows]), 0).astype(np.float32)
     dot = np.einsum("ij,ij->i", wholes[at], wholes[before])
     return with_previous(own[at], np.where(linked, own[before], 0).astype(np.float32), weight=weight, dot=dot)

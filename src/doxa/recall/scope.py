@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.clock import TIME_MAX
 from doxa.recall.shelf import Shelf
 from doxa.recall.types import Ask
 from doxa.store import TRUSTS, Reader
@@ -26,6 +27,12 @@ off(id) AS (
   SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
   UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
 SELECT dst FROM chosen WHERE src NOT IN (SELECT id FROM off)
+"""
+_FIRST_OF_BELIEVED = """
+SELECT n.id FROM node_label l JOIN node n ON n.id = l.node JOIN edge e ON e.dst = n.id AND e.type = 'HAS_REVISION'
+WHERE l.label = 'Revision' AND n.props ->> '$.number' = 1 AND n.born <= ?1
+  AND e.src NOT IN (SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
+    UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
 """
 _SAID_THEN = """
 SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Exchange' AND n.born <= ?1
@@ -81,10 +88,10 @@ def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
 
 def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     """By a tag other than current, or at an earlier time, or both."""
-    time = reader.now if ask.as_of is None else ask.as_of
+    time = TIME_MAX if ask.as_of is None else ask.as_of  # now = whatever is in force: a clock that stepped back must not hide it
     kind, name = ("CURRENT", "") if ask.tag == "current" else ("TAG", ask.tag)
     if ask.tag == "initial":
-        nodes = [row[0] for row in reader.rows("SELECT id FROM node WHERE props ->> '$.number' = 1 AND born <= ?", (time,))]
+        nodes = [row[0] for row in reader.rows(_FIRST_OF_BELIEVED, (time,))]
     else:
         nodes = [row[0] for row in reader.rows(_BELIEVED_THEN, (time, kind, name))]
     if ask.tag == "current":

@@ -45,6 +45,11 @@ class Shelf:
         return self._columns[name][: self.count]
 
     @property
+    def pending(self) -> int:
+        """How many rows await their vectors."""
+        return int(np.count_nonzero((self["vectors"] == 0) & (self["node"] > 0)))
+
+    @property
     def following(self) -> NDArray[np.int32]:
         """The row that comes after each in its conversation, or -1."""
         return self._following[: self.count]

@@ -8,6 +8,7 @@ from typing import Literal
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import QUERY_CHARS_MAX, RECALL_HITS_MAX, RECALL_TOKENS_MAX
+from doxa.base.values import check_text
 from doxa.store import TRUSTS
 
 HITS_DEFAULT = 10
@@ -50,15 +51,26 @@ def check_ask(ask: Ask) -> None:
             next_step="Ask a shorter question.",
             limit_chars=QUERY_CHARS_MAX,
         )
+    for name in ("project", "space", "tag", "trust", "speaker", "thread"):
+        _check_filter(name, getattr(ask, name))
+    for kind in ask.kinds:
+        _check_filter("kinds", kind)
     if isinstance(ask.limit, bool) or not isinstance(ask.limit, int) or not 1 <= ask.limit <= RECALL_HITS_MAX:
         raise LimitError(f"limit lies between 1 and {RECALL_HITS_MAX}.", next_step="Ask for fewer hits.", field="limit", value=ask.limit)
-    if ask.tokens_max is not None and not 1 <= ask.tokens_max <= RECALL_TOKENS_MAX:
+    budget = ask.tokens_max
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= RECALL_TOKENS_MAX):
         raise LimitError(f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.", next_step="Give another budget.", field="tokens_max")
     if ask.trust and ask.trust not in TRUSTS:
         raise InputError(f"{ask.trust!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
     unknown = set(ask.lanes) - {"words", "meaning"}
     if unknown or not ask.lanes:
         raise InputError(f"There is no lane {', '.join(sorted(unknown)) or '(none)'}.", next_step="Use words, meaning or both.", field="lanes")
+
+
+def _check_filter(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+    check_text(value, field=name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ by the question's whole idf mass, words that occur nowhere included: it says how
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -70,8 +71,8 @@ def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes
     return found
 
 
-def _fuzzy(reader: Reader, scope: int, term: str) -> str | None:
-    """The most frequent indexed term one edit away, or None. Short terms are not bent: too much is near them."""
+def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> str | None:
+    """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too much is near them."""
     if len(term) < FUZZY_TERM_CHARS_MIN or not term.isascii() or term.isdigit():
         return None
     rows = reader.rows(

@@ -19,7 +19,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import EdgeId, NodeId, Role, TxId
-from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties
 from doxa.store import apply
 from doxa.store.guard import Guards, rank
@@ -247,8 +247,12 @@ class Transaction(Reader):
         return int(self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get)
 
     def fail_vectors(self, scope: int, doc: int) -> None:
-        """Count a failed attempt; the doc stays due until the limit of attempts, and stays findable by text."""
-        self._db.execute("UPDATE doc SET attempts = attempts + 1 WHERE scope = ? AND doc = ?", (scope, doc))
+        """Count a failed attempt. The doc stays due until the limit of attempts (then vectors = -1), and findable by its words always."""
+        self._db.execute(
+            "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1 ELSE 0 END, changed = ? "
+            "WHERE scope = ? AND doc = ?",
+            (JOB_ATTEMPTS_MAX, self._next_change(), scope, doc),
+        )
 
     # The end
 
