@@ -10,7 +10,6 @@ others. Everything here is synchronous; AsyncMemory runs the same calls on threa
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -556,7 +555,7 @@ class AsyncMemory:
 
     @classmethod
     async def open(cls, path: str | Path | None = None, **options: Any) -> AsyncMemory:
-        return cls(await asyncio.to_thread(open_memory, path, **options))
+        return cls(await _on_thread(open_memory, path, **options))
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -565,7 +564,7 @@ class AsyncMemory:
         await self.close()
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._memory.close)
+        await _on_thread(self._memory.close)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         call = getattr(self._memory, name)
@@ -573,11 +572,17 @@ class AsyncMemory:
             raise AttributeError(name)
 
         async def awaited(*args: Any, **options: Any) -> Any:
-            return await asyncio.to_thread(call, *args, **options)
+            return await _on_thread(call, *args, **options)
 
         awaited.__name__ = name
         awaited.__doc__ = call.__doc__
         return awaited
+
+
+async def _on_thread(call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    import asyncio  # a synchronous user does not pay for it
+
+    return await asyncio.to_thread(call, *args, **options)
 
 
 def _load_embedder(config: Config) -> tuple[Embedder | None, ModelError | None]:

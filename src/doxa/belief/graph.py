@@ -126,8 +126,12 @@ def item_of(reader: Reader, revision: NodeId) -> Node:
     edges = reader.edges_in(revision, HAS_REVISION)
     node = reader.node(edges[0].src) if edges else None
     if node is None:
-        raise NotFoundError("This revision has no item.", next_step="Run `doxa doctor`.", node=revision)
+        raise _no_item(revision)
     return node
+
+
+def _no_item(revision: NodeId) -> NotFoundError:
+    return NotFoundError("This revision has no item.", next_step="Run `doxa doctor`.", node=revision)
 
 
 def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
@@ -136,9 +140,12 @@ def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
 
 def read_revision(reader: Reader, node: Node) -> Revision:
     """A revision node as data, with its present status and tags."""
-    item = item_of(reader, node.id)
-    tags = [str(edge.props.get("name")) for edge in reader.edges_in(node.id, TAG)]
-    is_current = bool(reader.edges_in(node.id, CURRENT))
+    edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG))
+    item = next((reader.node(edge.src) for edge in edges if edge.type == HAS_REVISION), None)
+    if item is None:
+        raise _no_item(node.id)
+    tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
+    is_current = any(edge.type == CURRENT for edge in edges)
     if is_current:
         tags.append("current")
     if node.props["number"] == 1:

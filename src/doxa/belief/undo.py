@@ -49,8 +49,9 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
         case "edge.create":
             if body["type"] not in _KEPT_EDGES:
                 _remove_edge(tx, body, receipt)
+                return _address(tx, body["src"])
         case "edge.delete":
-            _restore_edge(tx, EdgeId(entry.element), receipt)
+            return _restore_edge(tx, EdgeId(entry.element), receipt)
         case "edge.set":
             past = _past(tx, "edge_past", entry.element, receipt=receipt)
             tx.set_edge(EdgeId(entry.element), decode(past[0]))
@@ -73,17 +74,23 @@ def _remove_edge(tx: Transaction, body: dict[str, Any], receipt: Receipt) -> Non
     tx.delete_edge(edge.id)
 
 
-def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> None:
+def _address(tx: Transaction, identity: int) -> str:
+    node = tx.node(NodeId(identity))
+    return str(node.props.get("kref", "")) if node else ""
+
+
+def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
     sql = "SELECT type, src, dst, json(props) FROM edge_past WHERE id = ? AND until = ?"
     rows = tx.rows(sql, (identity, receipt.time))
     if not rows:
-        return  # made and removed within the change itself
+        return ""  # made and removed within the change itself
     kind, src, dst, props = rows[0]
     if tx.edge(identity) is not None:
         raise _later(tx, f"an edge {kind}", receipt=receipt, src=src)
     if kind == "CURRENT" and tx.edges_out(src, kind):
         raise _later(tx, "what is current", receipt=receipt, src=src)
     tx.restore_edge(identity, kind, src=src, dst=dst, props=decode(props))
+    return _address(tx, src)
 
 
 def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:

@@ -139,7 +139,7 @@ def _collect(reader: Reader, shelf: Shelf, ask: Ask, *, terms: list[str], vector
         rows = np.sort(rows[np.argpartition(-rough, CANDIDATES)[:CANDIDATES]])
     meaning = guess.values[rows]
     if vector is not None and len(rows):
-        meaning = exact(reader, shelf, rows, vector=vector, spread=guess.spread)
+        meaning = exact(reader, shelf, rows, vector=vector, spread=guess.spread, eligible=eligible.population)
         if not np.isnan(meaning).all():
             meaning_sums = (*meaning_sums[:2], float(np.nanmax(meaning)))
     return Pool(shelf, rows, words[rows], meaning, spoken[rows], postings, word_sums, meaning_sums, int(np.count_nonzero(eligible.allowed)))

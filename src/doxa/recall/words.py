@@ -7,7 +7,6 @@ by the question's whole idf mass, words that occur nowhere included: it says how
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -42,10 +41,11 @@ def asked_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms(text[:QUERY_CHARS_READ])))[:QUERY_TERMS_MAX]
 
 
-def gather(reader: Reader, scope: int, asked: list[str]) -> list[Posting]:
-    """The postings of each asked term; one that occurs nowhere is tried at edit distance 1, and has empty postings if that fails too."""
+def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
+    """The postings of each asked term; one that no eligible row holds is tried at edit distance 1, and stays as it is if that fails."""
     data = _data(reader, scope, asked)
-    bent = {term: near for term in asked if term not in data and (near := _fuzzy(reader, scope, term))}
+    held = {term for term, parts in data.items() if _count(parts, eligible)}
+    bent = {term: near for term in asked if term not in held and (near := _fuzzy(reader, scope, term, eligible=eligible))}
     if bent:
         data |= _data(reader, scope, sorted(set(bent.values()) - data.keys()))
     found = []
@@ -71,18 +71,17 @@ def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes
     return found
 
 
+def _count(parts: list[bytes], eligible: Mask) -> int:
+    return sum(int(np.count_nonzero(eligible[np.frombuffer(part, dtype=_RECORD)["doc"]])) for part in parts)
+
+
 def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> str | None:
     """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too much is near them."""
     if len(term) < FUZZY_TERM_CHARS_MIN or not term.isascii() or term.isdigit():
         return None
-    rows = reader.rows(
-        "SELECT term, sum(size) AS total FROM ("
-        "SELECT p.term AS term, length(p.data) AS size FROM carray(?2) f CROSS JOIN posting p ON p.scope = ?1 AND p.term = f.value UNION ALL "
-        "SELECT term, length(data) FROM posting_new WHERE scope = ?1 AND term IN (SELECT value FROM carray(?2))"
-        ") GROUP BY term ORDER BY total DESC, term LIMIT 1",
-        (scope, apsw.carray(tuple(sorted(set(_edits(term)))))),
-    )
-    return str(rows[0][0]) if rows else None
+    near = _data(reader, scope, sorted(set(_edits(term))))
+    best = min(((-_count(parts, eligible), word) for word, parts in near.items()), default=(0, ""))
+    return best[1] if best[0] else None
 
 
 def _edits(term: str) -> Iterable[str]:

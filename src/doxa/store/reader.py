@@ -61,6 +61,11 @@ class Reader:
             rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ? ORDER BY id", (node, kind))
         return [_edge(row) for row in rows]
 
+    def edges_in_of(self, node: NodeId, kinds: tuple[str, str, str]) -> list[Edge]:
+        """Incoming edges of three types at once, for the reads that need all of them."""
+        rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN (?, ?, ?) ORDER BY id", (node, *kinds))
+        return [_edge(row) for row in rows]
+
     def labelled(self, label: str) -> Iterator[Node]:
         columns = "n.id, n.labels, json(n.props), n.since, n.born"
         rows = self._db.execute(
