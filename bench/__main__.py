@@ -22,9 +22,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     embedder = None if options.words_only else _cached()
     if options.command == "all":
+        reports = []
         for report in results.run_all(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick):
+            reports.append(report)
             print(report.text(), flush=True)
-        print(f"written: {results.write(options.results, results.last_run())}")
+        print(f"written: {results.write(options.results, reports)}")
         return 0
     report = _run(options, embedder)
     print(report.text())
@@ -62,7 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--data", type=Path, required=name != "speed", help="the data set's file or folder")
         command.add_argument("--seed", type=int, default=SEED)
         command.add_argument("--words-only", action="store_true", help="run without an embedding model")
-        command.add_argument("--json", type=Path, help="write figures and tables here")
+        if name != "all":
+            command.add_argument("--json", type=Path, help="write figures and tables here")
         if name == "locomo-plus":
             command.add_argument("--locomo", type=Path, required=True, help="the LoCoMo file with the base conversations")
         if name in ("speed", "all"):

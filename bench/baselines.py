@@ -1,11 +1,12 @@
 """Plain retrieval in a few lines each, because a memory that does not beat it is not worth its weight.
 
-    bm25      BM25 (k1 1.2, b 0.75), Porter stems, stop words left out, over "Speaker: text [shares caption]"
-    minilm    cosine of the same embedding model over the same text, brute force
-    rrf       reciprocal rank fusion of the two (k = 60, first 100 of each, only BM25 scores above 0)
-    minmax    the sum of the two, each scaled to [0, 1] over all units
-    window_*  the same four with the previous turn of the session written before each turn; minmax_of_four adds turn and window
-    unusual   (LoCoMo-Plus only) the least typical message first, whatever the question: a control, not a method
+    bm25            BM25 (k1 1.2, b 0.75), Porter stems, stop words left out, over "Speaker: text [shares caption]"
+    minilm          cosine of the same embedding model over the same text, brute force
+    rrf             reciprocal rank fusion of the two (k = 60, first 100 of each, only BM25 scores above 0)
+    minmax          the sum of the two, each scaled to [0, 1] over all units
+    window_bm25     BM25 with the previous turn of the session written before each turn; window_minilm likewise
+    minmax_of_four  the min-max sum over turn and window, each by words and by meaning: the strongest plain setting known to us
+    unusual         (LoCoMo-Plus only) the least typical message first, whatever the question: a control, not a method
 
 Ties are broken at random under the seed, so that no order of the file can help.
 """
@@ -15,13 +16,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import Stemmer
+from numpy.typing import NDArray
+
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
-from numpy.typing import NDArray
 
 Scores = NDArray[np.float64]
 K1 = 1.2
@@ -38,7 +40,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 _stemmer = Stemmer.Stemmer("porter")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _stem(word: str) -> str:
     result: str = _stemmer.stemWord(word)
     return result
@@ -97,7 +99,7 @@ def unit_range(scores: Scores) -> Scores:
 
 
 def min_max(lanes: Sequence[Scores]) -> Scores:
-    return np.sum([unit_range(lane) for lane in lanes], axis=0)
+    return np.asarray(sum(unit_range(lane) for lane in lanes))
 
 
 def reciprocal_ranks(lanes: Sequence[Scores], *, above_zero: Sequence[bool], rng: np.random.Generator) -> Scores:
@@ -130,21 +132,16 @@ class Plain:
 
     def rankings(self, question: str) -> dict[str, list[str]]:
         """Every baseline's whole ranking."""
-        found: dict[str, list[str]] = {}
-        asked = self._embedder.embed([question])[0].astype(float) if self._embedder else None
-        collected: list[Scores] = []
-        for prefix, words, at in (("", self._words[0], 0), ("window_", self._words[1], 1)):
-            lexical = words.scores(question)
-            found[f"{prefix}bm25"] = self._rank(lexical)
-            if asked is None:
-                continue
-            cosine = self._vectors[at] @ asked
-            collected += [lexical, cosine]
-            found[f"{prefix}minilm"] = self._rank(cosine)
-            found[f"{prefix}rrf"] = self._rank(reciprocal_ranks((lexical, cosine), above_zero=(True, False), rng=self._rng))
-            found[f"{prefix}minmax"] = self._rank(min_max((lexical, cosine)))
-        if collected:
-            found["minmax_of_four"] = self._rank(min_max(collected))
+        turn, window = (words.scores(question) for words in self._words)
+        found = {"bm25": self._rank(turn), "window_bm25": self._rank(window)}
+        if self._embedder is not None:
+            asked = self._embedder.embed([question])[0].astype(float)
+            cosine, wide_cosine = (vectors @ asked for vectors in self._vectors)
+            found["minilm"] = self._rank(cosine)
+            found["window_minilm"] = self._rank(wide_cosine)
+            found["rrf"] = self._rank(reciprocal_ranks((turn, cosine), above_zero=(True, False), rng=self._rng))
+            found["minmax"] = self._rank(min_max((turn, cosine)))
+            found["minmax_of_four"] = self._rank(min_max((turn, cosine, window, wide_cosine)))
         if self._unusual is not None:
             found["unusual"] = self._unusual
         return found

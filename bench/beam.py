@@ -83,8 +83,5 @@ def _sides(report: Report, answered: list[Answered]) -> None:
     report.table(
         f"BEAM, updates (n = {len(updates)}) and contradictions (n = {len(contradictions)})",
         ["system", "updated above original", "updated@10", "both statements@10"],
-        [
-            [system, percent(row["update.order"]), percent(row["update.updated_at_10"]), percent(both.get(system, {}).get("contradiction.both_at_10", float("nan")))]
-            for system, row in found.items()
-        ],
+        [[system, *map(percent, row.values()), *map(percent, both.get(system, {}).values())] for system, row in found.items()],
     )

@@ -63,5 +63,6 @@ def against_best(report: Report, answered: list[Answered], key: str, measure: Me
         intervals["by_question"] = paired_bootstrap(gaps, [str(number) for number in range(len(gaps))], seed=report.seed)
     for unit, interval in intervals.items():
         report.put_interval(f"gain.{key}.{unit}", interval)
-    rows = [[unit.replace("_", " "), str(len(set(groups)) if unit == "by_conversation" else len(groups)), points(interval)] for unit, interval in intervals.items()]
+    units = {"by_conversation": len(set(groups)), "by_question": len(groups)}
+    rows = [[unit.replace("_", " "), str(units[unit]), points(interval)] for unit, interval in intervals.items()]
     report.table(f"{key}: doxa minus {best} (best plain baseline), points with 95 % interval", ["drawn", "units", "difference"], rows)

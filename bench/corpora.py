@@ -17,6 +17,8 @@ from doxa.curation.turns import Turn
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
 ADVERSARIAL = "5"
+# The order of the published file: LoCoMo-Plus numbers its base conversations by it, also where only some of them are at hand.
+LOCOMO_ORDER = ("conv-26", "conv-30", "conv-41", "conv-42", "conv-43", "conv-44", "conv-47", "conv-48", "conv-49", "conv-50")
 LOCOMO_CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
 _GAP = re.compile(r"(\w+)\s+(week|month|year)s?\b", re.IGNORECASE)
 _GAP_DAYS = {"week": 7, "month": 30, "year": 365}
@@ -88,10 +90,15 @@ def load_locomo(path: Path) -> list[Corpus]:
     return corpora
 
 
+def numbered(corpora: Iterable[Corpus]) -> dict[int, Corpus]:
+    """Conversations by their number in the published file; unknown names by their place."""
+    return {LOCOMO_ORDER.index(item.name) if item.name in LOCOMO_ORDER else place: item for place, item in enumerate(corpora)}
+
+
 def load_cues(path: Path) -> list[Cue]:
     """LoCoMo-Plus samples. Only text, relation, gap and index are read: the shipped scores and ranks are labels."""
     cues = []
-    for sample in json.loads(path.read_text()):
+    for sample in (sample for file in files_of(path) for sample in json.loads(file.read_text())):
         lines = []
         for line in filter(None, map(str.strip, sample["cue_dialogue"].split("\n"))):
             match = _LINE.fullmatch(line)

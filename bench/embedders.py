@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-import doxa
 import numpy as np
-from doxa.models import Embedder
 from numpy.typing import NDArray
+
+import doxa
+from doxa.models import Embedder
 
 Floats = NDArray[np.float32]
 _DIMENSIONS = 384
@@ -32,27 +33,27 @@ class CachedEmbedder:
     """Asks the inner embedder once for each text: the same conversations are filled into many stores."""
 
     def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
+        self.inner = inner
         self._known: dict[bytes, Floats] = {}
 
     @property
     def name(self) -> str:
-        return self._inner.name
+        return self.inner.name
 
     @property
     def dimensions(self) -> int:
-        return self._inner.dimensions
+        return self.inner.dimensions
 
     @property
     def tokens_max(self) -> int:
-        return self._inner.tokens_max
+        return self.inner.tokens_max
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """As Embedder.embed."""
         keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         if missing:
-            self._known.update(zip(missing, self._inner.embed(list(missing.values())), strict=True))
+            self._known.update(zip(missing, self.inner.embed(list(missing.values())), strict=True))
         if not keys:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.stack([self._known[key] for key in keys])
@@ -79,6 +80,15 @@ class CloudEmbedder:
             self._model.embed(texts)
         rows = np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, _DIMENSIONS), dtype=np.float32)
         return rows.astype(np.float32)
+
+    @property
+    def has_model(self) -> bool:
+        return self._model is not None
+
+    def ask_model(self, text: str) -> None:
+        """Only the real model's work."""
+        assert self._model is not None
+        self._model.embed([text])
 
     @staticmethod
     def _vector(text: str) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ def _ask(path: Path, embedder: Embedder | None, *, seed: int) -> list[Answered]:
         sessions = {turn.source_id: turn.session for turn in corpus.turns}
         with opened(corpus.turns, embedder, seed=seed) as systems:
             for question in corpus.questions:
-                full = systems.rankings(question.text, limit=len(corpus.turns))
+                full = systems.rankings(question.text, limit=LIMIT, plain_limit=len(corpus.turns))
                 budgets = {tokens: systems.budgeted(question.text, full, tokens_max=tokens) for tokens in BUDGETS}
                 rankings = {name: ranking[:LIMIT] for name, ranking in full.items()}
                 answered.append(Answered(question, corpus.name, len(corpus.turns), rankings, budgets, sessions))

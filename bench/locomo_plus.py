@@ -8,13 +8,13 @@ must be read against it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 from bench.comparison import Answered, Measure, against_best, key_of, measure_all, systems_of
-from bench.corpora import Corpus, Cue, Question, gold_of, load_cues, load_locomo, prefixed, with_cues
+from bench.corpora import Corpus, Cue, Question, gold_of, load_cues, load_locomo, numbered, prefixed, with_cues
 from bench.metrics import any_at, best_rank, mean
 from bench.report import Report, begin, percent
 from bench.systems import opened
@@ -27,8 +27,8 @@ LIMIT_MAX = 1_000
 
 def run(path: Path, locomo: Path, embedder: Embedder | None, *, seed: int) -> Report:
     report = begin("locomo-plus", seed=seed, embedder=embedder)
-    bases = load_locomo(locomo)
-    cues = [cue for cue in load_cues(path) if cue.base < len(bases)]
+    bases = numbered(load_locomo(locomo))
+    cues = [cue for cue in load_cues(path) if cue.base in bases]
     single = _ask_single(bases, cues, embedder, seed=seed)
     _tables(report, "p1", single)
     against_best(report, single, "p1.hit_at_10", partial(_hit, k=10))
@@ -37,7 +37,7 @@ def run(path: Path, locomo: Path, embedder: Embedder | None, *, seed: int) -> Re
     return report.end()
 
 
-def _ask_single(bases: Sequence[Corpus], cues: Iterable[Cue], embedder: Embedder | None, *, seed: int) -> list[Answered]:
+def _ask_single(bases: Mapping[int, Corpus], cues: Iterable[Cue], embedder: Embedder | None, *, seed: int) -> list[Answered]:
     answered = []
     for cue in cues:
         base = bases[cue.base]
@@ -47,10 +47,10 @@ def _ask_single(bases: Sequence[Corpus], cues: Iterable[Cue], embedder: Embedder
     return answered
 
 
-def _ask_pooled(bases: Sequence[Corpus], cues: Sequence[Cue], embedder: Embedder | None, *, seed: int) -> list[Answered]:
+def _ask_pooled(bases: Mapping[int, Corpus], cues: Sequence[Cue], embedder: Embedder | None, *, seed: int) -> list[Answered]:
     turns: list[Turn] = []
     questions = []
-    for number, base in enumerate(bases):
+    for number, base in bases.items():
         own = [cue for cue in cues if cue.base == number]
         turns += prefixed(with_cues(base, own))
         questions += [(Question(cue.question, gold_of(cue, f"{base.name}/"), cue.relation), base.name) for cue in own]
@@ -89,7 +89,7 @@ def _tables(report: Report, part: str, answered: list[Answered]) -> None:
         hits = [percent(found[system][f"{part}.hit_at_{k}"]) for k in DEPTHS]
         rows.append([system, *hits, f"{found[system][f'{part}.mrr']:.3f}", f"{middle:g}", *by_relation])
     report.table(
-        f"LoCoMo-Plus {part.upper()}, cue hit rate (n = {len(answered)}; {answered[0].units:,} or so turns in a store)",
+        f"LoCoMo-Plus {part.upper()}, cue hit rate (n = {len(answered)}; {median(item.units for item in answered):,.0f} turns in a store, median)",
         ["system", *(f"@{k}" for k in DEPTHS), "MRR", "median rank", *(f"{relation} @10" for relation in relations)],
         rows,
     )

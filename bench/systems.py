@@ -28,10 +28,10 @@ class Systems:
         self._texts = {turn.source_id: turn.text for turn in turns}
         self._lanes = LANES if embedded else {"doxa": ("words",)}
 
-    def rankings(self, question: str, *, limit: int) -> Rankings:
-        """The first `limit` source ids by every system."""
+    def rankings(self, question: str, *, limit: int, plain_limit: int | None = None) -> Rankings:
+        """The first `limit` source ids by every system; of the baselines the first `plain_limit`, if given."""
         found = {name: self._recall(question, limit=limit, lanes=lanes) for name, lanes in self._lanes.items()}
-        found.update({name: ranking[:limit] for name, ranking in self._plain.rankings(question).items()})
+        found.update({name: ranking[: plain_limit or limit] for name, ranking in self._plain.rankings(question).items()})
         return found
 
     def budgeted(self, question: str, rankings: Rankings, *, tokens_max: int) -> Rankings:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from doxa.belief import (
     Change,
     Draft,
     Exchange,
+    Fact,
     Kref,
     Ledger,
     Place,
@@ -158,14 +160,14 @@ class Session:
         """
         from doxa.curation.remember import remember
 
-        if trust == "verified" and self.identity.role == "agent":
-            raise RoleError("Only an operator may call a belief verified.", next_step="State it with trust 'stated'.", role="agent")
+        self._may_trust(trust)
         draft = Draft(
-            summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=tuple(topics),
-            keywords=tuple(keywords), facts=tuple(parse_fact(fact) for fact in facts), valid_from=_time(valid_from, "valid_from"),
-            valid_until=_time(valid_until, "valid_until"), confidence=confidence, trust=trust, metadata=dict(metadata or {}),
+            summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=_texts(topics, "topics"),
+            keywords=_texts(keywords, "keywords"), facts=_facts(facts), valid_from=_time(valid_from, "valid_from"),
+            valid_until=_time(valid_until, "valid_until"), confidence=confidence, trust=trust, metadata=_mapping(metadata),
         )  # fmt: skip
-        links = [("DERIVED_FROM", kref) for kref in derived_from] + [("DEPENDS_ON", kref) for kref in depends_on]
+        links = [("DERIVED_FROM", kref) for kref in _texts(derived_from, "derived_from")]
+        links += [("DEPENDS_ON", kref) for kref in _texts(depends_on, "depends_on")]
         result = remember(self._store, self.identity, self._memory.recaller, draft=draft, links=links, expect=expect)
         self._memory.wake()
         return result
@@ -223,15 +225,15 @@ class Session:
         from doxa.recall import Ask
 
         ask = Ask(
-            text, project=self.project if project is None else project, space=space, kinds=tuple(kinds), tag=tag, trust=trust, speaker=speaker,
-            thread=thread, since=_time(since, "since"), until=_time(until, "until"), valid_at=_time(valid_at, "valid_at"),
-            as_of=_time(as_of, "as_of"), history=history, limit=limit, tokens_max=tokens_max, lanes=tuple(lanes),
+            text, project=self.project if project is None else project, space=space, kinds=_texts(kinds, "kinds"), tag=tag, trust=trust,
+            speaker=speaker, thread=thread, since=_time(since, "since"), until=_time(until, "until"), valid_at=_time(valid_at, "valid_at"),
+            as_of=_time(as_of, "as_of"), history=history, limit=limit, tokens_max=tokens_max, lanes=_texts(lanes, "lanes"),
         )  # fmt: skip
         return self._memory.recaller.recall(ask)
 
     def recent(self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
         """What was last said or stated and is still believed, newest first."""
-        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=tuple(kinds), limit=limit)
+        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=_texts(kinds, "kinds"), limit=limit)
 
     def get(self, kref: str | Kref) -> Revision | Exchange | Place:
         """What an address means now (or at its pin). Raises KrefError or NotFoundError."""
@@ -340,17 +342,23 @@ class Session:
         for name in ("valid_from", "valid_until"):
             fields[name] = _time(fields.get(name), name)
         for name in ("topics", "keywords"):
-            fields[name] = tuple(fields.get(name, ()))
+            fields[name] = _texts(fields.get(name, ()), name)
+        fields["metadata"] = _mapping(fields.get("metadata"))
+        self._may_trust(fields.get("trust", ""))
         fields.setdefault("project", target.project)
         fields.setdefault("space", "/".join(target.spaces))
         fields.setdefault("kind", target.kind)
         try:
-            draft = Draft(summary=text, facts=tuple(parse_fact(fact) for fact in facts), **fields)
+            draft = Draft(summary=text, facts=_facts(facts), **fields)
         except TypeError as error:
             raise InputError(f"A belief has no such field: {error}.", next_step="See the fields of remember.", field="fields") from None
         from doxa.curation.remember import clean_draft
 
         return clean_draft(draft)[0]
+
+    def _may_trust(self, trust: object) -> None:
+        if trust == "verified" and self.identity.role == "agent":
+            raise RoleError("Only an operator may call a belief verified.", next_step="State it with trust 'stated'.", role="agent")
 
     def _after(self, change: Change) -> Change:
         self._memory.wake()
@@ -361,15 +369,17 @@ class Memory(Session):
     """An opened memory file. Close it, or use it as a context manager. Safe to share between threads."""
 
     def __init__(self, config: Config) -> None:
-        if config.role not in ROLES:
-            raise InputError(f"{config.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
+        _check_role(config.role)
         self.config = config
+        if not config.read_only:
+            _make_private(config.path)
         self.store = Store(config.path, clock=config.clock, read_only=config.read_only)
         super().__init__(self, Identity(config.actor, config.role), config.project)
         self._embedder: Embedder | None = None
         self._embedder_error: ModelError | None = None
         self._embedder_ready = config.embedder is None
         self._lock = threading.Lock()
+        self._worker_lock = threading.Lock()  # of its own: loading a model holds the other one for a second
         self._recaller: Recaller | None = None
         self._worker: threading.Thread | None = None
         self._due = threading.Event()
@@ -388,6 +398,7 @@ class Memory(Session):
 
     def session(self, *, actor: str = "", role: Role = "agent", project: str = "") -> Session:
         """Another identity on the same file. A session cannot have more power than the memory was opened with."""
+        _check_role(role)
         if ROLES.index(role) > ROLES.index(self.config.role):
             raise RoleError(
                 f"This memory was opened as {self.config.role}; it cannot give a session the role {role}.",
@@ -450,7 +461,7 @@ class Memory(Session):
         if not self.config.background or self.config.read_only or self.config.embedder is None:
             return
         self._due.set()
-        with self._lock:
+        with self._worker_lock:
             if self._worker is None and not self._stopping.is_set():
                 self._worker = threading.Thread(target=self._work, name="doxa-embedding", daemon=True)
                 self._worker.start()
@@ -594,6 +605,40 @@ def _load_embedder(config: Config) -> tuple[Embedder | None, ModelError | None]:
         return load_minilm(config.model_folder or default_model_folder()), None
     except ModelError as error:
         return None, error
+
+
+def _make_private(path: Path) -> None:
+    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode."""
+    with suppress(OSError):  # what is wrong with the path is the store's to say
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _check_role(role: object) -> None:
+    if role not in ROLES:
+        raise InputError(f"{str(role)[:40]!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
+
+
+def _texts(values: Iterable[str], field: str) -> tuple[str, ...]:
+    """Several texts; one text alone is refused, because its characters are not what was meant."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"{field} is a list of texts; this is {type(values).__name__}.", next_step=f"Give {field} as a list.", field=field)
+    found = tuple(values)
+    for item in found:
+        if not isinstance(item, str):
+            raise InputError(f"{field} holds texts; this is {type(item).__name__}.", next_step="Give each as text.", field=field)
+    return found
+
+
+def _facts(values: Facts) -> tuple[Fact, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"facts is a list of triples; this is {type(values).__name__}.", next_step="Give [[s, p, v], ...].", field="facts")
+    return tuple(parse_fact(fact) for fact in values)
+
+
+def _mapping(value: Mapping[str, Value] | None) -> dict[str, Value]:
+    if value is not None and not isinstance(value, Mapping):
+        raise InputError(f"metadata is a mapping; this is {type(value).__name__}.", next_step="Give {'name': value}.", field="metadata")
+    return dict(value or {})
 
 
 def _time(value: Time | None, field: str) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -409,12 +409,13 @@ def mcp(project: Project = "default", actor: Annotated[str, typer.Option(help="T
 @app.command()
 def demo(
     keep: Annotated[Path | None, typer.Option(help="Keep the demonstration's memory at this new path.", show_default=False)] = None,
-    as_json: Json = False,
 ) -> None:
     """Show the main job on a real store: five minutes of reading, seconds to run."""
     from doxa.demo import run
 
-    with _errors(as_json):
+    if keep is not None and keep.exists():
+        raise typer.BadParameter(f"{keep} exists already; give a path that does not.")
+    with _errors(False):
         run(keep)
 
 
@@ -463,8 +464,11 @@ def _user() -> str:
 
 def _embed_some(memory: Memory) -> None:
     """A single belief gets its vector at once if the model is at hand; a backlog waits for `doxa embed`."""
+    from doxa.base.errors import DoxaError
+
     if memory.pending() <= _EMBED_AFTER_COMMAND:
-        memory.embed(limit=_EMBED_AFTER_COMMAND)
+        with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
+            memory.embed(limit=_EMBED_AFTER_COMMAND)
 
 
 def _facts(texts: list[str] | None) -> list[tuple[str, str, str]]:
@@ -502,7 +506,8 @@ def _progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
 def _json(value: object) -> str:
     import msgspec
 
-    return msgspec.json.encode(_with_times(msgspec.to_builtins(value, enc_hook=str))).decode()
+    named = value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else value
+    return msgspec.json.encode(_with_times(msgspec.to_builtins(named, enc_hook=str))).decode()
 
 
 _TIMES = frozenset(("time", "recorded", "created", "since", "until", "valid_from", "valid_until"))
@@ -514,7 +519,7 @@ def _with_times(value: Any) -> Any:
 
     if isinstance(value, dict):
         return {k: format_time(v) if k in _TIMES and isinstance(v, int) and not isinstance(v, bool) else _with_times(v) for k, v in value.items()}
-    return [_with_times(item) for item in value] if isinstance(value, list) else value
+    return [_with_times(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _show(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:

@@ -15,7 +15,7 @@ from doxa.base.errors import InputError
 NS = 1_000_000_000
 TIME_MAX = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FRACTION = re.compile(r"\.(\d+)")
+_FRACTION = re.compile(r"(?<=[Tt _][0-9]{2}:[0-9]{2}:[0-9]{2})\.([0-9]+)(?=$|[Zz+-])")
 
 
 class Clock(Protocol):

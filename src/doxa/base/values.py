@@ -29,6 +29,11 @@ def canonical(value: object) -> bytes:
     return _encoder.encode(value)
 
 
+def same_value(one: object, other: object) -> bool:
+    """Whether two values are one value: equal and of the same canonical form. For Python 1, 1.0 and True are equal."""
+    return one == other and canonical(one) == canonical(other)
+
+
 def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
     """Return the text, or raise: it must be encodable and within the limit."""
     try:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
-from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, item_of, parse_target, resolve, revisions_of
-from doxa.belief.kref import Kref, check_name
+from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, item_of, parse_target, require, resolve, revisions_of
+from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import Action, Change, Draft, Fact, check_draft
 from doxa.belief.writes import (
     add_revision,
@@ -312,7 +312,10 @@ def _state(tx: Transaction, item: Node, draft: Draft, links: Links) -> _Made:
 
 
 def _erasable(tx: Transaction, kref: Kref) -> list[Node]:
-    if kref.revision is not None:
+    """The nodes an address stands for: one artifact, one revision however it is pinned, or an item with all it holds."""
+    if kref.artifact is not None:
+        return [require(tx, parse_kref(f"{resolve(tx, kref).props['kref']}&a={kref.artifact}"))]
+    if kref != kref.item():
         node = resolve(tx, kref)
         item = item_of(tx, node.id)
         number = node.props["number"]

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import FACTS_PER_REVISION_MAX
-from doxa.base.values import Scalar, Value, canonical, decode
+from doxa.base.values import Scalar, Value, canonical, check_properties, check_text, decode
 from doxa.store import TRUST_DEFAULT, TRUSTS
 
 
@@ -80,6 +80,7 @@ def check_draft(draft: Draft) -> None:
     """Raise InputError or LimitError for what no revision may say."""
     if not isinstance(draft.summary, str) or not draft.summary.strip():
         raise InputError("A belief needs a summary; this one is blank.", next_step="Say in words what is believed.", field="summary")
+    check_text(draft.summary, field="summary")
     if draft.trust not in TRUSTS:
         raise InputError(f"{draft.trust!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust", value=draft.trust)
     if isinstance(draft.confidence, bool) or not isinstance(draft.confidence, (int, float)) or not 0 <= draft.confidence <= 1:
@@ -94,6 +95,9 @@ def check_draft(draft: Draft) -> None:
             next_step="Split them over several items.",
             limit_facts=FACTS_PER_REVISION_MAX,
         )
+    for fact in draft.facts:
+        check_properties(parse_fact(fact)._asdict(), owner="fact")
+    check_properties({"title": draft.title, "topics": list(draft.topics), "keywords": list(draft.keywords), **draft.metadata}, owner="Revision")
     reserved = RESERVED & draft.metadata.keys()
     if reserved:
         raise InputError(

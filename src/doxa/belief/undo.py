@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from doxa.base.clock import TIME_MAX
 from doxa.base.errors import ConflictError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import decode
@@ -22,7 +23,7 @@ _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 def undo(tx: Transaction, change: int) -> str:
     """Reverse a change inside the given transaction; returns the address it was most about. Raises NotFoundError or ConflictError."""
-    receipt = tx.receipt(TxId(change)) if isinstance(change, int) else None
+    receipt = tx.receipt(TxId(change)) if isinstance(change, int) and change <= TIME_MAX else None
     if receipt is None:
         raise NotFoundError(f"There is no change {change}.", next_step="List changes with `doxa log`.", change=change)
     entries = tx.log_of(TxId(change))
@@ -54,6 +55,7 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
             return _restore_edge(tx, EdgeId(entry.element), receipt)
         case "edge.set":
             past = _past(tx, "edge_past", entry.element, receipt=receipt)
+            _unchanged_since(tx, "edge", entry.element, receipt=receipt)
             tx.set_edge(EdgeId(entry.element), decode(past[0]))
         case "node.create":
             return _remove_node(tx, body)
@@ -87,8 +89,9 @@ def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
     kind, src, dst, props = rows[0]
     if tx.edge(identity) is not None:
         raise _later(tx, f"an edge {kind}", receipt=receipt, src=src)
-    if kind == "CURRENT" and tx.edges_out(src, kind):
-        raise _later(tx, "what is current", receipt=receipt, src=src)
+    name = decode(props).get("name")
+    if kind in ("CURRENT", "TAG") and any(edge.props.get("name") == name for edge in tx.edges_out(src, kind)):
+        raise _later(tx, "what is current" if kind == "CURRENT" else f"the tag {name}", receipt=receipt, src=src)
     tx.restore_edge(identity, kind, src=src, dst=dst, props=decode(props))
     return _address(tx, src)
 

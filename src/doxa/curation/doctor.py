@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doxa.base.errors import CorruptError, DoxaError, ModelError
-from doxa.curation.embedding import pending
+from doxa.curation.embedding import given_up, pending
 from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
@@ -74,7 +74,11 @@ def _log(store: Store) -> Finding:
 
 def _vectors(store: Store, embedder: Embedder | None) -> Finding:
     with store.read() as snapshot:
-        due = pending(snapshot)
+        due, held, failed = pending(snapshot), snapshot.embedder_name(), given_up(snapshot)
+    if embedder is not None and held is not None and held != embedder.name:
+        return Finding("vectors", False, f"they are of {held}, the model is {embedder.name}", "Run `doxa embed --anew` to make them all again.")
+    if failed:
+        return Finding("vectors", False, f"{failed} memories could not be embedded", "Recall finds them by words; `doxa embed --anew` tries again.")
     if not due:
         return Finding("vectors", True, "all made")
     if embedder is None:

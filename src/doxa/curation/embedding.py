@@ -26,6 +26,11 @@ def pending(reader: Reader) -> int:
     return int(reader.rows("SELECT count(*) FROM doc INDEXED BY doc_unembedded WHERE vectors = 0")[0][0])
 
 
+def given_up(reader: Reader) -> int:
+    """How many memories could not be embedded at the last of their attempts."""
+    return int(reader.rows("SELECT count(*) FROM doc WHERE vectors < 0")[0][0])
+
+
 def embed_pending(
     store: Store,
     embedder: Embedder,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,8 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
     kref = parse_target(target)
     with store.read() as snapshot:
         targets = _targets(snapshot, kref)
+        if erase:
+            targets = sorted({*targets, *_quoting(snapshot, targets)})
         token = _token(snapshot, targets, erase=erase)
     mode = "erase" if erase else "retire"
     if preview:
@@ -68,6 +71,19 @@ def _targets(reader: Reader, kref: Kref) -> list[str]:
         return [str(kref if kref.revision is not None else kref.item())]
     prefix = str(kref) + "/"
     return [r[0] for r in reader.rows(_KREFS.format(where="n.kref >= ?1 AND n.kref < ?2"), (prefix, prefix[:-1] + "0"))]
+
+
+def _quoting(reader: Reader, targets: Sequence[str]) -> list[str]:
+    """Candidate beliefs that rules read from exchanges quote them word for word: what is erased there is erased here too."""
+    found = reader.rows(
+        "SELECT i.kref, r.kref, (SELECT count(*) FROM edge o WHERE o.src = i.id AND o.type = 'HAS_REVISION') FROM json_each(?) t "
+        "CROSS JOIN node x ON x.kref = t.value JOIN edge d ON d.dst = x.id AND d.type = 'DERIVED_FROM' JOIN node r ON r.id = d.src "
+        "JOIN edge h ON h.dst = r.id AND h.type = 'HAS_REVISION' JOIN node i ON i.id = h.src "
+        "WHERE r.props ->> '$.trust' = 'candidate' AND x.kref LIKE '%.exchange'",
+        (canonical(list(targets)).decode(),),
+    )
+    items = Counter(item for item, _, _ in found)
+    return [item if items[item] == count else revision for item, revision, count in found if item not in targets]
 
 
 _KREFS = (

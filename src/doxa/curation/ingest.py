@@ -57,8 +57,12 @@ class Ingest:
 
     def run(self, turns: Iterable[Turn], *, progress: Callable[[int], None] | None = None) -> Ingested:
         """Take all turns in, batch by batch; `progress` is told the number of turns after each batch."""
+        return self.run_identified(identified(turns), progress=progress)
+
+    def run_identified(self, turns: Iterable[tuple[str, Turn]], *, progress: Callable[[int], None] | None = None) -> Ingested:
+        """The same for turns whose ids are known already, as those of an export are."""
         changes: list[int] = []
-        for batch in _batches(identified(turns)):
+        for batch in _batches(turns):
             prepared = [(identity, *_prepare(turn)) for identity, turn in batch]
             with self._store.write(self._identity, op="ingest") as tx:
                 for identity, turn, extraction, redacted in prepared:
@@ -127,12 +131,15 @@ class Ingest:
         return self._threads[name]
 
     def _previous(self, tx: Transaction, key: tuple[str, str], *, thread: NodeId) -> NodeId | None:
-        """The exchange before this one in its session: remembered from this run, or the thread's last if that is of the session."""
+        """The exchange before this one in its session: remembered from this run, or the last that the thread holds of the session."""
         if key in self._last:
             return self._last[key]
-        last = tx.rows("SELECT max(dst) FROM edge WHERE src = ? AND type = 'HAS_EXCHANGE'", (thread,))[0][0]
-        node = tx.node(last) if last is not None else None
-        return node.id if node is not None and node.props.get("session") == key[1] else None
+        rows = tx.rows(
+            "SELECT n.id FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'HAS_EXCHANGE' AND n.props ->> '$.session' = ? "
+            "ORDER BY e.dst DESC LIMIT 1",
+            (thread, key[1]),
+        )
+        return NodeId(rows[0][0]) if rows else None
 
     def _candidate(self, tx: Transaction, candidate: Candidate, *, turn: Turn, source: str) -> None:
         words = [candidate.subject, candidate.predicate]
@@ -180,14 +187,15 @@ class Ingest:
 
 def _prepare(turn: Turn) -> tuple[Turn, Extraction, int]:
     """Redacted and examined outside the transaction, so that other writers do not wait for it."""
-    redaction = redact(turn.text)
-    clean = replace(turn, text=redaction.text) if redaction.findings else turn
+    redaction, caption = redact(turn.text), redact(turn.caption)
+    found = len(redaction.findings) + len(caption.findings)
+    clean = replace(turn, text=redaction.text, caption=caption.text) if found else turn
     if len(clean.text) * 4 > TEXT_BYTES_MAX:  # one pasted log must not keep a whole history out
         data = clean.text.encode("utf-8", "replace")
         if len(data) > TEXT_BYTES_MAX:
             kept = data[: TEXT_BYTES_MAX - len(_CUT.encode())].decode("utf-8", "ignore")
             clean = replace(clean, text=kept + _CUT)
-    return clean, extract(clean), len(redaction.findings)
+    return clean, extract(clean), found
 
 
 def _batches(turns: Iterable[tuple[str, Turn]]) -> Iterator[list[tuple[str, Turn]]]:

@@ -1,7 +1,8 @@
 """One belief in, structured or plain: redacted, compared with what is there, then stated once.
 
-A near-duplicate is a text of the same stems in the same order with the same negations, so that "We deploy on Thursday." and "we deploy on
-thursdays" are one belief, while a changed number, name or `not` makes another. Anything less alike is for belief revision to judge.
+A near-duplicate is a text of the same stems in the same order, small words that turn a meaning (not, before, off, from, my) included, so
+that "We deploy on Thursday." and "we deploy on thursdays" are one belief, while a changed number, name or `not` makes another. Anything
+less alike is for belief revision to judge.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from doxa.base.values import Value
+from doxa.base.errors import InputError
+from doxa.base.values import Value, check_text
 from doxa.base.words import terms
-from doxa.belief import Change, Draft, Ledger
+from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
 from doxa.curation.redact import redact
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store
 
-_NEGATIONS = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot)\b|n['’]t\b", re.IGNORECASE)
+_TURNING = re.compile(
+    r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once|if|by|with|than|then|when|while|because|all|any|"
+    r"each|few|more|most|only|some|same|other|can|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your|yours|"
+    r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
+)
+_CONTRACTIONS = ((re.compile(r"\bwon['’]?t\b"), "will not"), (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"), (re.compile(r"n['’]t\b"), " not"))
 _LOOK_AT = 10
 
 
@@ -41,12 +48,14 @@ def remember(
     """State a draft. A named item is revised if it exists; an unnamed one is first looked for among what its space holds."""
     clean, found = clean_draft(draft)
     warnings = tuple(f"A secret ({kind}) was left out before storing." for kind in found)
+    held_links = tuple(links)
     if not clean.name:
         known = _near_duplicate(recaller, clean)
         if known:
+            warnings += _left_out(store, known, clean, links=held_links)
             change = Change("unchanged", known, None, store.clock.now_ns(), reason="memory holds this already")
             return Remembered("unchanged", known, False, known, ("words",), warnings, change)
-    change = Ledger(store, identity).put(clean, links=tuple(links), expect=expect)
+    change = Ledger(store, identity).put(clean, links=held_links, expect=expect)
     stored = change.action != "unchanged"
     return Remembered(change.action, change.kref, stored, "" if stored else change.kref, ("words",), warnings, change)
 
@@ -54,6 +63,11 @@ def remember(
 def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
     """The draft without secrets, and the kinds that were found."""
     kinds: list[str] = []
+    for name in ("summary", "project", "space", "name", "kind", "title"):
+        value = getattr(draft, name)
+        if not isinstance(value, str):
+            raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+        check_text(value, field=name)
 
     def clean(text: str) -> str:
         result = redact(text)
@@ -65,10 +79,12 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
             return clean(value)
         return [clean(item) if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
 
-    facts = tuple(f._replace(value=clean(f.value)) if isinstance(f.value, str) else f for f in draft.facts)
+    facts = tuple(
+        Fact(clean(f.subject), clean(f.predicate), clean(f.value) if isinstance(f.value, str) else f.value) for f in draft.facts
+    )
     result = replace(
         draft,
-        summary=clean(draft.summary) if isinstance(draft.summary, str) else draft.summary,
+        summary=clean(draft.summary),
         title=clean(draft.title),
         topics=tuple(clean(topic) for topic in draft.topics),
         keywords=tuple(clean(word) for word in draft.keywords),
@@ -80,10 +96,8 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
 
 def _near_duplicate(recaller: Recaller, draft: Draft) -> str:
     """The address of a current belief of the same project, space and kind that says the same, or nothing."""
-    if not isinstance(draft.summary, str) or not draft.summary.strip():
-        return ""
     wanted = _gist(draft.summary)
-    if not wanted[0]:
+    if not wanted:
         return ""
     ask = Ask(draft.summary, project="", kinds=(draft.kind,), space=draft.space, limit=_LOOK_AT, lanes=("words",))
     for hit in recaller.recall(ask).hits:
@@ -92,5 +106,19 @@ def _near_duplicate(recaller: Recaller, draft: Draft) -> str:
     return ""
 
 
-def _gist(text: str) -> tuple[list[str], int]:
-    return terms(text), len(_NEGATIONS.findall(text))
+def _left_out(store: Store, known: str, draft: Draft, *, links: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """What came with a belief that is known and is not in it must not get lost in silence."""
+    with store.read() as snapshot:
+        held = read_revision(snapshot, resolve(snapshot, parse_kref(known)))
+    times = {(draft.valid_from, draft.valid_until)} - {(None, None), (held.valid_from, held.valid_until)}
+    if not links and not times and set(draft.facts) <= set(held.facts):
+        return ()
+    return (f"The facts, times or links given with it were not added: revise {held.item} to add them.",)
+
+
+def _gist(text: str) -> list[str]:
+    """The index terms, with the words that turn a meaning kept in their places: a suffix makes them terms."""
+    plain = text.casefold()
+    for pattern, words in _CONTRACTIONS:
+        plain = pattern.sub(words, plain)
+    return terms(_TURNING.sub(r"\g<0>0", plain))

@@ -9,6 +9,7 @@ and every hit is read again from the store on the same snapshot.
 from __future__ import annotations
 
 import re
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
@@ -59,6 +60,7 @@ class Recaller:
         self._embedder = embedder
         self._shelves = Shelves()
         self._vectors: OrderedDict[str, Floats] = OrderedDict()
+        self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
 
     def recall(self, ask: Ask) -> Recall:
         """The best hits for a question, within its filters and budget. Raises InputError or LimitError; a failing embedder is a warning."""
@@ -68,15 +70,17 @@ class Recaller:
             scopes = find_scopes(reader, ask.project)
             if ask.project and not scopes:
                 _check_project(reader, ask.project, warnings)
-            shelves = [self._shelves.get(reader, scope) for scope in scopes]
-            plain, speakers = _name_speakers(reader, shelves, ask.text)
+            with self._lock:
+                shelves = [self._shelves.get(reader, scope) for scope in scopes]
+                plain, speakers = _name_speakers(reader, shelves, ask.text)
             vector = self._vector(plain, ask, held=reader.embedder_name(), warnings=warnings)
             terms = asked_terms(plain) if "words" in ask.lanes else []
-            pools = [_collect(reader, shelf, ask, terms=terms, vector=vector, speakers=speakers) for shelf in shelves]
+            with self._lock:
+                pools = [_collect(reader, shelf, ask, terms=terms, vector=vector, speakers=speakers) for shelf in shelves]
+                pending = sum(shelf.pending for shelf in shelves)
             pools = [pool for pool in pools if len(pool.rows)]
             ranked, meant = _rank(pools, limit=ask.limit + _SPARE_FOR_ECHOES)
             hits, tokens = fit_budget(without_echoes(read_hits(reader, ranked, ask=ask), ask.limit), ask.tokens_max)
-            pending = sum(shelf.pending for shelf in shelves)
         searched = sum(pool.searched for pool in pools)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
@@ -87,7 +91,7 @@ class Recaller:
         """What was last said or stated, newest first: no question, the same belief filter."""
         ask = Ask("", project=project, kinds=kinds, limit=limit)
         check_ask(ask)
-        with self._store.read() as reader:
+        with self._store.read() as reader, self._lock:
             found: list[tuple[int, int, Shelf]] = []
             for scope in find_scopes(reader, project):
                 shelf = self._shelves.get(reader, scope)
@@ -135,8 +139,9 @@ def _collect(reader: Reader, shelf: Shelf, ask: Ask, *, terms: list[str], vector
     meaning_sums = (len(known), float(known.sum()), float(known.max(initial=-1)))
     rows = np.flatnonzero(eligible.allowed & ((words > 0) | ~np.isnan(guess.values)))
     rough = _fused(words[rows], guess.values[rows], spoken[rows], word_sums=[word_sums], meaning_sums=[meaning_sums])
-    if len(rows) > CANDIDATES:
-        rows = np.sort(rows[np.argpartition(-rough, CANDIDATES)[:CANDIDATES]])
+    wanted = max(CANDIDATES, ask.limit + _SPARE_FOR_ECHOES)
+    if len(rows) > wanted:
+        rows = np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])
     meaning = guess.values[rows]
     if vector is not None and len(rows):
         meaning = exact(reader, shelf, rows, vector=vector, spread=guess.spread, eligible=eligible.population)

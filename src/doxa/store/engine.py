@@ -150,6 +150,8 @@ def _cannot_open(path: str) -> StoreError:
     if folder.exists() and not os.access(folder, os.W_OK):
         return _read_only(path)
     reason = "it is a folder" if Path(path).is_dir() else "its folder does not exist" if not folder.exists() else "the system refused"
+    if folder.exists() and not Path(path).exists():
+        reason = "there is no such file"
     return StoreError(
         f"{path} cannot be opened: {reason}.", next_step="Give the path of a file in an existing folder that you may use.", path=path
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import ROLES, Role
-from doxa.base.values import Properties
+from doxa.base.values import Properties, same_value
 
 
 def rank(role: str) -> int:
@@ -44,7 +44,7 @@ class Guards:
                 changed = {"(the node itself)"}
             else:
                 names = before.keys() | after.keys()
-                changed = {name for name in names if before.get(name) != after.get(name)} - set(rule.get("mutable", ()))
+                changed = {name for name in names if not same_value(before.get(name), after.get(name))} - set(rule.get("mutable", ()))
             if changed:
                 raise ConstraintError(
                     f"A {label} does not change once written; this would change {', '.join(sorted(changed))}.",

@@ -170,8 +170,8 @@ class Reader:
 
 
 def int64_array(values: Sequence[int]) -> Any:
-    """Bind a list of integers as a table: `… IN carray(?)`."""
-    return apsw.carray(_int64(values))
+    """Bind a list of integers as a table: `… IN carray(?)`. The binding refuses an empty array; null is the empty table."""
+    return apsw.carray(_int64(values)) if len(values) else None
 
 
 def _int64(values: Sequence[int]) -> Any:

@@ -175,14 +175,18 @@ class Store:
         part = path.with_name(path.name + ".part")
         part.unlink(missing_ok=True)
         with translated(str(path)):
+            source = self._engine.connection()
             copy = apsw.Connection(str(part))
             try:
-                with copy.backup("main", self._engine.connection(), "main") as step:
+                with copy.backup("main", source, "main") as step:
                     while not step.done:
                         step.step(_BACKUP_PAGES_PER_STEP)
                 copy.execute("PRAGMA journal_mode=DELETE")
-            finally:
+            except BaseException:
                 copy.close()
+                part.unlink(missing_ok=True)
+                raise
+            copy.close()
         with suppress(OSError):
             os.chmod(part, _FILE_MODE)
         os.replace(part, path)

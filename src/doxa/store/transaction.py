@@ -18,9 +18,9 @@ from typing import NamedTuple
 import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
-from doxa.base.ids import EdgeId, NodeId, Role, TxId
+from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
 from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
-from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties
+from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties, same_value
 from doxa.store import apply
 from doxa.store.guard import Guards, rank
 from doxa.store.reader import Reader, int64_array
@@ -69,6 +69,8 @@ class Transaction(Reader):
     def __init__(
         self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, guards: Guards, rules: Mapping[str, SearchRule]
     ) -> None:
+        if identity.role not in ROLES:  # the guards rank an unknown role above all: right for a rule, wrong for a session
+            raise InputError(f"{identity.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
         tail = read_tail(db)
         super().__init__(db, now=max(clock_ns, tail.time + 1))
         self.tx = TxId(tail.tx + 1)
@@ -90,12 +92,10 @@ class Transaction(Reader):
         self._guards.node_write(self.identity.role, names)
         clean = check_properties(props, owner=_owner(names))
         data = encode_properties(clean, owner=_owner(names))
+        self._require_free(clean.get("kref"), owner=0)
         identity = self._node = self._node + 1
         self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
-        try:
-            apply.create_node(self._db, identity, names, props=data, now=self.now)
-        except apsw.ConstraintError as error:
-            raise _taken(clean.get("kref")) from error
+        apply.create_node(self._db, identity, names, props=data, now=self.now)
         self._search.node_made(identity, names)
         return NodeId(identity)
 
@@ -104,16 +104,14 @@ class Transaction(Reader):
         before = self._require_node(identity)
         names = before.labels if labels is None else _labels(labels)
         clean = check_properties(props, owner=_owner(names))
-        if clean == before.props and names == before.labels:
+        if names == before.labels and same_value(clean, before.props):
             return
         self._guards.node_write(self.identity.role, tuple({*names, *before.labels}))
         self._guards.node_change(self.identity.role, before.labels, before=before.props, after=clean)
         data = encode_properties(clean, owner=_owner(names))
+        self._require_free(clean.get("kref"), owner=identity)
         self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
-        try:
-            apply.set_node(self._db, identity, names, props=data, now=self.now)
-        except apsw.ConstraintError as error:
-            raise _taken(clean.get("kref")) from error
+        apply.set_node(self._db, identity, names, props=data, now=self.now)
         self._search.node_touched(identity, (*names, *before.labels))
 
     def delete_node(self, identity: NodeId) -> None:
@@ -154,7 +152,7 @@ class Transaction(Reader):
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
         before = self._require_edge(identity)
         clean = check_properties(props, owner=before.type)
-        if clean == before.props:
+        if same_value(clean, before.props):
             return
         self._guards.edge_write(self.identity.role, before.type, before.props)
         self._guards.edge_write(self.identity.role, before.type, clean)
@@ -285,6 +283,11 @@ class Transaction(Reader):
         self._db.execute("INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)", (self._seq, self.tx, op, element, payload_hash, self._head))
         self._db.execute("INSERT INTO log_payload VALUES(?, ?, ?)", (self._seq, salt, payload))
 
+    def _require_free(self, kref: object, *, owner: int) -> None:
+        """Asked before anything is logged: a caller may catch the refusal and go on in the same transaction."""
+        if kref is not None and self._db.execute("SELECT 1 FROM node WHERE kref = ? AND id <> ?", (kref, owner)).get is not None:
+            raise ConstraintError(f"The address {kref} is taken.", next_step="Choose another name, or revise what is there.", kref=kref)
+
     def _require_node(self, identity: NodeId) -> Node:
         node = self.node(identity)
         if node is None:
@@ -310,7 +313,3 @@ def _name(text: str, what: str) -> str:
 
 def _owner(labels: Sequence[str]) -> str:
     return ":".join(labels) or "node"
-
-
-def _taken(kref: object) -> ConstraintError:
-    return ConstraintError(f"The address {kref} is taken.", next_step="Choose another name, or revise what is there.", kref=kref)

@@ -50,7 +50,7 @@ def verify_log(store: Store) -> LogProof:
             tx = row[0]
             sealed = snapshot.rows("SELECT hash FROM log WHERE seq = ?", (row[7],))
             fits = tx == receipts + 1 and row[6] == last + 1 and row[1] > time and sealed and sealed[0][0] == row[10]
-            if not fits or receipt_hash(before, row[:10], row[10]) != row[11]:
+            if not fits or not _all_bytes(row[10], row[11]) or receipt_hash(before, row[:10], row[10]) != row[11]:
                 raise _broken(store, f"receipt {tx}")
             before, receipts, last, time = row[11], tx, row[7], row[1]
         if last != entries[0]:
@@ -66,6 +66,8 @@ def _verify_entries(snapshot: Reader) -> tuple[int, int]:
     )
     for seq, tx, op, element, payload_hash, found, salt, payload in cursor:
         expected += 1
+        if not _all_bytes(payload_hash, found, salt or b"", payload or b""):  # a changed storage class is a change like any other
+            raise _broken_entry(seq)
         if payload is None:
             erased += 1
         elif hashlib.sha256(salt + payload).digest() != payload_hash:
@@ -74,6 +76,10 @@ def _verify_entries(snapshot: Reader) -> tuple[int, int]:
         if seq != expected or head != found:
             raise _broken_entry(seq)
     return expected, erased
+
+
+def _all_bytes(*values: object) -> bool:
+    return all(isinstance(value, bytes) for value in values)
 
 
 def digest(store: Store) -> str:

@@ -170,7 +170,8 @@ def _quoted(hit: Any) -> str:
     """One hit as a line of data: quotes and line ends in it are escaped, so that it cannot end its own quotation."""
     text = msgspec.json.encode(hit.text).decode()
     status = "" if hit.status == "current" else f" {hit.status.upper()}"
-    return f"- {text} [{hit.kref}{status}; {format_time(hit.time)[:10]}; {hit.trust}; by {hit.speaker}; {hit.why}]"
+    by, why = msgspec.json.encode(hit.speaker).decode(), " ".join(hit.why.split())
+    return f"- {text} [{hit.kref}{status}; {format_time(hit.time)[:10]}; {hit.trust}; by {by}; {why}]"
 
 
 def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any]]:
@@ -237,7 +238,7 @@ def _readable(value: Any) -> Any:
         return {
             name: format_time(item) if name in _TIMES and isinstance(item, int) else _readable(item) for name, item in value.items()
         }
-    return [_readable(item) for item in value] if isinstance(value, list) else value
+    return [_readable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))

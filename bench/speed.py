@@ -1,0 +1,31 @@
+"""Times and sizes of everything a person or a program waits for, beside the plainest tool that does the same job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.corpora import files_of
+from bench.embedders import CachedEmbedder
+from bench.report import Report, begin
+from bench.speed_graph import measure_graph
+from bench.speed_process import measure_processes
+from bench.speed_recall import measure_recall
+from bench.speed_write import measure_writes
+from doxa.curation.readers import read
+from doxa.curation.turns import Turn
+from doxa.models import Embedder
+
+
+def run(data: Path | None, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool) -> Report:
+    """`data` is LoCoMo's file or folder, whose turns are taken in and, perturbed, fill the large stores; without it they are synthetic."""
+    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder  # a cache would hide the model's time
+    report = begin("speed", seed=seed, embedder=model)
+    sample: list[Turn] = [turn for file in files_of(data) for turn in read(file, "locomo")] if data else []
+    measure_processes(report, model, repetitions=3 if quick else 9)
+    measure_writes(report, sample, rounds=3, times=50 if quick else 200)
+    for size in sizes:
+        measure_recall(report, model, size=size, sample=sample, questions=40 if quick else 200)
+    nodes, edges = (20_000, 100_000) if quick else (200_000, 1_000_000)
+    measure_graph(report, nodes=nodes, edges=edges, walks=100 if quick else 500)
+    return report.end()

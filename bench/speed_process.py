@@ -1,0 +1,105 @@
+"""What starting costs: the import, the command line, a recall from the command line, the MCP server. Each in fresh processes, disk warm."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import doxa
+from bench.report import Report
+from bench.texts import questions_of, turns_of
+from bench.timing import Spread, repeated, seconds_of, spread
+from doxa.models import Embedder
+
+_STORE_TURNS = 2_000
+_WAIT_S = 60
+
+
+class Skipped(Exception):
+    """A measurement that cannot be taken here, with the reason."""
+
+
+def measure_processes(report: Report, embedder: Embedder | None, *, repetitions: int) -> None:
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        question = _fill(path, embedder, seed=report.seed)
+        environment = {**os.environ, "DOXA_DB": str(path)}
+        steps = {
+            "python.start": ("bare interpreter", [sys.executable, "-c", "pass"]),
+            "python.import_numpy": ("interpreter and `import numpy, apsw`", [sys.executable, "-c", "import numpy, apsw"]),
+            "import": ("interpreter and `import doxa`", [sys.executable, "-c", "import doxa"]),
+            "cli.help": ("`doxa --help`", [*_command(), "--help"]),
+            "cli.recall": (f"`doxa recall … --json`, {_STORE_TURNS:,} turns, model included", [*_command(), "recall", question, "--json"]),
+        }
+        for key, (name, command) in steps.items():
+            rows.append([name, *_cells(report, f"start.{key}", partial(_processes, command, environment, repetitions))])
+        started = _cells(report, "start.mcp_to_tools", partial(_mcp, [*_command(), "mcp"], environment, repetitions))
+        rows.append(["`doxa mcp` from start to its list of tools", *started])
+    report.table(f"Starting (fresh processes, {repetitions} each)", ["what", "p50 ms", "p95 ms"], rows)
+
+
+def _fill(path: Path, embedder: Embedder | None, *, seed: int) -> str:
+    turns = list(turns_of(_STORE_TURNS, seed=seed))
+    with doxa.open(path, embedder=embedder, background=False) as memory:
+        memory.ingest(turns, extract=False)
+        memory.embed()
+    return questions_of(turns, 1, seed=seed)[0]
+
+
+def _command() -> list[str]:
+    found = shutil.which("doxa")
+    return [found] if found else [sys.executable, "-c", "from doxa.cli import main; main()"]
+
+
+def _cells(report: Report, key: str, measure: Callable[[], Spread]) -> list[str]:
+    try:
+        result = measure()
+    except Skipped as reason:
+        return [f"skipped: {reason}", ""]
+    report.put(f"{key}.p50_ms", result.p50_ms)
+    report.put(f"{key}.p95_ms", result.p95_ms)
+    return [f"{result.p50_ms:.0f}", f"{result.p95_ms:.0f}"]
+
+
+def _processes(command: Sequence[str], environment: dict[str, str], repetitions: int) -> Spread:
+    def once() -> None:
+        done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=_WAIT_S, text=True)
+        if done.returncode:
+            raise Skipped(_last_line(done.stderr) or f"exit code {done.returncode}")
+
+    return repeated(once, repetitions)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip(" │╭╰─╮╯") for line in text.splitlines() if line.strip(" │╭╰─╮╯")]
+    return lines[-1][:120] if lines else ""
+
+
+def _mcp(command: Sequence[str], environment: dict[str, str], repetitions: int) -> Spread:
+    if importlib.util.find_spec("mcp") is None:
+        raise Skipped("the package mcp is not installed")
+    try:
+        asyncio.run(_list_tools(command, environment))
+        return spread([seconds_of(lambda: asyncio.run(_list_tools(command, environment))) for _ in range(repetitions)])
+    except Exception as error:  # the client raises classes of several libraries, in groups
+        raise Skipped(f"the server did not answer ({type(error).__name__})") from error
+
+
+async def _list_tools(command: Sequence[str], environment: dict[str, str]) -> None:
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
+    with Path(os.devnull).open("w") as nowhere:
+        async with asyncio.timeout(_WAIT_S), stdio_client(server, nowhere) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
+            await session.initialize()
+            assert (await session.list_tools()).tools

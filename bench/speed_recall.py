@@ -1,0 +1,186 @@
+"""What asking costs in a store of n exchanges, and what it keeps: recall with and without embedding the question, the vector side's recall
+against exact search, lookup by address, bytes on disk, memory. Beside a plain FTS5 table and brute force in numpy over the same texts.
+
+`without` a question's embedding is measured by asking it twice: the second time its vector is known.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+import doxa
+from bench.embedders import CloudEmbedder
+from bench.metrics import mean, recall_at
+from bench.report import Report, percent
+from bench.texts import questions_of, turns_of
+from bench.timing import Spread, repeated, seconds_of, spread
+from doxa.curation.turns import Turn
+from doxa.models import Embedder
+from doxa.recall.fusion import PREVIOUS, share, with_previous
+
+_HITS = 10
+_LOOKUPS = 1_000
+_WARM = 5
+Floats = NDArray[np.float32]
+
+
+class Exact(NamedTuple):
+    """What exact search by doxa's own formula needs: every vector, its neighbour's row, and how much that counts."""
+
+    vectors: Floats
+    previous: NDArray[np.int64]
+    weight: Floats
+    dots: Floats
+
+
+def measure_recall(report: Report, model: Embedder | None, *, size: int, sample: Sequence[Turn], questions: int) -> None:
+    place = f"scale.{size}"
+    turns = list(turns_of(size, seed=report.seed, sample=sample))
+    asked = questions_of(turns, questions + _WARM, seed=report.seed + 1)
+    embedder = CloudEmbedder(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        _fill(report, place, path, turns=turns, embedder=embedder)
+        _memory(report, place, path, asked[0])
+        with doxa.open(path, embedder=embedder, background=False) as memory:
+            report.put(f"{place}.recall.first_s", seconds_of(lambda: memory.recall(asked[0], limit=_HITS)))
+            rows = _ask(report, place, memory, embedder=embedder, asked=asked)
+            exact = _exact(memory, embedder, turns)
+            report.put(f"{place}.vector.recall_at_10", _agreement(memory, embedder, exact=exact, asked=asked[_WARM:]))
+            rows += _lookup(report, place, memory)
+        rows += _peers(report, place, Path(folder), turns=turns, vectors=exact.vectors, asked=asked, embedder=embedder)
+    figures = report.figures
+    opened_mb, process_mb = (figures[f"{place}.{key}"] / 1e6 for key in ("recall.memory_bytes", "process_bytes"))
+    report.table(f"{size:,} {'perturbed LoCoMo' if sample else 'synthetic'} exchanges: latency", ["what", "p50 ms", "p95 ms"], rows)
+    report.table(
+        f"{size:,} exchanges: what it takes", ["what", "value"],
+        [["first recall after opening, s", f"{figures[f'{place}.recall.first_s']:.2f}"],
+         ["vector side, recall@10 against exact search, %", percent(figures[f"{place}.vector.recall_at_10"])],
+         ["bytes on disk per exchange, indexes and vectors included", f"{figures[f'{place}.disk.bytes_per_exchange']:,.0f}"],
+         ["of that text, bytes", f"{figures[f'{place}.disk.text_bytes_per_exchange']:,.0f}"],
+         ["memory that opening and the first recall take, MB (mapped pages of the file not counted)", f"{opened_mb:,.0f}"],
+         ["memory of the whole process then, MB (without the model)", f"{process_mb:,.0f}"],
+         ["taken in, turns a second, text only", f"{figures[f'{place}.ingest.turns_per_s']:,.0f}"]],
+    )  # fmt: skip
+
+
+def _fill(report: Report, place: str, path: Path, *, turns: Sequence[Turn], embedder: Embedder) -> None:
+    with doxa.open(path, embedder=embedder, background=False) as memory:
+        start = time.perf_counter()
+        memory.ingest(turns, extract=False)
+        report.put(f"{place}.ingest.turns_per_s", len(turns) / (time.perf_counter() - start))
+        memory.embed()
+    size = sum(file.stat().st_size for file in path.parent.iterdir())
+    report.put(f"{place}.disk.bytes_per_exchange", size / len(turns))
+    report.put(f"{place}.disk.text_bytes_per_exchange", mean([len(turn.text.encode()) for turn in turns]))
+
+
+def _memory(report: Report, place: str, path: Path, question: str) -> None:
+    """Taken in a process of its own, by the probe."""
+    command = [sys.executable, "-m", "bench.probe", str(path), question]
+    done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, check=True, text=True)
+    before, after = map(float, done.stdout.split())
+    report.put(f"{place}.process_bytes", after)
+    report.put(f"{place}.recall.memory_bytes", after - before)
+
+
+def _put(report: Report, key: str, name: str, result: Spread) -> list[str]:
+    report.put(f"{key}.p50_ms", result.p50_ms)
+    report.put(f"{key}.p95_ms", result.p95_ms)
+    return [name, f"{result.p50_ms:.2f}", f"{result.p95_ms:.2f}"]
+
+
+def _ask(report: Report, place: str, memory: doxa.Memory, *, embedder: CloudEmbedder, asked: Sequence[str]) -> list[list[str]]:
+    for question in asked[:_WARM]:
+        memory.recall(question, limit=_HITS)
+    embedder.asking = True
+    first, again, words = [], [], []
+    for question in asked[_WARM:]:
+        first.append(seconds_of(partial(memory.recall, question, limit=_HITS)))
+        again.append(seconds_of(partial(memory.recall, question, limit=_HITS)))
+        words.append(seconds_of(partial(memory.recall, question, limit=_HITS, lanes=("words",))))
+    embedder.asking = False
+    return [
+        _put(report, f"{place}.recall.with_embedding", "doxa: recall, question embedded", spread(first)),
+        _put(report, f"{place}.recall.without_embedding", "doxa: recall, question's vector known", spread(again)),
+        _put(report, f"{place}.recall.words_only", "doxa: recall by words alone", spread(words)),
+    ]
+
+
+def _exact(memory: doxa.Memory, embedder: Embedder, turns: Sequence[Turn]) -> Exact:
+    """The stored vectors (half precision) and neighbours, in the order of the turns."""
+    vectors = np.concatenate([embedder.embed([turn.text for turn in turns[i : i + 1_000]]) for i in range(0, len(turns), 1_000)])
+    vectors = vectors.astype(np.float16).astype(np.float32)
+    with memory.store.read() as snapshot:
+        rows = snapshot.rows("SELECT d.doc, d.prev, d.length, n.props ->> '$.source_id' FROM doc d JOIN node n ON n.id = d.node")
+    turn_of = {row[0]: int(row[3]) for row in rows}
+    previous = np.full(len(turns), -1, dtype=np.int64)
+    lengths = np.zeros(len(turns), dtype=np.float32)
+    for doc, before, length, _ in rows:
+        previous[turn_of[doc]] = turn_of.get(before, -1)
+        lengths[turn_of[doc]] = length
+    weight = np.where(previous >= 0, PREVIOUS * share(lengths), 0).astype(np.float32)
+    return Exact(vectors, previous, weight, np.einsum("ij,ij->i", vectors, vectors[previous]))
+
+
+def _agreement(memory: doxa.Memory, embedder: Embedder, *, exact: Exact, asked: Sequence[str]) -> float:
+    """How many of the exact first ten by meaning doxa's meaning lane gives."""
+    found = []
+    for question in asked:
+        cosines = exact.vectors @ embedder.embed([question])[0]
+        before = np.where(exact.previous >= 0, cosines[exact.previous], 0).astype(np.float32)
+        scores = with_previous(cosines, before, weight=exact.weight, dot=exact.dots)
+        best = {str(row) for row in np.argsort(-scores, kind="stable")[:_HITS]}
+        hits = [hit.source_id for hit in memory.recall(question, limit=_HITS, lanes=("meaning",)).hits]
+        found.append(recall_at(hits, best, _HITS))
+    return mean(found)
+
+
+def _lookup(report: Report, place: str, memory: doxa.Memory) -> list[list[str]]:
+    with memory.store.read() as snapshot:
+        krefs = [row[0] for row in snapshot.rows("SELECT kref FROM node WHERE kref LIKE '%.exchange'")]
+    rng = np.random.default_rng(report.seed)
+    chosen = [krefs[i] for i in rng.integers(len(krefs), size=_LOOKUPS)]
+    times = [seconds_of(partial(memory.get, kref)) for kref in chosen]
+    return [_put(report, f"{place}.get", "doxa: one exchange by its address", spread(times))]
+
+
+def _peers(
+    report: Report, place: str, folder: Path, *, turns: Sequence[Turn], vectors: Floats, asked: Sequence[str], embedder: Embedder
+) -> list[list[str]]:
+    db = apsw.Connection(str(folder / "plain.db"))
+    db.execute("CREATE VIRTUAL TABLE turn USING fts5(text, tokenize = 'porter unicode61')")
+    with db:
+        db.executemany("INSERT INTO turn(text) VALUES(?)", ((turn.text,) for turn in turns))
+    sql = "SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY rank LIMIT 10"
+
+    def words(question: str) -> None:
+        db.execute(sql, (" OR ".join('"' + word.replace('"', "") + '"' for word in question.split()),)).fetchall()
+
+    def meaning(vector: Floats) -> None:
+        scores = vectors @ vector
+        best = np.argpartition(-scores, _HITS)[:_HITS]
+        best[np.argsort(-scores[best])]
+
+    for question in asked[:_WARM]:
+        words(question)
+    times = [seconds_of(partial(words, question)) for question in asked[_WARM:]]
+    rows = [_put(report, f"{place}.plain_fts5", "plain: FTS5, any word, first ten", spread(times))]
+    asked_vectors = [embedder.embed([question])[0] for question in asked]
+    times = [seconds_of(partial(meaning, vector)) for vector in asked_vectors]
+    rows.append(_put(report, f"{place}.plain_numpy", "plain: numpy brute force over float32, first ten", spread(times[_WARM:])))
+    if isinstance(embedder, CloudEmbedder) and embedder.has_model:
+        rows.append(_put(report, f"{place}.embed_question", "the model alone: one question", repeated(lambda: embedder.ask_model(asked[0]), 50)))
+    db.close()
+    return rows

@@ -1,0 +1,86 @@
+"""Property values: one canonical form, and a refusal in our words for everything else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doxa.base.errors import InputError, LimitError
+from doxa.base.limits import LIST_ITEMS_MAX, PROPERTIES_BYTES_MAX, PROPERTY_NAME_CHARS_MAX, TEXT_BYTES_MAX
+from doxa.base.values import canonical, check_properties, check_text, decode, encode_properties, same_value
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+SCALARS = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+PROPERTIES = st.dictionaries(TEXT.filter(bool), st.none() | SCALARS | st.lists(SCALARS, max_size=4), max_size=5)
+
+
+def test_canonical_form_is_sorted_dense_utf8() -> None:
+    assert canonical({"b": [1, True, None, 1.5], "a": "é\n"}) == '{"a":"é\\n","b":[1,true,null,1.5]}'.encode()
+
+
+@given(PROPERTIES)
+def test_what_passes_the_check_survives_its_canonical_form(values: dict[str, Any]) -> None:
+    clean = check_properties(values, owner="x")
+    assert clean == {name: value for name, value in values.items() if value is not None}
+    data = encode_properties(clean, owner="x")
+    assert same_value(decode(data), clean)
+    assert json.loads(data) == clean
+    assert canonical(decode(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [(1, 1, True), (1, True, False), (1, 1.0, False), (0.0, -0.0, False), ("a", "a", True), ([1], [True], False), ({"a": 1}, {"a": 1}, True)],
+)
+def test_same_value_knows_types(one: object, other: object, same: bool) -> None:
+    assert same_value(one, other) is same
+
+
+def test_tuples_become_lists_and_nulls_go() -> None:
+    assert check_properties({"a": ("x", 1), "b": None}, owner="x") == {"a": ["x", 1]}
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, {1}, object(), b"bytes", float("nan"), float("inf"), 2**63, -(2**63) - 1, [["nested"]], [None], 1j])
+def test_unusable_values_are_refused_by_name(value: object) -> None:
+    with pytest.raises(InputError) as caught:
+        check_properties({"p": value}, owner="Thing")
+    assert caught.value.fields["field"] == "Thing.p"
+    assert "Thing.p" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["", "x" * (PROPERTY_NAME_CHARS_MAX + 1), 5, None])
+def test_unusable_names_are_refused(name: Any) -> None:
+    with pytest.raises(InputError, match="without a usable name"):
+        check_properties({name: 1}, owner="Thing")
+
+
+@pytest.mark.parametrize("values", [{"a": "x\ud800"}, {"x\ud800": "a"}, {"a": ["ok", "x\ud800"]}])
+def test_lone_surrogates_are_refused_with_their_position(values: dict[str, object]) -> None:
+    with pytest.raises(InputError) as caught:
+        check_properties(values, owner="Thing")
+    assert caught.value.fields["position"] == 1
+
+
+@pytest.mark.parametrize("char", ["a", "é", "漢", "🍵"])
+def test_the_text_limit_counts_bytes_and_is_exact(char: str) -> None:
+    most = char * (TEXT_BYTES_MAX // len(char.encode()))
+    assert check_text(most, field="f") is most
+    with pytest.raises(LimitError) as caught:
+        check_text(most + char, field="f")
+    assert caught.value.fields["limit_bytes"] == TEXT_BYTES_MAX
+    assert caught.value.fields["size_bytes"] == len((most + char).encode())
+
+
+def test_list_and_property_limits() -> None:
+    assert len(check_properties({"a": [1] * LIST_ITEMS_MAX}, owner="x")["a"]) == LIST_ITEMS_MAX  # type: ignore[arg-type]
+    with pytest.raises(LimitError) as caught:
+        check_properties({"a": [1] * (LIST_ITEMS_MAX + 1)}, owner="x")
+    assert caught.value.fields["items"] == LIST_ITEMS_MAX + 1
+    part = "x" * TEXT_BYTES_MAX
+    with pytest.raises(LimitError) as caught:
+        encode_properties({f"p{i}": part for i in range(4)}, owner="x")
+    assert caught.value.fields["limit_bytes"] == PROPERTIES_BYTES_MAX

@@ -1,0 +1,475 @@
+"""Every belief operation: what it changes, what it says it changed, and under which receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doxa.base.clock import FakeClock, format_time
+from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, RoleError
+from doxa.base.limits import FACTS_PER_REVISION_MAX
+from doxa.belief import (
+    Change,
+    Draft,
+    Fact,
+    Ledger,
+    Place,
+    Revision,
+    TagMove,
+    declare,
+    parse_kref,
+    read_any,
+    require,
+    resolve,
+    revisions_of,
+    tag_moves,
+    tagged_at,
+)  # fmt: skip
+from doxa.store import Store, check, digest, replayed_digest, verify_log
+
+K = "kref://shop/db.decision"
+USES, PORT, HOST = Fact("db", "is", "postgres"), Fact("db", "port", 5432), Fact("db", "remote", True)
+
+
+def draft(summary: str = "we use postgres", *facts: Fact, name: str = "db", **more: Any) -> Draft:
+    return Draft(summary, project="shop", name=name, kind="decision", facts=facts, **more)
+
+
+def read(store: Store, kref: str) -> Revision:
+    with store.read() as snapshot:
+        found = read_any(snapshot, resolve(snapshot, parse_kref(kref)))
+    assert isinstance(found, Revision)
+    return found
+
+
+def summaries(store: Store, kref: str = K) -> list[str]:
+    with store.read() as snapshot:
+        return [str(node.props["summary"]) for node in revisions_of(snapshot, require(snapshot, parse_kref(kref)).id)]
+
+
+def moves(store: Store, kref: str = K) -> list[TagMove]:
+    with store.read() as snapshot:
+        return tag_moves(snapshot, require(snapshot, parse_kref(kref)))
+
+
+@pytest.fixture(autouse=True)
+def sound(believing: Store) -> Any:
+    """After each test the store proves itself."""
+    yield
+    assert check(believing) == []
+    verify_log(believing)
+    assert digest(believing) == replayed_digest(believing)
+
+
+def test_declaring_twice_changes_nothing(believing: Store) -> None:
+    before = verify_log(believing)
+    declare(believing)
+    assert verify_log(believing) == before
+
+
+def test_expand_makes_the_item_its_places_and_one_receipt(believing: Store, ledger: Ledger, clock: FakeClock) -> None:
+    made = ledger.expand(
+        draft("we use postgres", USES, PORT, space="a/b", title="Database", topics=("ops",), keywords=("sql",), confidence=0.5, metadata={"x": [1]})
+    )
+    kref = "kref://shop/a/b/db.decision?r=1"
+    assert (made.action, made.kref, made.previous, made.gained, made.lost) == ("created", kref, "", (USES, PORT), ())
+    found = read(believing, kref)
+    assert found == Revision(
+        kref=kref, item="kref://shop/a/b/db.decision", number=1, status="current", summary="we use postgres", kind="decision", project="shop",
+        space="a/b", title="Database", topics=("ops",), keywords=("sql",), facts=(USES, PORT), valid_from=None, valid_until=None, confidence=0.5,
+        trust="stated", author="ana", time=made.time, created=made.time, tags=("current", "initial"), metadata={"x": [1]},
+    )  # fmt: skip
+    with believing.read() as snapshot:
+        receipt = snapshot.receipt(made.change)  # type: ignore[arg-type]
+        assert receipt is not None
+        assert (receipt.hash.hex(), receipt.op, receipt.actor, receipt.time) == (made.receipt, "expand", "ana", made.time)
+        place = read_any(snapshot, require(snapshot, parse_kref("kref://shop/a/b")))
+        assert place == Place("kref://shop/a/b", "Space", {"kref": "kref://shop/a/b", "name": "b", "project": "shop"})
+    with pytest.raises(ConflictError, match="exists"):
+        ledger.expand(draft(space="a/b"))
+
+
+def test_a_name_is_made_from_the_words(believing: Store, ledger: Ledger) -> None:
+    made = ledger.expand(Draft("We deploy on Thursdays!"))
+    assert made.kref.startswith("kref://default/we-deploy-on-thursdays-")
+    assert ledger.put(Draft("We deploy on Thursdays!")).action == "unchanged"
+    assert ledger.put(Draft("…")).kref.startswith("kref://default/")
+
+
+def test_put_revises_and_says_what_was_gained_and_lost(believing: Store, ledger: Ledger) -> None:
+    first = ledger.put(draft("one", USES, PORT))
+    second = ledger.put(draft("two", USES, HOST))
+    assert (second.action, second.kref, second.previous, second.gained, second.lost) == ("revised", K + "?r=2", K + "?r=1", (HOST,), (PORT,))
+    assert second.change == (first.change or 0) + 1
+    assert [read(believing, f"{K}?r={n}").status for n in (1, 2)] == ["superseded", "current"]
+    with believing.read() as snapshot:
+        new, old = (resolve(snapshot, parse_kref(f"{K}?r={n}")) for n in (2, 1))
+        assert [(e.type, e.dst) for e in snapshot.edges_out(new.id)] == [("SUPERSEDES", old.id)]
+    again = ledger.put(draft("two", USES, HOST))
+    assert (again.action, again.change, again.receipt, again.kref) == ("unchanged", None, "", K + "?r=2")
+    assert ledger.revise(K, draft("two", USES, HOST)).action == "unchanged"
+    assert summaries(believing) == ["one", "two"]
+    with pytest.raises(NotFoundError):
+        ledger.revise("kref://shop/none.decision", draft())
+
+
+def test_compare_and_set(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one"), expect=0)
+    ledger.put(draft("two"), expect=1)
+    for call in (
+        lambda: ledger.put(draft("x"), expect=1),
+        lambda: ledger.revise(K, draft("x"), expect=0),
+        lambda: ledger.rollback(K + "?r=1", expect=1),
+    ):
+        with pytest.raises(ConflictError) as caught:
+            call()
+        assert caught.value.fields["found"] == 2
+        assert caught.value.next_step == "Read it again, then decide anew."
+    ledger.tag(K, "mine", expect=0)
+    with pytest.raises(ConflictError):
+        ledger.tag(K + "?r=1", "mine", expect=1)
+    with pytest.raises(ConflictError):
+        ledger.untag(K, "mine", expect=0)
+    assert ledger.tag(K + "?r=1", "mine", expect=2).kref == K + "?r=1"
+    assert summaries(believing) == ["one", "two"]
+
+
+def test_supersede_under_the_same_and_another_address(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", USES))
+    assert ledger.supersede(K, draft("two", PORT)).kref == K + "?r=2"
+    assert ledger.supersede(K, Draft("three", facts=(HOST,))).kref == K + "?r=3"
+    other = ledger.supersede(K, draft("moved", PORT, name="store"))
+    assert (other.action, other.kref, other.previous, other.lost) == ("superseded", "kref://shop/store.decision?r=1", K, (HOST,))
+    assert read(believing, K).status == "deprecated"
+    with believing.read() as snapshot:
+        new, old = resolve(snapshot, parse_kref("kref://shop/store.decision")), resolve(snapshot, parse_kref(K))
+        assert [(e.type, e.dst) for e in snapshot.edges_out(new.id)] == [("SUPERSEDES", old.id)]
+
+
+def test_contracting_a_fact_keeps_the_others(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", USES, PORT, HOST, metadata={"m": 1}, confidence=0.3))
+    change = ledger.contract(K, fact=PORT)
+    assert (change.action, change.kref, change.previous, change.lost) == ("contracted", K + "?r=2", K + "?r=1", (PORT,))
+    found = read(believing, K)
+    assert (found.facts, found.metadata, found.confidence, found.summary) == ((USES, HOST), {"m": 1}, 0.3, "db is postgres; db remote True")
+    assert ledger.contract(K, fact=PORT).action == "unchanged"
+    ledger.contract(K, fact=HOST)
+    assert ledger.contract(K, fact=USES).kref == K + "?r=3"
+    assert read(believing, K).status == "deprecated"
+
+
+def test_contracting_a_revision_and_an_item(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", USES))
+    ledger.put(draft("two", PORT))
+    ledger.tag(K + "?r=2", "mine")
+    assert ledger.contract(K + "?r=2").lost == (PORT,)
+    assert (read(believing, K + "?r=2").status, read(believing, K + "?r=2").tags) == ("detached", ())
+    with pytest.raises(NotFoundError, match="no current revision"):
+        read(believing, K)
+    assert ledger.contract(K + "?r=2").action == "unchanged"
+    assert ledger.contract(K).action == "deprecated"
+    assert summaries(believing) == ["one", "two"]
+
+
+def test_deprecate_and_restore(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", USES))
+    change = ledger.deprecate(K)
+    assert (change.action, change.lost, read(believing, K).status) == ("deprecated", (USES,), "deprecated")
+    assert ledger.deprecate(K).action == "unchanged"
+    change = ledger.restore(K)
+    assert (change.action, change.gained, read(believing, K).status) == ("restored", (USES,), "current")
+    ledger.deprecate(K)
+    assert ledger.put(draft("one", USES)).action == "revised"  # saying it again is believing it again
+    assert read(believing, K).status == "current"
+
+
+def test_tags_move_and_every_move_is_recorded(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
+    """tag history and as-of reads at every past time, and one nanosecond before each."""
+    wanted: list[tuple[int, str, str]] = []
+    steps: list[Callable[[], Change]] = [
+        lambda: ledger.put(draft("one")), lambda: ledger.tag(K, "mine"), lambda: ledger.put(draft("two")), lambda: ledger.tag(K, "mine"),
+        lambda: ledger.rollback(K + "?r=1"), lambda: ledger.untag(K, "mine"), lambda: ledger.put(draft("three")),
+        lambda: ledger.tag(K + "?r=2", "mine"),
+    ]  # fmt: skip
+    state = {"current": "", "mine": ""}
+    after = [("1", ""), ("1", "1"), ("2", "1"), ("2", "2"), ("1", "2"), ("1", ""), ("3", ""), ("3", "2")]
+    for step, (current, mine) in zip(steps, after, strict=True):
+        clock.advance(seconds=1)
+        change = step()
+        state = {"current": current, "mine": mine}
+        wanted.append((change.time, state["current"], state["mine"]))
+    ends = [*[row[0] - 1 for row in wanted[1:]], wanted[-1][0] + 10**9]
+    with believing.read() as snapshot:
+        for (since, current, mine), last in zip(wanted, ends, strict=True):
+            for time in (since, last):
+                for tag, number in (("current", current), ("mine", mine)):
+                    if number:
+                        assert tagged_at(snapshot, parse_kref(K), tag=tag, time=time).props["kref"] == f"{K}?r={number}"
+                    else:
+                        with pytest.raises(NotFoundError):
+                            tagged_at(snapshot, parse_kref(K), tag=tag, time=time)
+                assert resolve(snapshot, parse_kref(f"{K}?at={format_time(time)}")).props["number"] == int(current)
+        with pytest.raises(NotFoundError):
+            tagged_at(snapshot, parse_kref(K), tag="current", time=wanted[0][0] - 1)
+        assert tagged_at(snapshot, parse_kref(K), tag="initial", time=0).props["number"] == 1
+    mine_moves = [(move.kref[-1], move.since, move.until) for move in moves(believing) if move.tag == "mine"]
+    times = [row[0] for row in wanted]
+    assert mine_moves == [("1", times[1], times[3]), ("2", times[3], times[5]), ("2", times[7], None)]
+    assert [move.kref[-1] for move in moves(believing) if move.tag == "current"] == ["1", "2", "1", "3"]
+    assert read(believing, K + "?t=mine").summary == "two"
+    assert ledger.tag(K + "?r=2", "mine").action == "unchanged"
+    assert ledger.untag(K, "nothing").action == "unchanged"
+
+
+def test_protected_tags_are_the_operators(ledger: Ledger, agent: Ledger, believing: Store) -> None:
+    agent.put(draft("one"))
+    for name in ("approved", "published", "verified", "crystallised"):
+        with pytest.raises(RoleError) as caught:
+            agent.tag(K, name)
+        assert caught.value.fields == {"role": "agent", "needed": "operator"}
+        change = ledger.tag(K, name)
+        with pytest.raises(RoleError):
+            agent.untag(K, name)
+        with pytest.raises(RoleError):
+            agent.undo(change.change or 0)
+        with pytest.raises(RoleError):
+            agent.contract(K + "?r=1")
+    agent.put(draft("two"))
+    assert read(believing, K + "?t=approved").number == 1
+    for name in ("initial", "", "a/b", "a b"):
+        with pytest.raises(InputError):
+            ledger.tag(K, name)
+
+
+def test_rollback(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", USES, PORT))
+    ledger.put(draft("two", PORT, HOST))
+    back = ledger.rollback(K + "?r=1")
+    assert (back.action, back.kref, back.previous, back.gained, back.lost) == ("rolled_back", K + "?r=1", K + "?r=2", (USES,), (HOST,))
+    assert ledger.rollback(K + "?r=1").action == "unchanged"
+    assert ledger.put(draft("three")).kref == K + "?r=3"
+    assert summaries(believing) == ["one", "two", "three"]
+
+
+# Undo
+
+
+def test_undo_and_undo_of_undo(ledger: Ledger, believing: Store) -> None:
+    made = ledger.put(draft("one", USES))
+    revised = ledger.put(draft("two", PORT))
+    undone = ledger.undo(revised.change or 0)
+    assert (undone.action, undone.reason, read(believing, K).number) == ("undone", f"change {revised.change}", 1)
+    assert read(believing, K + "?r=2").status == "superseded"
+    ledger.undo(undone.change or 0)
+    assert read(believing, K).number == 2
+    with pytest.raises(ConflictError):
+        ledger.undo(made.change or 0)
+    tagged = ledger.tag(K, "mine")
+    ledger.undo(tagged.change or 0)
+    assert read(believing, K).tags == ("current",)
+    deprecated = ledger.deprecate(K)
+    ledger.undo(deprecated.change or 0)
+    assert read(believing, K).status == "current"
+
+
+def test_undo_of_an_expansion_retires_the_item(ledger: Ledger, believing: Store) -> None:
+    made = ledger.expand(draft("one", USES))
+    undone = ledger.undo(made.change or 0)
+    assert read(believing, K + "?r=1").status == "deprecated"
+    ledger.undo(undone.change or 0)
+    assert read(believing, K).status == "current"
+    assert ledger.put(draft("two")).kref == K + "?r=2"
+
+
+def test_undo_is_refused_after_a_later_change(ledger: Ledger, believing: Store) -> None:
+    first = ledger.put(draft("one"))
+    second = ledger.put(draft("two"))
+    with pytest.raises(ConflictError) as caught:
+        ledger.undo(first.change or 0)
+    assert caught.value.fields["change"] == first.change
+    assert caught.value.fields["later"] == second.change
+    ledger.tag(K + "?r=1", "mine")
+    ledger.tag(K + "?r=2", "mine")
+    untagged = ledger.untag(K, "mine")
+    ledger.tag(K + "?r=1", "mine")
+    with pytest.raises(ConflictError, match="the tag mine"):
+        ledger.undo(untagged.change or 0)
+    assert [move.kref for move in moves(believing) if move.until is None and move.tag == "mine"] == [K + "?r=1"]
+    deprecated = ledger.deprecate(K)
+    ledger.restore(K)
+    with pytest.raises(ConflictError):
+        ledger.undo(deprecated.change or 0)
+
+
+@pytest.mark.parametrize("change", [0, -1, 999, 2**70, "1", None])
+def test_undo_of_nothing_is_refused(ledger: Ledger, change: Any) -> None:
+    with pytest.raises(NotFoundError, match="no change"):
+        ledger.undo(change)
+
+
+# Edges, artifacts, bundles
+
+
+def test_links(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one"))
+    ledger.put(draft("two", name="other"), links=[("DEPENDS_ON", K)])
+    linked = ledger.link("kref://shop/other.decision", K, kind="REFERENCED", metadata={"why": "said so"})
+    assert (linked.action, linked.reason) == ("linked", f"REFERENCED {K}?r=1")
+    with believing.read() as snapshot:
+        node = resolve(snapshot, parse_kref("kref://shop/other.decision"))
+        assert [(edge.type, edge.props) for edge in snapshot.edges_out(node.id)] == [("DEPENDS_ON", {}), ("REFERENCED", {"why": "said so"})]
+    assert ledger.unlink("kref://shop/other.decision", K, kind="REFERENCED").action == "unlinked"
+    assert ledger.unlink("kref://shop/other.decision", K, kind="REFERENCED").action == "unchanged"
+    for bad in ("", "depends_on", "A B", "É", "1A", "A" * 65, None):
+        with pytest.raises(InputError, match="edge type"):
+            ledger.link("kref://shop/other.decision", K, kind=bad)  # type: ignore[arg-type]
+    with pytest.raises(NotFoundError):
+        ledger.put(draft("three", name="third"), links=[("DEPENDS_ON", "kref://shop/none.decision")])
+    with pytest.raises(NotFoundError):
+        read(believing, "kref://shop/third.decision")
+
+
+def test_artifacts(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one"))
+    made = ledger.attach(K, "log.txt", location="/data/log.txt", sha256="ab", size_bytes=5)
+    assert made.kref == K + "?r=1&a=log.txt"
+    with believing.read() as snapshot:
+        node = require(snapshot, parse_kref(made.kref))
+        assert node.labels == ("Artifact",)
+        assert node.props == {"kref": made.kref, "name": "log.txt", "location": "/data/log.txt", "sha256": "ab", "size_bytes": 5}
+    ledger.undo(made.change or 0)
+    with believing.read() as snapshot:
+        assert snapshot.node_by_kref(made.kref) is None
+
+
+def test_bundles(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
+    bundle = "kref://shop/release.bundle"
+    ledger.put(draft("one"))
+    ledger.put(draft("two", name="other"))
+    made = ledger.bundle(bundle, add=[K, "kref://shop/other.decision", K])
+    clock.advance(seconds=1)
+    assert ledger.bundle(bundle, add=[K]).action == "unchanged"
+    assert ledger.bundle(bundle, remove=[K]).action == "grouped"
+    with believing.read() as snapshot:
+        node = require(snapshot, parse_kref(bundle))
+        assert "Bundle" in node.labels
+        names = [snapshot.node(edge.dst).props["name"] for edge in snapshot.edges_out(node.id, "MEMBER")]  # type: ignore[union-attr]
+        assert names == ["other"]
+        assert len(snapshot.edges_as_of(node.id, made.time, kind="MEMBER")) == 2
+    with pytest.raises(InputError, match="no bundle"):
+        ledger.bundle(K, add=[])
+    with pytest.raises(NotFoundError):
+        ledger.bundle(bundle, add=["kref://shop/none.decision"])
+
+
+# Erasure
+
+
+def test_erasing_a_revision_never_frees_its_number(ledger: Ledger, believing: Store) -> None:
+    for summary in ("one", "two", "three zqxcanary"):
+        ledger.put(draft(summary))
+    assert ledger.erase([K + "?r=3"]).reason == "1 elements"
+    assert ledger.put(draft("four")).kref == K + "?r=4"
+    ledger.tag(K + "?r=2", "old")
+    ledger.erase([K + "?t=old"])
+    assert summaries(believing) == ["one", "four"]
+    ledger.erase([K + "?r=4", K + "?r=1"])
+    assert ledger.put(draft("five")).kref == K + "?r=5"
+    folder = Path(believing.path)
+    assert all(b"zqxcanary" not in found.read_bytes() for found in folder.parent.glob(folder.name + "*"))
+
+
+def test_erasing_an_artifact_keeps_its_revision(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one"))
+    made = ledger.attach(K, "log.txt", location="/data/zqxcanary")
+    ledger.erase([made.kref])
+    assert read(believing, K).summary == "one"
+    with pytest.raises(NotFoundError):
+        ledger.erase([made.kref])
+
+
+def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(ledger: Ledger, agent: Ledger, believing: Store) -> None:
+    change = ledger.put(draft("one zqxcanary", Fact("a", "b", "zqxcanary2")))
+    ledger.put(draft("two"))
+    with pytest.raises(RoleError):
+        agent.erase([K])
+    assert read(believing, K).summary == "two"
+    assert ledger.erase([K]).reason == "3 elements"
+    with pytest.raises(NotFoundError):
+        read(believing, K)
+    with pytest.raises(ConflictError, match="erased"):
+        ledger.undo(change.change or 0)
+    path = Path(believing.path)
+    assert all(b"zqxcanary" not in found.read_bytes() for found in path.parent.glob(path.name + "*"))
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [
+        (Draft(""), InputError), (Draft(" \n"), InputError), (Draft(5), InputError), (Draft("x\ud800"), InputError),
+        (Draft("x", title="\ud800"), InputError),  # type: ignore[arg-type]
+        (Draft("x", trust="holy"), InputError), (Draft("x", confidence=1.1), InputError), (Draft("x", confidence=True), InputError),
+        (Draft("x", valid_from=5, valid_until=5), InputError), (Draft("x", metadata={"kref": "y"}), InputError),
+        (Draft("x", metadata={"m": {}}), InputError),
+        (Draft("x", metadata={1: 2}), InputError), (Draft("x", project="a/b"), InputError), (Draft("x", space="a//b"), InputError),  # type: ignore[dict-item]
+        (Draft("x", name="../y"), InputError), (Draft("x", kind="a.b"), InputError), (Draft("x", facts=(Fact("", "p", 1),)), InputError),
+        (Draft("x", facts=(Fact("s", "p", float("nan")),)), InputError), (Draft("x", facts=(Fact("s", "p", 2**70),)), InputError),
+        (Draft("x", facts=(Fact("s", "p", None),)), InputError), (Draft("x", facts=(Fact("\ud800", "p", 1),)), InputError),  # type: ignore[arg-type]
+        (Draft("x", facts=(Fact("s", "p", 1),) * (FACTS_PER_REVISION_MAX + 1)), LimitError), (Draft("x" * 2_000_000), LimitError),
+    ],
+)  # fmt: skip
+def test_unusable_drafts_write_nothing(ledger: Ledger, believing: Store, bad: Draft, kind: type[InputError]) -> None:
+    before = verify_log(believing)
+    for call in (ledger.put, ledger.expand):
+        with pytest.raises(kind) as caught:
+            call(bad)
+        assert caught.value.next_step
+    assert verify_log(believing) == before
+
+
+def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) -> None:
+    with pytest.raises(NotFoundError, match="no project yet"):
+        read(believing, K)
+    ledger.put(draft("one"))
+    for kref, said in (
+        (K + "?r=9", f"{K} exists, but"), (K + "?t=none", f"{K} exists, but"), ("kref://other/x.fact", "Known projects: shop"),
+        ("kref://shop/x.fact", "kref://shop exists"), ("kref://shop/a/b/x.fact", "kref://shop exists"),
+    ):  # fmt: skip
+        with pytest.raises(NotFoundError) as caught:
+            read(believing, kref)
+        assert said in caught.value.message
+        assert caught.value.fields["kref"] == kref
+    for call in (ledger.deprecate, ledger.restore, ledger.contract, ledger.rollback):
+        with pytest.raises(InputError, match="no item"):
+            call("kref://shop")
+    assert ledger.create_space("shop", "a/b").action == "created"
+    assert ledger.create_space("shop", "a/b").action == "unchanged"
+    assert ledger.create_project("shop").action == "unchanged"
+
+
+def test_each_operation_has_exactly_one_receipt(ledger: Ledger, believing: Store) -> None:
+    calls: list[tuple[str, Callable[[], Change]]] = [
+        ("put", lambda: ledger.put(draft("one", USES, PORT))), ("put", lambda: ledger.put(draft("two", USES, PORT))),
+        ("expand", lambda: ledger.expand(draft(name="o"))),
+        ("revise", lambda: ledger.revise(K, draft("three", USES, PORT))), ("contract", lambda: ledger.contract(K, fact=USES)),
+        ("tag", lambda: ledger.tag(K, "t")),
+        ("untag", lambda: ledger.untag(K, "t")), ("rollback", lambda: ledger.rollback(K + "?r=1")), ("deprecate", lambda: ledger.deprecate(K)),
+        ("restore", lambda: ledger.restore(K)), ("link", lambda: ledger.link(K, "kref://shop/o.decision", kind="DEPENDS_ON")),
+        ("unlink", lambda: ledger.unlink(K, "kref://shop/o.decision", kind="DEPENDS_ON")), ("attach", lambda: ledger.attach(K, "f", location="x")),
+        ("bundle", lambda: ledger.bundle("kref://shop/b.bundle", add=[K])), ("supersede", lambda: ledger.supersede(K, draft(name="n"))),
+        ("create_space", lambda: ledger.create_space("shop", "s")), ("contract", lambda: ledger.contract(K + "?r=1")),
+        ("erase", lambda: ledger.erase([K])),
+    ]  # fmt: skip
+    for op, call in calls:
+        with believing.read() as snapshot:
+            before = snapshot.last_receipt()
+        change = call()
+        with believing.read() as snapshot:
+            (receipt,) = snapshot.receipts(after=before.tx if before else 0)
+        assert (receipt.op, receipt.tx, receipt.hash.hex(), receipt.time) == (op, change.change, change.receipt, change.time)

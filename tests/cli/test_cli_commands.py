@@ -1,0 +1,260 @@
+"""The command line: one JSON value or plain text, an exit code that says what kind of thing went wrong, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fixtures_shared import opened
+from typer.testing import CliRunner
+
+from doxa.cli import app
+from doxa.models import find_weights
+
+FIXTURES = Path(__file__).parent.parent / "curation" / "fixtures"
+DB = "kref://default/db.fact"
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One folder for the built model, so that only the first command builds it."""
+    return str(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str) -> Run:
+    """Run a command in this process on a file of its own. With `json=True` its one JSON value is returned."""
+    monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
+    monkeypatch.setenv("DOXA_MODELS", models)
+
+    def call(*arguments: object, exit: int = 0, json_value: bool = False) -> Any:
+        result = CliRunner().invoke(app, [*map(str, arguments), *(["--json"] if json_value else [])])
+        assert result.exit_code == exit, (result.output, result.exception)
+        assert "\x1b[" not in result.output
+        assert "Traceback" not in result.output
+        text = result.stdout if exit in (0, 1) else result.stderr
+        return json.loads(text) if json_value else text
+
+    return call
+
+
+def process(*arguments: object, env: dict[str, str], **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "doxa.cli", *map(str, arguments)]
+    return subprocess.run(command, env=os.environ | env, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
+    def value(*arguments: object, exit: int = 0) -> Any:
+        return run(*arguments, exit=exit, json_value=True)
+
+    assert value("init")["path"] == str(tmp_path / "m.db")
+    made = value("remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL")
+    assert (made["kref"], made["stored"]) == (f"{DB}?r=1", True)
+    value("remember", "The backup calls mysqldump", "--name", "backup", "--depends-on", DB, "--valid-from", "2026-01-01", "--confidence", "0.5")
+    answer = value("recall", "what does the shop run on?", "--words-only", "-n", "3", "--tokens", "50", "--kind", "fact")
+    assert answer["hits"][0]["kref"] == f"{DB}?r=1"
+    assert answer["hits"][0]["time"].endswith("Z")
+    assert value("get", DB)["summary"] == "The shop runs on MySQL"
+    time = value("history", DB)["revisions"][0]["created"]
+    revised = value("revise", DB, "The shop runs on PostgreSQL", "--fact", "shop|database|PostgreSQL", "--expect", "1")
+    assert revised["action"] == "revised"
+    assert value("as-of", DB, time)["number"] == 1
+    assert [hit["text"] for hit in value("recall", "shop", "--as-of", time, "--words-only")["hits"]] == ["The shop runs on MySQL"]
+    assert len(value("recall", "shop", "--history", "--words-only")["hits"]) == 2
+    assert value("impact", DB)["steps"][0]["kref"] == "kref://default/backup.fact?r=1"
+    assert value("traverse", "kref://default/backup.fact", "--edge", "DEPENDS_ON")["steps"]
+    assert value("link", DB, "REFERENCED", "kref://default/backup.fact")["action"] == "linked"
+    assert value("tag", f"{DB}?r=1", "approved")["action"] == "tagged"
+    assert value("rollback", f"{DB}?r=1")["action"] == "rolled_back"
+    assert value("undo", value("log", "-n", "1")[0]["change"])["action"] == "undone"
+    assert value("contract", DB, "--fact", "shop|database|PostgreSQL")["action"] == "contracted"
+    assert value("restore-item", DB)["action"] == "restored"
+    assert value("supersede", DB, "The shop is closed", "--name", "closed")["action"] == "superseded"
+    assert value("forget", "kref://default/closed.fact")["done"] is True
+    assert value("import", FIXTURES / "doxa.jsonl", "--no-embed")["added"] == 11
+    assert value("embed")["pending"] >= 0
+    assert value("export", tmp_path / "out.jsonl")["lines"] > 11
+    assert len(value("verify")["head"]) == 64
+    assert {finding["name"] for finding in value("doctor")} >= {"file", "log", "invariants"}
+    assert value("stats")["exchanges"] == 11
+    assert value("backup", tmp_path / "copy.db")["bytes"] > 0
+    assert value("restore", tmp_path / "copy.db", tmp_path / "restored.db")["path"] == str(tmp_path / "restored.db")
+
+
+def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
+    assert str(tmp_path / "m.db") in run("init")
+    assert f"created: {DB}?r=1  (change" in run("remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL")
+    assert "memory holds this already" in run("remember", "the shop runs on mysql")
+    text = run("recall", "shop", "--words-only")
+    assert "1. The shop runs on MySQL" in text
+    assert "why: shares shop" in text
+    assert "1 of 1 memories, fulltext" in text
+    assert "+ shop | database | PostgreSQL" in run("revise", DB, "The shop runs on PostgreSQL", "--fact", "shop|database|PostgreSQL")
+    history = run("history", DB)
+    assert "r=1" in history
+    assert "superseded" in history
+    assert "summary: The shop runs on PostgreSQL" in run("get", DB)
+    assert "nothing" in run("impact", DB)
+    assert "revise" in run("log") or "put" in run("log")
+    assert "verify and replay" in run("verify")
+    assert "ok  log" in run("doctor")
+    assert "revisions: 2" in run("stats")
+
+
+@pytest.mark.parametrize(("arguments", "code", "exit"), [
+    (("get", "nonsense"), "kref", 2), (("recall", "x", "--since", "soon"), "input", 2), (("recall", "x", "-n", "0"), "limit", 2),
+    (("remember", " "), "input", 2), (("recall", "x", "--tag", "current", "--trust", "sure"), "input", 2),
+    (("get", "kref://default/no.fact"), "not_found", 3),
+    (("undo", "99999"), "not_found", 3), (("recall", "x", "-p", "nowhere"), "not_found", 3), (("revise", DB, "y", "--expect", "7"), "conflict", 4),
+    (("forget", "kref://default", "--confirm", "0000000000000000"), "confirmation", 4), (("get", DB, "--db", "/nowhere/at/all.db"), "store", 5),
+    (("restore", "/nowhere.db", "/tmp/never-made.db"), "store", 5), (("verify", "--expect", "00" * 32), "corrupt", 5),
+    (("import", "/nowhere.jsonl"), "input", 2), (("history", "kref://default"), "input", 2),
+])  # fmt: skip
+def test_exit_codes_and_errors(run: Run, arguments: tuple[str, ...], code: str, exit: int) -> None:
+    run("remember", "The shop runs on MySQL", "--name", "db")
+    run("remember", "The shop is small", "--name", "small")
+    error = run(*arguments, exit=exit, json_value=True)["error"]
+    assert error["code"] == code
+    assert error["next_step"]
+    text = run(*arguments, exit=exit)
+    assert text.startswith("doxa: ")
+    assert error["next_step"] in text
+
+
+@pytest.mark.parametrize("arguments", [
+    ("nothing-like-it",), ("get",), ("recall", "x", "--colour", "red"), ("remember", "x", "--fact", "only two|parts"), ("undo", "one"), ("--bad",),
+])  # fmt: skip
+def test_a_wrong_command_line_is_two(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run(*arguments, exit=2)
+
+
+@pytest.mark.parametrize(("name", "added"), [
+    ("doxa.jsonl", 11), ("locomo.json", 4), ("chatgpt/conversations.json", None), ("chatgpt", None), ("claude_ai/conversations.json", None),
+    ("claude_code", None), ("claude_code/-home-ana-atlas/aaaa-1.jsonl", None),
+])  # fmt: skip
+def test_every_format_is_imported_once(run: Run, name: str, added: int | None) -> None:
+    first = run("import", FIXTURES / name, "--no-embed", json_value=True)
+    assert first["added"] > 0 if added is None else first["added"] == added
+    again = run("import", FIXTURES / name, "--no-embed", json_value=True)
+    assert (again["added"], again["known"]) == (0, first["added"])
+    assert run("doctor", exit=0 if find_weights() is None else 1)  # vectors are due where there is a model
+
+
+def test_forget_shows_first(run: Run) -> None:
+    for number in range(3):
+        run("remember", f"belief {number}", "--name", f"n{number}", "--space", "s")
+    assert run("forget", "kref://default/s/n0.fact", "--preview", json_value=True)["done"] is False
+    shown = run("forget", "kref://default/s", json_value=True)
+    assert (shown["done"], shown["count"]) == (False, 3)
+    assert f"--confirm {shown['token']}" in run("forget", "kref://default/s")
+    assert run("forget", "kref://default/s", "--confirm", "0" * 16, exit=4)
+    text = run("forget", "kref://default/s", "--confirm", shown["token"])
+    assert "retired 3" in text
+    run("undo", text.rpartition(" ")[2].strip())
+    erase = run("forget", "kref://default/s/n1.fact", "--erase", json_value=True)  # erasing one is shown first too
+    assert (erase["done"], erase["mode"]) == (False, "erase")
+    assert run("forget", "kref://default/s/n1.fact", "--erase", "--confirm", erase["token"], json_value=True)["done"] is True
+    assert run("get", "kref://default/s/n1.fact", exit=3)
+
+
+def test_nothing_that_exists_is_replaced(run: Run, tmp_path: Path) -> None:
+    run("remember", "The shop runs on MySQL", "--name", "db")
+    run("backup", tmp_path / "copy.db")
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    for arguments in (("backup", taken), ("restore", tmp_path / "copy.db", taken), ("export", taken), ("demo", "--keep", taken)):
+        text = run(*arguments, exit=2 if arguments[0] in ("export", "demo") else 5)
+        assert "exists already" in text
+    assert taken.read_text() == "mine"
+    run("restore", tmp_path / "copy.db", tmp_path / "again.db")
+    assert run("get", DB, "--db", tmp_path / "again.db", json_value=True)["summary"] == "The shop runs on MySQL"
+
+
+def test_verify_expect_and_tampering(run: Run, tmp_path: Path) -> None:
+    head = run("verify", exit=5, json_value=True)["error"]  # a file that is not there is not made by reading it
+    assert not (tmp_path / "m.db").exists()
+    assert head["next_step"]
+    run("remember", "The shop runs on MySQL", "--name", "db")
+    noted = run("verify", json_value=True)["head"]
+    run("revise", DB, "The shop runs on PostgreSQL")
+    assert run("verify", "--expect", noted)
+    import apsw
+
+    db = apsw.Connection(str(tmp_path / "m.db"))
+    db.execute("UPDATE node SET props = jsonb_set(props, '$.summary', 'sold') WHERE props ->> '$.number' = 1")
+    db.close()
+    assert run("verify", exit=5, json_value=True)["error"]["code"] == "corrupt"
+    assert run("doctor", exit=1)
+    findings = run("doctor", exit=1, json_value=True)
+    assert [finding["name"] for finding in findings if not finding["ok"]] == ["invariants", "log"]
+
+
+def test_export_is_lines_and_comes_back(run: Run, tmp_path: Path) -> None:
+    run("import", FIXTURES / "doxa.jsonl", "--no-embed")
+    run("remember", "The shop runs on MySQL", "--name", "db")
+    text = run("export")
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert lines[0]["type"] == "doxa-export"
+    assert {line["type"] for line in lines} >= {"exchange", "revision", "edge"}
+    (tmp_path / "out.jsonl").write_text(text)
+    made = run("import", tmp_path / "out.jsonl", "--no-embed", "--db", tmp_path / "new.db", json_value=True)
+    assert made["added"] == 11
+    assert run("export", "--db", tmp_path / "new.db").splitlines()[1:] == text.splitlines()[1:]
+    (tmp_path / "bad.jsonl").write_text(text.splitlines()[0] + "\n{\n")
+    assert "line 2" in run("import", tmp_path / "bad.jsonl", exit=2)
+
+
+def test_a_belief_is_stored_though_its_vector_fails(run: Run, tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("a belief with a vector of another model")
+        memory.embed()
+    assert run("remember", "The shop runs on MySQL", "--name", "db", json_value=True)["stored"] is True
+    assert run("recall", "shop", json_value=True)["hits"]
+
+
+def test_a_real_process(tmp_path: Path, models: str) -> None:
+    env = {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_MODELS": models, "TERM": "xterm-256color"}
+    assert process("remember", "The shop runs on MySQL", "--name", "db", env=env).returncode == 0
+    done = process("recall", "shop", env=env)
+    assert (done.returncode, done.stderr, "\x1b" in done.stdout) == (0, "", False)
+    lost = process("get", "kref://default/no.fact", env=env)
+    assert (lost.returncode, lost.stdout) == (3, "")
+    assert lost.stderr.startswith("doxa: ")
+    assert "--db" in process("recall", "--help", env=env).stdout
+    assert process(env=env).returncode == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
+@pytest.mark.parametrize("command", ["export", "recall turn -n 1000 --words-only", "log -n 1000", "history kref://default/n.fact"])
+def test_a_reader_that_stops_early_is_no_error(tmp_path: Path, models: str, command: str) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.ingest([{"speaker": "Ana", "text": f"turn {number} " + "of the long talk " * 20} for number in range(1_500)], extract=False)
+        for number in range(300):
+            memory.remember(f"belief {number}", name="n")
+    line = f"{sys.executable} -W error -m doxa.cli {command} | head -1"
+    env = os.environ | {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_MODELS": models}
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_the_demonstration(tmp_path: Path, models: str) -> None:
+    env = {"DOXA_DB": str(tmp_path / "mine.db"), "DOXA_MODELS": models}
+    done = process("demo", env=env, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for said in ("receipts", "all hold", "recall now      : The tea shop runs on PostgreSQL 16"):
+        assert said in done.stdout
+    assert list(tmp_path.iterdir()) == []
+    kept = process("demo", "--keep", "demo.db", env=env, cwd=tmp_path)
+    assert kept.returncode == 0
+    with opened(tmp_path / "demo.db", embedder=None) as memory:
+        assert memory.check() == []
+        assert memory.recall("tea shop", project="tea-shop").hits
+    assert process("demo", "--keep", "demo.db", env=env, cwd=tmp_path).returncode == 2

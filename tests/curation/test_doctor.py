@@ -1,0 +1,78 @@
+"""Doctor finds what was planted, each kind under its own name, and says what to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import apsw
+import pytest
+from tests.fixtures_shared import opened
+
+from doxa.app import Memory
+from doxa.base.errors import CorruptError
+from doxa.models import HashEmbedder, minilm
+
+
+def findings(memory: Memory) -> dict[str, bool]:
+    return {finding.name: finding.ok for finding in memory.doctor()}
+
+
+def planted(path: Path, sql: str) -> None:
+    with opened(path) as memory:
+        memory.remember("The ferry is green", name="a")
+        memory.remember("The ferry is red", name="a")
+        memory.embed()
+        assert all(findings(memory).values())
+    db = apsw.Connection(str(path))
+    db.execute(sql)
+    db.close()
+
+
+@pytest.mark.parametrize(("sql", "names"), [
+    ("DELETE FROM node_label WHERE label = 'Item'", {"invariants"}),
+    ("DELETE FROM posting_new", {"invariants"}),
+    ("UPDATE doc SET live = 1 - live", {"invariants"}),
+    ("DELETE FROM vector_code", {"invariants"}),
+    ("UPDATE node SET props = jsonb_set(props, '$.summary', 'The ferry is gold') WHERE props ->> '$.number' = 2", {"invariants", "log"}),
+    ("DELETE FROM edge WHERE type = 'SUPERSEDES'", {"log"}),
+    ("UPDATE log_payload SET payload = CAST('{}' AS BLOB) WHERE seq = (SELECT max(seq) FROM log_payload)", {"log"}),
+    ("UPDATE receipt SET actor = 'somebody' WHERE tx = 2", {"log"}),
+    ("DELETE FROM receipt WHERE tx = (SELECT max(tx) FROM receipt)", {"log"}),
+    ("UPDATE doc SET vectors = 0", {"vectors"}),
+    ("UPDATE meta SET value = 'another-model' WHERE key = 'embedder'", {"vectors"}),
+])  # fmt: skip
+def test_a_planted_problem_is_found(tmp_path: Path, sql: str, names: set[str]) -> None:
+    planted(tmp_path / "m.db", sql)
+    with opened(tmp_path / "m.db") as memory:
+        found = {finding.name: finding for finding in memory.doctor()}
+        assert {name for name, finding in found.items() if not finding.ok} == names
+        assert all(found[name].next_step and found[name].detail for name in names)
+        if "log" in names:
+            with pytest.raises(CorruptError):
+                memory.verify()
+
+
+def test_a_file_that_others_may_read(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        assert findings(memory) == dict.fromkeys(("file", "disk", "invariants", "log", "vectors", "model"), True)
+        (tmp_path / "m.db").chmod(0o644)
+        finding = memory.doctor()[0]
+        assert (finding.name, finding.ok) == ("file", False)
+        assert "chmod 600" in finding.next_step
+
+
+def test_a_model_that_is_missing_or_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package, _ in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
+        monkeypatch.setitem(sys.modules, package, ModuleType(package))
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.remember("The ferry is green")
+        assert findings(memory)["model"]
+        assert findings(memory)["vectors"]
+    with opened(tmp_path / "m.db", embedder="auto", model_folder=tmp_path / "models") as memory:
+        assert memory.embed() == 0
+        assert not findings(memory)["model"]
+        assert any("Meaning search is off" in warning for warning in memory.recall("ferry").warnings)
+    with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=384)) as memory:
+        assert not findings(memory)["vectors"]

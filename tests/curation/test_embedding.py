@@ -1,0 +1,133 @@
+"""Vectors after the commit: parts of a text, attempts, another model, and a job that is killed in the middle."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.fixtures_shared import opened
+
+from doxa.base.errors import ConstraintError, ModelError
+from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, JOB_ATTEMPTS_MAX
+from doxa.curation.embedding import PASSAGE_CHARS, parts
+from doxa.models import FailingEmbedder, HashEmbedder
+
+
+class PickyEmbedder(HashEmbedder):
+    """Refuses texts that hold `poison`."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any("poison" in text for text in texts):
+            raise ModelError("Refused.", next_step="Nothing.")
+        return super().embed(texts)
+
+
+@given(st.text(max_size=300) | st.text(alphabet="ab .\n", min_size=1_000, max_size=6_000))
+def test_parts_hold_the_text_and_its_passages(text: str) -> None:
+    found = parts(text)
+    assert found[0] == text
+    assert len(found) <= EMBED_PARTS_PER_DOC_MAX + 2
+    assert all(0 < len(passage) <= PASSAGE_CHARS for passage in found[1:])
+    assert len(found) == 1 or len(text) > PASSAGE_CHARS
+    if 1 < len(found) <= EMBED_PARTS_PER_DOC_MAX:
+        assert "".join("".join(found[1:]).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("text", ["x" * 5_000, "word " * 1_000, "A sentence. " * 400, "line\n" * 1_000, "\n" * 3_000, " " * 3_000])
+def test_every_shape_of_long_text_is_cut(text: str) -> None:
+    assert all(len(passage) <= PASSAGE_CHARS for passage in parts(text)[1:])
+    assert len(parts(text)) <= EMBED_PARTS_PER_DOC_MAX + 2
+
+
+def test_progress_limit_and_pending(tmp_path: Path) -> None:
+    seen: list[int] = []
+    with opened(tmp_path / "m.db") as memory:
+        count = EMBED_BATCH_DOCS + 20
+        memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(count)], extract=False)
+        assert memory.pending() == count
+        assert memory.embed(limit=5) == 5
+        assert memory.embed(progress=seen.append) == count - 5
+        assert (sum(seen), memory.pending(), memory.embed()) == (count - 5, 0, 0)
+        assert memory.check() == []
+
+
+def test_a_text_that_cannot_be_embedded_is_given_up_and_stays_findable(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=PickyEmbedder(dimensions=384)) as memory:
+        memory.remember("the poison is here")
+        memory.remember("the ferry is here")
+        assert memory.embed() == 1
+        for _ in range(JOB_ATTEMPTS_MAX + 1):
+            memory.embed()
+        assert memory.pending() == 0
+        assert memory.recall("poison").hits[0].text == "the poison is here"
+        assert memory.recall("poison").pending == 0
+        finding = next(finding for finding in memory.doctor() if finding.name == "vectors")
+        assert (finding.ok, "1 memories could not" in finding.detail) == (False, True)
+    with opened(tmp_path / "m.db") as memory:
+        assert memory.embed(anew=True) == 1 + 1
+
+
+def test_a_model_that_is_down_is_not_asked_again_and_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=FailingEmbedder()) as memory:
+        memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(EMBED_BATCH_DOCS * 2)], extract=False)
+        assert memory.embed() == 0
+        assert memory.pending() == EMBED_BATCH_DOCS * 2
+
+
+def test_anew_makes_all_vectors_of_another_model(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("the ferry")
+        memory.remember("the harbour")
+        memory.embed()
+        memory.forget("kref://default/the-ferry-" + memory.recall("ferry").hits[0].kref.rpartition("-")[2].partition("?")[0])
+    with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=128)) as memory:
+        memory.remember("the pier")
+        with pytest.raises(ConstraintError, match="anew"):
+            memory.embed()
+        assert memory.embed(anew=True) == 3
+        assert memory.recall("harbour").mode == "hybrid"
+        assert memory.check() == []
+
+
+CHILD = """
+import sys, time, doxa
+from doxa.models import HashEmbedder
+class Slow(HashEmbedder):
+    def embed(self, texts):
+        time.sleep(0.002)
+        return super().embed(texts)
+with doxa.open(sys.argv[1], embedder=Slow(dimensions=384), background=False) as memory:
+    print("ready", flush=True)
+    memory.embed(progress=lambda n: print(n, flush=True))
+"""
+
+
+def test_a_job_that_is_killed_resumes(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(400)], extract=False)
+    for rounds in range(3):
+        with subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "ready\n"
+            child.stdout.readline()  # a batch is written: the next one is under way
+            time.sleep(0.01 * rounds)
+            child.send_signal(signal.SIGKILL)
+        assert child.returncode == -signal.SIGKILL
+    with opened(path) as memory:
+        left = memory.pending()
+        assert 0 < left <= 400 - 3 * EMBED_BATCH_DOCS
+        assert memory.check() == []
+        assert memory.embed() == left
+        assert (memory.pending(), memory.stats()["embedded"], memory.check()) == (0, 400, [])
+        assert memory.recall("turn 399").mode == "hybrid"
+        memory.verify()

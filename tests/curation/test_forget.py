@@ -1,0 +1,150 @@
+"""Forgetting: what would go is shown first, the token fits exactly that, retiring is undone, erasing leaves no byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.fixtures_shared import opened
+
+from doxa.app import Memory
+from doxa.base.errors import ConfirmationError, ConflictError, InputError, NotFoundError, RoleError
+
+CANARY = "quokkavelodrome"
+
+
+def filled(path: Path) -> Memory:
+    memory = opened(path)
+    memory.remember("The ferry is green", name="a", space="x")
+    memory.remember("The ferry is slow", name="b", space="x/y")
+    memory.remember("The ferry is old", name="c", space="xy")
+    memory.ingest([{"speaker": "Ana", "text": f"ferry {n}"} for n in range(3)], thread="trip")
+    memory.embed()
+    return memory
+
+
+@pytest.mark.parametrize(("target", "count"), [
+    ("kref://default/x/a.fact", 1), ("kref://default/x/a.fact?r=1", 1), ("kref://default/x", 2), ("kref://default/x/y", 1), ("kref://default", 6),
+    ("kref://default/conversations/trip.thread", 3), ("kref://default/conversations", 3),
+])  # fmt: skip
+def test_preview_names_what_would_go_and_changes_nothing(tmp_path: Path, target: str, count: int) -> None:
+    with filled(tmp_path / "m.db") as memory:
+        before = memory.log(limit=1)
+        shown = memory.forget(target, preview=True)
+        assert (shown.done, shown.count, shown.mode, len(shown.krefs)) == (False, count, "retire", count)
+        assert memory.log(limit=1) == before
+        if count > 1:
+            with pytest.raises(ConfirmationError):
+                memory.forget(target)
+            with pytest.raises(ConfirmationError):
+                memory.forget(target, confirm="0" * 16)
+        done = memory.forget(target, confirm=shown.token)
+        assert (done.done, done.count) == (True, count)
+        assert len(memory.recall("ferry", limit=50).hits) == 6 - count
+        for change in reversed(done.changes):
+            memory.undo(change)
+        assert len(memory.recall("ferry", limit=50).hits) == 6
+        assert memory.check() == []
+
+
+def test_the_token_is_of_this_set_and_mode(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as memory, filled(tmp_path / "other.db") as other:
+        retire = memory.forget("kref://default/x", preview=True)
+        erase = memory.forget("kref://default/x", preview=True, erase=True)
+        assert len({retire.token, erase.token, other.forget("kref://default/x", preview=True).token}) == 3
+        with pytest.raises(ConfirmationError):
+            memory.forget("kref://default/x", erase=True, confirm=retire.token)
+        memory.remember("The ferry is loud", space="x")
+        with pytest.raises(ConfirmationError, match="changed since the preview"):
+            memory.forget("kref://default/x", confirm=retire.token)
+        assert len(memory.recall("ferry", limit=50).hits) == 7
+
+
+def test_forgetting_twice_says_so(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as memory:
+        memory.forget("kref://default/x/a.fact")
+        again = memory.forget("kref://default/x/a.fact")
+        assert (again.done, again.changes, again.note) == (True, (), "it was retired already")
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as memory:
+        for target in ("kref://default/none.fact", "kref://nowhere", "kref://default/x/a.fact?r=9"):
+            with pytest.raises(NotFoundError):
+                memory.forget(target)
+        shown = memory.forget("kref://default/conversations/trip.thread", preview=True, erase=True)
+        memory.forget("kref://default/conversations/trip.thread", erase=True, confirm=shown.token)
+        with pytest.raises(InputError, match="nothing to forget"):
+            memory.forget("kref://default/conversations/trip.thread")
+
+
+def test_an_agent_retires_and_never_erases(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as memory:
+        agent = memory.session(role="agent")
+        with pytest.raises(RoleError):
+            agent.forget("kref://default/x/a.fact", erase=True)
+        token = agent.forget("kref://default/x", erase=True, preview=True).token
+        with pytest.raises(RoleError):
+            agent.forget("kref://default/x", erase=True, confirm=token)
+        assert len(memory.recall("ferry", limit=50).hits) == 6
+        assert agent.forget("kref://default/x/a.fact").done
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("target", ["item", "revision", "exchange", "thread", "project"])
+def test_erasing_leaves_no_byte(tmp_path: Path, target: str) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        item = "kref://default/secret.fact"
+        text = f"the word is {CANARY}, told on a walk"
+        if target in ("item", "revision", "project"):
+            memory.remember(text, name="secret", topics=[CANARY], facts=[("word", "is", CANARY)], metadata={"note": CANARY})
+            memory.attach(item, "file", location=f"/{CANARY}")
+            memory.revise(item, "the word is another")
+            memory.remember("rests on it", name="other", depends_on=[f"{item}?r=1"])
+        if target in ("exchange", "thread", "project"):
+            memory.ingest([{"speaker": "Ana", "text": text}, {"speaker": "Bo", "text": f"{CANARY}?"}], thread="walk")
+        memory.embed()
+        before = bytes_of(tmp_path)
+        assert CANARY.encode() in before
+        said = [hit.kref for hit in memory.recall(CANARY, kinds=("exchange",)).hits]
+        address = {"item": item, "revision": f"{item}?r=1", "thread": "kref://default/conversations/walk.thread", "project": "kref://default"}
+        targets = said if target == "exchange" else [address[target]]
+        for kref in targets:
+            shown = memory.forget(kref, erase=True, preview=True)
+            done = memory.forget(kref, erase=True, confirm=shown.token)
+            assert (done.done, done.mode) == (True, "erase")
+        assert CANARY.encode() not in bytes_of(tmp_path)
+        assert memory.recall(CANARY, history=True, lanes=("words",)).hits == ()
+        assert memory.check() == []
+        assert memory.verify().erased > 0
+        with pytest.raises(ConflictError):
+            memory.undo(done.changes[0])
+
+
+def test_erasing_a_turn_erases_what_rules_quoted_from_it(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.ingest([{"speaker": "Noor", "text": "The launch deadline is 27 March 2026.", "time": "2026-01-01"}], thread="first")
+        later = f"The launch deadline is 10 April 2026, the {CANARY} was late anyway."
+        memory.ingest([{"speaker": "Noor", "text": later, "time": "2026-02-01"}], thread="walk")
+        memory.ingest([{"speaker": "Noor", "text": f"We decided to use {CANARY} paint.", "time": "2026-02-01"}], thread="walk")
+        assert len(memory.recall(CANARY, space="candidates").hits) == 2
+        thread = "kref://default/conversations/walk.thread"
+        assert memory.forget(thread, preview=True).count == 2  # retiring leaves beliefs alone
+        shown = memory.forget(thread, erase=True, preview=True)
+        assert shown.count == 4
+        memory.forget(thread, erase=True, confirm=shown.token)
+        assert CANARY.encode() not in bytes_of(tmp_path)
+        assert memory.check() == []
+        memory.verify()
+
+
+def test_forgetting_one_revision_leaves_the_others(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("first", name="n")
+        memory.revise("kref://default/n.fact", "second")
+        memory.forget("kref://default/n.fact?r=1", erase=True)
+        assert [revision.number for revision in memory.history("kref://default/n.fact").revisions] == [2]
+        assert memory.revise("kref://default/n.fact", "third").kref.endswith("?r=3")

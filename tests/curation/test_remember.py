@@ -1,0 +1,142 @@
+"""One belief in: what says the same is not stored twice, what differs in one turning word is, and secrets stay out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fixtures_shared import opened
+
+from doxa.base.errors import ConflictError, InputError, RoleError
+from doxa.belief import Revision
+
+CANARY = "AKIAQ7CANARYQ7CANA2Z"
+
+
+@pytest.mark.parametrize("again", [
+    "We deploy on Thursday.", "we deploy on thursdays", "WE DEPLOY ON THURSDAY!!", "  We deploy, on Thursday ", "“We deploy on Thursday”",
+])  # fmt: skip
+def test_the_same_belief_is_returned(tmp_path: Path, again: str) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        first = memory.remember("We deploy on Thursday")
+        assert (first.action, first.stored, first.searchable) == ("created", True, ("words",))
+        second = memory.remember(again)
+        assert (second.action, second.stored, second.kref, second.duplicate_of) == ("unchanged", False, first.kref, first.kref)
+        assert second.change.change is None
+        assert memory.stats()["revisions"] == 1
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("The limit is 20 euros", "The limit is 30 euros"), ("Ana owns the key", "Bo owns the key"), ("We use MySQL", "We do not use MySQL"),
+    ("We use MySQL", "We don't use MySQL"), ("Ana paid Bo", "Bo paid Ana"), ("We can ship", "We cannot ship"), ("The lamp is on", "The lamp is off"),
+    ("Deploy before the freeze", "Deploy after the freeze"), ("We use not MySQL but Postgres", "We use MySQL but not Postgres"),
+    ("My dog is ill", "Your dog is ill"), ("Trains from Oslo to Rome", "Trains to Oslo from Rome"), ("All tests pass", "Some tests pass"),
+    ("The shop was open", "The shop is open"), ("Reports go up", "Reports go down"), ("版本一", "版本二"), ("🍎 wins", "🍐 wins"),
+])  # fmt: skip
+def test_one_turning_word_makes_another_belief(tmp_path: Path, first: str, second: str) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        assert memory.remember(first).stored
+        assert memory.remember(second).stored
+        assert not memory.remember(first.upper()).stored
+        assert not memory.remember(second + ".").stored
+
+
+def test_what_came_with_a_known_belief_is_not_lost_in_silence(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        first = memory.remember("We use MySQL", facts=[("shop", "database", "MySQL")])
+        assert memory.remember("we use mysql", facts=[("shop", "database", "MySQL")]).warnings == ()
+        for more in ({"facts": [("shop", "port", 3306)]}, {"valid_from": "2026-01-01"}, {"depends_on": [first.kref]}):
+            again = memory.remember("we use mysql", **more)
+            assert (again.stored, len(again.warnings)) == (False, 1)
+            assert "kref://default/" in again.warnings[0]
+
+
+def test_contractions_say_the_same(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        for text, again in (("We do not use MySQL", "We don't use MySQL"), ("It cannot fly", "It can't fly"), ("It will not rain", "It won’t rain")):
+            assert memory.remember(text).stored
+            assert not memory.remember(again).stored
+
+
+def test_another_space_kind_or_project_is_another_belief(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        for place in ({}, {"space": "a"}, {"space": "a/b"}, {"kind": "decision"}, {"project": "other"}):
+            assert memory.remember("We deploy on Thursday", **place).stored
+            assert not memory.remember("we deploy on thursdays", **place).stored
+
+
+def test_a_retired_belief_is_no_duplicate(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        first = memory.remember("We deploy on Thursday")
+        memory.forget(first.kref.partition("?")[0])
+        assert memory.remember("We deploy on Thursdays").stored
+
+
+def test_a_name_makes_it_revisable(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        assert memory.remember("We deploy on Thursday", name="day").kref == "kref://default/day.fact?r=1"
+        second = memory.remember("We deploy on Friday", name="day", expect=1)
+        assert (second.action, second.kref) == ("revised", "kref://default/day.fact?r=2")
+        assert memory.remember("We deploy on Friday", name="day").action == "unchanged"
+        with pytest.raises(ConflictError):
+            memory.remember("We deploy on Monday", name="day", expect=1)
+
+
+def test_secrets_are_left_out_of_every_field(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        made = memory.remember(
+            f"The key is {CANARY}", title=f"t {CANARY}", topics=[CANARY], keywords=[CANARY], facts=[(CANARY, f"key {CANARY}", CANARY)],
+            metadata={"note": f"see {CANARY}", "list": [CANARY, "ok"]},
+        )  # fmt: skip
+        assert any("aws-access-key" in warning for warning in made.warnings)
+        revised = memory.revise(made.kref, f"The new key is {CANARY}", facts=[("backup", "key", CANARY)], metadata={"note": CANARY})
+        found = memory.get(revised.kref)
+        assert isinstance(found, Revision)
+        assert found.summary == "The new key is [redacted:aws-access-key]"
+        for file in tmp_path.iterdir():
+            data = file.read_bytes()
+            assert CANARY.encode() not in data
+            assert CANARY.lower().encode() not in data
+
+
+def test_only_an_operator_calls_a_belief_verified(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        agent = memory.session(role="agent", actor="bot")
+        made = agent.remember("The limit is 20 euros", name="limit")
+        for call in (agent.remember, lambda text, **o: agent.revise(made.kref, text, **o), lambda text, **o: agent.supersede(made.kref, text, **o)):
+            with pytest.raises(RoleError):
+                call("The limit is 30 euros", trust="verified")
+        assert memory.remember("The limit is 30 euros", name="limit", trust="verified").stored
+
+
+@pytest.mark.parametrize(("field", "value"), [
+    ("project", 5), ("space", 5), ("kind", 5), ("title", 5), ("topics", "tea"), ("topics", 5), ("keywords", [5]), ("facts", 5), ("facts", "abc"),
+    ("facts", [("a", "b")]), ("facts", [("a", "b", None)]), ("metadata", 5), ("metadata", {"kref": "x"}), ("confidence", 2), ("confidence", "high"),
+    ("trust", "sure"), ("valid_from", "soon"), ("valid_until", 1.5), ("derived_from", "kref://a/b.fact"), ("depends_on", 5), ("title", "\ud800"),
+])  # fmt: skip
+def test_what_no_belief_can_hold_names_its_field(tmp_path: Path, field: str, value: Any) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        with pytest.raises(InputError) as caught:
+            memory.remember("The limit is 20 euros", **{field: value})
+        assert caught.value.fields["field"] == field
+        assert memory.stats()["items"] == 0
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "\ud800", 5, None, "x" * 1_100_000])
+def test_what_is_no_belief_is_refused(tmp_path: Path, text: Any) -> None:
+    with opened(tmp_path / "m.db") as memory, pytest.raises(InputError):
+        memory.remember(text)
+
+
+@pytest.mark.parametrize("text", ["the and of", "?!", "🚀", "\0", "a\0b", "'; DROP TABLE node; --", "x" * 100_000])
+def test_odd_texts_are_beliefs_too(tmp_path: Path, text: str) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        made = memory.remember(text)
+        found = memory.get(made.kref)
+        assert isinstance(found, Revision)
+        assert found.summary == text
+        assert memory.remember(text).kref == made.kref
+        assert memory.check() == []
+        memory.verify()

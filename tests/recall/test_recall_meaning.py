@@ -1,0 +1,199 @@
+"""Meaning joins when vectors are there, never holds anything up, and fails into words with a warning."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.fixtures_shared import opened
+
+from doxa.models import Embedder, FailingEmbedder, HashEmbedder
+
+
+class GatedEmbedder(HashEmbedder):
+    """Embeds questions at once and waits with everything longer."""
+
+    def __init__(self) -> None:
+        super().__init__(dimensions=384)
+        self.gate = threading.Event()
+        self.reached = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any("belief" in text for text in texts):
+            self.reached.set()
+            assert self.gate.wait(20)
+        return super().embed(texts)
+
+
+class TableEmbedder(HashEmbedder):
+    """Vectors that the test chose."""
+
+    def __init__(self, table: dict[str, NDArray[np.float32]]) -> None:
+        super().__init__(dimensions=384)
+        self.table = table
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self.table[text] for text in texts])
+
+
+def test_a_failing_model_leaves_words_and_a_warning(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=FailingEmbedder()) as memory:
+        memory.remember("The ferry leaves from Bergen")
+        assert memory.embed() == 0
+        answer = memory.recall("ferry")
+        assert (answer.hits[0].text, answer.mode) == ("The ferry leaves from Bergen", "fulltext")
+        assert any("Meaning search failed" in warning for warning in answer.warnings)
+
+
+def test_without_a_model_the_answer_is_by_words(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.remember("The ferry leaves from Bergen")
+        answer = memory.recall("ferry")
+        assert (len(answer.hits), answer.mode, answer.pending) == (1, "fulltext", 1)
+        assert any("no embedding model" in warning for warning in answer.warnings)
+        assert memory.recall("ferry", lanes=("words",)).warnings == ()
+
+
+def test_vectors_of_another_model_are_not_compared(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The ferry leaves from Bergen")
+        memory.embed()
+    with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=256)) as memory:
+        answer = memory.recall("ferry")
+        assert (len(answer.hits), answer.mode) == (1, "fulltext")
+        assert any("--anew" in warning for warning in answer.warnings)
+        assert memory.embed(anew=True) == 1
+        assert memory.recall("ferry").mode == "hybrid"
+
+
+def test_recall_never_waits_for_vectors(tmp_path: Path) -> None:
+    embedder = GatedEmbedder()
+    with opened(tmp_path / "m.db", embedder=embedder, background=True) as memory:
+        memory.remember("The ferry is a belief")
+        assert embedder.reached.wait(10)
+        memory.remember("The harbour is another belief")
+        answer = memory.recall("ferry")
+        assert (answer.hits[0].text, answer.pending, answer.mode) == ("The ferry is a belief", 2, "fulltext")
+        embedder.gate.set()
+        for _ in range(200):
+            if memory.pending() == 0:
+                break
+            threading.Event().wait(0.05)
+        answer = memory.recall("ferry")
+        assert (answer.pending, answer.mode) == (0, "hybrid")
+
+
+def test_what_another_handle_or_process_writes_is_recalled_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as here, opened(path) as there:
+        here.remember("The harbour opens at nine")
+        assert here.recall("harbour").hits
+        there.remember("The ferry leaves from Bergen", name="ferry")
+        assert [hit.text for hit in here.recall("ferry").hits] == ["The ferry leaves from Bergen"]
+        there.embed()
+        assert "meaning" in here.recall("ferry").hits[0].lanes
+        there.revise("kref://default/ferry.fact", "The ferry leaves from Oslo")
+        assert [hit.text for hit in here.recall("ferry", lanes=("words",)).hits] == ["The ferry leaves from Oslo"]
+        code = (
+            "import sys, doxa; from doxa.models import HashEmbedder\n"
+            "with doxa.open(sys.argv[1], embedder=HashEmbedder(dimensions=384), background=False) as m:\n"
+            "    m.remember('The lighthouse is white'); m.embed()"
+        )
+        subprocess.run([sys.executable, "-W", "error", "-c", code, str(path)], check=True, timeout=60)
+        hit = here.recall("lighthouse").hits[0]
+        assert hit.text == "The lighthouse is white"
+        assert "meaning" in hit.lanes
+        assert here.check() == []
+
+
+def test_threads_ask_while_others_write(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with opened(tmp_path / "m.db") as memory:
+            memory.remember("the first ferry")
+            done = threading.Event()
+
+            def ask() -> None:
+                try:
+                    while not done.is_set():
+                        memory.recall("ferry cargo")
+                        memory.recent()
+                except BaseException as error:
+                    failed.append(error)
+
+            threads = [threading.Thread(target=ask) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for number in range(60):
+                memory.ingest([{"speaker": "Ana", "text": f"ferry number {number}"}], thread=str(number), extract=False)
+                if number % 10 == 0:
+                    memory.embed()
+            done.set()
+            for thread in threads:
+                thread.join()
+            assert memory.recall("ferry", limit=1_000).searched == 61
+    finally:
+        sys.setswitchinterval(interval)
+    assert failed == []
+
+
+def test_sign_codes_name_nearly_all_of_the_exact_best(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    centres = random.normal(size=(40, 384))
+    vectors = centres[random.integers(0, 40, 2_000)] + 0.9 * random.normal(size=(2_000, 384))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    table = {f"row {number}": vector for number, vector in enumerate(vectors)}
+    asked = random.choice(2_000, 30, replace=False)
+    noisy = vectors[asked] + 0.6 / np.sqrt(384) * random.normal(size=(30, 384))
+    noisy = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
+    table |= {f"question {number}": vector for number, vector in enumerate(noisy)}
+    with opened(tmp_path / "m.db", embedder=TableEmbedder(table)) as memory:
+        turns = [{"speaker": "user", "text": f"row {number}", "session": str(number)} for number in range(2_000)]
+        memory.ingest(turns, extract=False)
+        assert memory.embed() == 2_000
+        stored = vectors.astype(np.float16).astype(np.float32)
+        held = 0
+        for number in range(30):
+            wanted = {f"row {row}" for row in np.argsort(-(stored @ noisy[number]), kind="stable")[:10]}
+            answer = memory.recall(f"question {number}", lanes=("meaning",), limit=10)
+            assert answer.mode == "vector"
+            held += len(wanted & {hit.text for hit in answer.hits})
+        assert held / 300 >= 0.98
+
+
+def test_meaning_finds_what_words_do_not(tmp_path: Path, minilm: Embedder) -> None:
+    with opened(tmp_path / "m.db", embedder=minilm) as memory:
+        memory.remember("Karim must not eat walnuts because of an allergy")
+        for text in ("The launch is on 10 April", "The printer is on the second floor", "Our deploy day is Tuesday", "The budget is 900 euros"):
+            memory.remember(text)
+        memory.embed()
+        hit = memory.recall("which foods are dangerous to my friend?").hits[0]
+        assert hit.text.startswith("Karim")
+        assert hit.lanes["words"] == 0
+        assert hit.why.startswith("meaning ")
+
+
+BEYOND = pytest.mark.xfail(strict=True, reason="a text gets EMBED_PARTS_PER_DOC_MAX passages; what lies beyond is found by words alone")
+
+
+@pytest.mark.parametrize("words", [1_400, pytest.param(3_000, marks=BEYOND)])
+def test_the_tail_of_a_long_text_is_found_by_meaning(tmp_path: Path, minilm: Embedder, words: int) -> None:
+    filler = "The committee met again and spoke at length about the parking spaces, the roof and the colour of the fence. "
+    fact = "My sister plays the cello in an orchestra in Vienna. "
+    length = words // len(filler.split())
+    with opened(tmp_path / "m.db", embedder=minilm) as memory:
+        for number in range(12):
+            memory.remember(filler * length + f"Item {number} was postponed to the next meeting.", name=f"other{number}")
+            if number == 6:  # neither the oldest nor the newest: a tie must not look like a find
+                memory.remember(filler * length + fact, name="minutes")
+        memory.embed()
+        answer = memory.recall("which relative performs classical music?", lanes=("meaning",))
+        assert answer.hits[0].kref == "kref://default/minutes.fact?r=1"

@@ -1,0 +1,261 @@
+"""Opening a file: made, reopened, migrated after a snapshot, or refused with the reason."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+from doxa.base.clock import FakeClock
+from doxa.base.errors import ClosedError, CorruptError, DiskFullError, DoxaError, NewerFileError, ReadOnlyError, StoreError
+from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
+from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
+
+ME = Identity("ana", "operator")
+WIDER = (*MIGRATIONS, ("0002-wider", "CREATE TABLE wider(x); INSERT INTO wider VALUES(7)"))
+
+
+def add(store: Store, n: int) -> int:
+    with store.write(ME, op="add") as tx:
+        return tx.create_node(("A",), {"n": n})
+
+
+def numbers(store: Store) -> list[object]:
+    with store.read() as snapshot:
+        return [node.props["n"] for node in snapshot.labelled("A")]
+
+
+def test_a_new_file_is_private_marked_and_sound(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    with Store(path) as store:
+        assert check(store) == []
+        assert verify_log(store)[:3] == (0, 0, 0)
+        assert digest(store) == replayed_digest(store)
+    raw = apsw.Connection(str(path))
+    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (APPLICATION_ID, FORMAT)
+    raw.close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        add(store, 1)
+        before = digest(store)
+    with Store(tmp_path / "a.db") as store:
+        assert numbers(store) == [1]
+        assert digest(store) == before
+
+
+def test_another_programs_database_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    raw = apsw.Connection(str(path))
+    raw.execute("CREATE TABLE theirs(x); INSERT INTO theirs VALUES(1)")
+    raw.close()
+    with pytest.raises(CorruptError, match="another program"):
+        Store(path)
+    raw = apsw.Connection(str(path))
+    assert [row[0] for row in raw.execute("SELECT name FROM sqlite_schema")] == ["theirs"]
+    raw.close()
+
+
+def test_a_newer_file_is_refused_with_both_formats(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    Store(path).close()
+    raw = apsw.Connection(str(path))
+    raw.execute(f"PRAGMA user_version = {FORMAT + 3}")
+    raw.close()
+    with pytest.raises(NewerFileError) as caught:
+        Store(path)
+    assert (caught.value.fields["found_format"], caught.value.fields["known_format"]) == (FORMAT + 3, FORMAT)
+    assert "Upgrade" in caught.value.next_step
+
+
+def test_a_text_file_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("tea " * 5_000)
+    with pytest.raises(CorruptError) as caught:
+        Store(path)
+    assert caught.value.fields["path"] == str(path)
+    assert path.read_text() == "tea " * 5_000
+
+
+def test_a_damaged_page_is_told_not_crashed_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Store(path) as store, store.write(ME, op="add") as tx:
+        for n in range(400):
+            tx.create_node(("A",), {"n": n, "text": "x" * 200})
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(CorruptError), Store(path) as store:
+        numbers(store)
+    assert path.read_bytes()[4096:] == b"\xa5" * (len(data) - 4096)
+
+
+@pytest.mark.parametrize("name", ["", "missing/a.db"])
+def test_a_folder_or_a_missing_folder_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match="it is a folder" if not name else "its folder does not exist"):
+        Store(tmp_path / name)
+
+
+def test_read_only_needs_a_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        Store(tmp_path / "none.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(StoreError, match="needs a migration"):
+        Store(tmp_path / "empty.db", read_only=True)
+
+
+def test_a_read_only_store_reads_and_refuses_to_write(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store:
+        add(store, 1)
+    with Store(tmp_path / "a.db", read_only=True) as store:
+        assert numbers(store) == [1]
+        with pytest.raises(ReadOnlyError):
+            add(store, 2)
+        assert numbers(store) == [1]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o500)
+    with pytest.raises(ReadOnlyError):
+        Store(folder / "a.db")
+
+
+def test_a_closed_store_says_so_everywhere(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a.db")
+    store.close()
+    store.close()
+    for use in (
+        lambda: numbers(store),
+        lambda: add(store, 1),
+        store.compact,
+        store.scrub,
+        lambda: store.backup(tmp_path / "b.db"),
+        lambda: check(store),
+    ):
+        with pytest.raises(ClosedError, match="closed"):
+            use()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_a_full_disk_writes_nothing_of_the_change(store: Store) -> None:
+    add(store, 1)
+    before = digest(store)
+    db = store._engine.connection()
+    db.execute(f"PRAGMA max_page_count = {db.pragma('page_count') + 2}")
+    with pytest.raises(DiskFullError, match="no space left"), store.write(ME, op="big") as tx:
+        for n in range(2, 500):
+            tx.create_node(("A",), {"n": n, "text": "x" * 1_000})
+    assert digest(store) == before
+    db.execute("PRAGMA max_page_count = 1000000")
+    add(store, 2)
+    assert numbers(store) == [1, 2]
+    assert verify_log(store).receipts == 2
+    assert check(store) == []
+    assert replayed_digest(store) == digest(store)
+
+
+# Migrations
+
+
+def test_a_migration_keeps_a_snapshot_of_what_was(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "a.db"
+    with Store(path, clock=clock) as store:
+        add(store, 1)
+        before = digest(store)
+    with Store(path, clock=clock, migrations=WIDER) as store:
+        add(store, 2)
+        with store.read() as snapshot:
+            assert snapshot.rows("SELECT x FROM wider") == [(7,)]
+            assert [row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")] == ["0001-first", "0002-wider"]
+    (kept,) = tmp_path.glob("a.db.before-0002-wider-*")
+    with Store(kept, read_only=True) as old:
+        assert numbers(old) == [1]
+        assert digest(old) == before
+        assert verify_log(old).receipts == 1
+    with Store(path, clock=clock, migrations=WIDER) as store:  # a second opening has nothing to do
+        assert numbers(store) == [1, 2]
+    assert len(list(tmp_path.glob("a.db.before-*"))) == 1
+
+
+def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "a.db"
+    with Store(path, clock=clock) as store:
+        add(store, 1)
+        before = digest(store)
+    broken = (*MIGRATIONS, ("0002-half", "CREATE TABLE half(x)"), ("0003-broken", "UPDATE node SET since = 0; CREATE TABLE half(x)"))
+    with pytest.raises(apsw.SQLError):
+        Store(path, clock=clock, migrations=broken)
+    with Store(path, clock=clock) as store:
+        assert digest(store) == before
+        with store.read() as snapshot:
+            assert snapshot.rows("SELECT name FROM sqlite_schema WHERE name = 'half'") == []
+            assert snapshot.rows("SELECT name FROM migration") == [("0001-first",)]
+        assert check(store) == []
+    (kept,) = tmp_path.glob("a.db.before-0002-half-*")
+    with Store(kept, read_only=True) as old:
+        assert numbers(old) == [1]
+
+
+def test_a_new_file_needs_no_snapshot(tmp_path: Path) -> None:
+    Store(tmp_path / "a.db", migrations=WIDER).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+# Backup
+
+
+def test_a_backup_is_one_moment_while_a_writer_writes(tmp_path: Path) -> None:
+    import threading
+
+    with Store(tmp_path / "a.db") as store:
+        stop = threading.Event()
+
+        def write() -> None:
+            n = 0
+            while not stop.is_set():
+                with store.write(ME, op="pair") as tx:
+                    tx.create_edge("PAIR", tx.create_node(("A",), {"n": n}), dst=tx.create_node(("B",), {"n": n}))
+                n += 1
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            copies = [store.backup(tmp_path / f"copy-{i}.db") for i in range(5)]
+        finally:
+            stop.set()
+            writer.join()
+        sizes = []
+        for copy in copies:
+            with Store(copy) as opened:
+                assert check(opened) == []
+                assert digest(opened) == replayed_digest(opened)
+                proof = verify_log(opened)
+                assert proof.entries == 3 * proof.receipts
+                sizes.append(proof.receipts)
+        assert sizes == sorted(sizes)
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_backup_refuses_what_exists_and_leaves_no_part_when_it_fails(tmp_path: Path, store: Store) -> None:
+    target = tmp_path / "copy.db"
+    target.write_text("precious")
+    with pytest.raises(StoreError, match="exists already"):
+        store.backup(target)
+    assert target.read_text() == "precious"
+    with pytest.raises(DoxaError):
+        store.backup(tmp_path / "missing" / "copy.db")
+    with store.write(ME, op="add") as tx:
+        for n in range(50):
+            tx.create_node(("A",), {"n": n})
+    made = store.backup(str(tmp_path / "fine.db"))
+    assert made == tmp_path / "fine.db"
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    assert not list(tmp_path.glob("*.part"))

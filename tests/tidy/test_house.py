@@ -1,0 +1,241 @@
+"""The house rules, executed: who may import whom, sizes that only shrink, the public surface, limits, errors, and what texts may say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from doxa.base import errors, limits
+
+SRC = Path(__file__).parents[2] / "src" / "doxa"
+FILES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
+
+FUNCTION_LINES_MAX, FILE_LINES_MAX = 70, 800
+
+# The table of ARCHITECTURE.md. A room may always import itself.
+BELOW_APP = frozenset(("base", "cypher", "policy", "store", "models", "query", "belief", "recall", "curation", "agent"))
+DOOR = frozenset(("base", "app"))
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "base": frozenset(),
+    "cypher": frozenset(("base",)),
+    "policy": frozenset(("base",)),
+    "store": frozenset(("base", "policy")),
+    "models": frozenset(("base",)),
+    "query": frozenset(("base", "cypher", "policy", "store")),
+    "belief": frozenset(("base", "policy", "store", "query")),
+    "recall": frozenset(("base", "policy", "store", "query", "models")),
+    "curation": frozenset(("base", "policy", "models", "belief", "recall", "store")),
+    "agent": frozenset(("base", "policy", "models", "belief", "recall", "store", "curation")),
+    "app": BELOW_APP,
+    "servers": DOOR | {"belief", "recall"},  # the types they show
+    "demo": DOOR | {"belief", "recall"},
+    "cli": DOOR | {"belief", "recall", "curation", "servers", "demo", "doxa"},  # it starts the other doors and reports their results
+    "doxa": DOOR | {"belief", "recall"},  # the package's own list of public names
+}
+MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
+
+PUBLIC = {
+    "doxa.store": (
+        "TRUSTS", "TRUST_DEFAULT", "Edge", "Identity", "LogEntry", "LogProof", "Node", "Reader", "Receipt", "SearchRule", "Store", "Transaction",
+        "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
+    ),
+    "doxa.belief": (
+        "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Change", "Draft", "Exchange", "Fact", "Kref", "Ledger", "Place", "Revision", "Step",
+        "TagMove", "Walk", "build_revision", "check_draft", "check_name", "declare", "draft_kref", "ensure_place", "impact", "parse_fact",
+        "parse_kref", "parse_target", "place_of", "print_kref", "provenance", "read_any", "read_exchange", "read_revision", "require", "resolve",
+        "revisions_of", "sealed", "shortest_path", "slug", "tag_moves", "tagged_at", "traverse",
+    ),
+    "doxa.models": ("Embedder", "FailingEmbedder", "HashEmbedder", "find_weights", "load_minilm"),
+    "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
+    "doxa": (
+        "AsyncMemory", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError", "CorruptError",
+        "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Memory",
+        "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
+        "TagMove", "Walk", "open", "parse_kref", "print_kref",
+    ),
+}  # fmt: skip
+
+UNITS = frozenset(("BYTES", "CHARS", "ITEMS", "MS", "S", "DEPTH", "SEGMENTS", "NODES", "MEMBERS", "ENTRIES", "TERMS", "HITS", "TOKENS",
+"TURNS", "DOCS",
+                   "ATTEMPTS", "REVISION", "DOC", "DAYS", "LINES", "FILES"))  # fmt: skip
+BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))
+DESTRUCTIVE = re.compile(
+    r"\brm\b|--force|\bdrop\b|\btruncate\b|\bunlink\b|\bkill\b|\b(?:delete|remove|overwrite|wipe|discard)\b[^.;]*\b(?:file|folder|database|log|wal|disk)\b",
+    re.IGNORECASE,
+)
+
+
+def room(name: str) -> str:
+    first = name.split("/")[0].removesuffix(".py")
+    return "doxa" if first == "__init__" else first
+
+
+def imported(name: str, tree: ast.AST) -> Iterator[str]:
+    """The rooms that a module imports anywhere in it: at its top, in functions, under TYPE_CHECKING."""
+    package = ["doxa", *name.split("/")[:-1]]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            paths = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = [*base, *(node.module or "").split(".")] if node.module else base
+            paths = [[*base, alias.name] for alias in node.names]
+        else:
+            continue
+        for path in paths:
+            if path[0] == "doxa":
+                yield path[1] if len(path) > 1 and (path[1] in MAY_IMPORT or (SRC / f"{path[1]}.py").exists() or (SRC / path[1]).is_dir()) else "doxa"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_imports_follow_the_table(name: str) -> None:
+    own = room(name)
+    assert own in MAY_IMPORT, f"{own} is no room of the table"
+    beyond = set(imported(name, TREES[name])) - MAY_IMPORT[own] - {own}
+    assert not beyond, f"{name} may not import {sorted(beyond)}"
+
+
+def test_the_table_has_no_cycle() -> None:
+    done: set[str] = set()
+    while len(done) < len(MAY_IMPORT):
+        ready = {name for name, below in MAY_IMPORT.items() if name not in done and below - {name} <= done}
+        if not ready and {"cli", "doxa"} & (MAY_IMPORT.keys() - done):
+            break
+        assert ready, f"a cycle among {sorted(MAY_IMPORT.keys() - done)}"
+        done |= ready
+    assert done >= BELOW_APP
+
+
+def test_the_walker_sees_every_kind_of_import() -> None:
+    source = (
+        "import doxa.store.rows\nfrom doxa import belief, __version__\nfrom typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from doxa.app import Memory\ndef f():\n    from ..recall.types import Hit\n    import doxa.curation as c\n"
+    )
+    assert set(imported("servers/mcp.py", ast.parse(source))) == {"store", "belief", "doxa", "app", "recall", "curation"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sizes_only_shrink(name: str) -> None:
+    lines = FILES[name].read_text().count("\n")
+    assert lines <= FILE_LINES_MAX, f"{name} has {lines} lines"
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            length = (node.end_lineno or 0) - node.lineno + 1
+            assert length <= FUNCTION_LINES_MAX, f"{name}: {node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_module_says_why_it_exists(name: str) -> None:
+    text = ast.get_docstring(TREES[name])
+    assert text
+    assert len(text.splitlines()[0]) > 20
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_public_surface_is_pinned(module: str) -> None:
+    loaded = import_module(module)
+    assert tuple(sorted(loaded.__all__)) == tuple(sorted(PUBLIC[module]))
+    assert len(set(loaded.__all__)) == len(loaded.__all__)
+    assert [name for name in loaded.__all__ if not hasattr(loaded, name)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if room(name) not in MAY_READ_ENVIRONMENT])
+def test_only_doors_read_the_environment(name: str) -> None:
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in ("environ", "getenv", "environb", "expanduser"), f"{name}:{node.lineno}"
+        if isinstance(node, ast.ImportFrom) and node.module == "os":
+            assert not {alias.name for alias in node.names} & {"environ", "getenv"}, f"{name}:{node.lineno}"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_path_of_one_machine(name: str) -> None:
+    shown = ast.get_docstring(TREES[name], clean=False)  # a module may draw the layout of somebody else's files
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != shown:
+            found = re.search(r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|etc|var|work|mnt|srv)/", node.value)
+            assert not found, f"{name}:{node.lineno} {node.value[:60]!r}"
+
+
+# Errors
+
+
+def drawn() -> dict[str, str]:
+    """Class to parent, as the docstring of errors.py draws them."""
+    stack: list[tuple[int, str]] = []
+    parents: dict[str, str] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        found = re.search(r"\b(\w+Error)\b", line)
+        if found and (line[: found.start()].strip(" │├└─") == ""):
+            while stack and stack[-1][0] >= found.start():
+                stack.pop()
+            parents[found.group(1)] = stack[-1][1] if stack else "Exception"
+            stack.append((found.start(), found.group(1)))
+    return parents
+
+
+def test_the_error_tree_is_as_drawn() -> None:
+    classes = {name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.DoxaError)}
+    assert drawn() == {name: value.__bases__[0].__name__ for name, value in classes.items()}
+    codes = [value.code for value in classes.values()]
+    assert len(set(codes)) == len(codes)
+
+
+def test_an_error_carries_what_a_door_sends() -> None:
+    error = errors.LimitError("Too long.", next_step="Split it.", size_bytes=5)
+    assert str(error) == "Too long. Split it."
+    assert error.as_dict() == {"code": "limit", "message": "Too long.", "next_step": "Split it.", "fields": {"size_bytes": 5}}
+    assert isinstance(error, errors.InputError)
+
+
+def raised() -> Iterator[tuple[str, ast.Call]]:
+    """Every place in src that makes one of our errors."""
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in drawn():
+                yield f"{name}:{node.lineno}", node
+
+
+def words(node: ast.AST) -> str:
+    return " ".join(part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+
+
+def test_every_error_says_what_to_do_next() -> None:
+    sites = list(raised())
+    assert len(sites) > 60
+    for where, call in sites:
+        steps = [keyword.value for keyword in call.keywords if keyword.arg == "next_step"]
+        assert len(call.args) == 1, where
+        assert len(steps) == 1, where
+        assert not isinstance(steps[0], ast.Constant) or steps[0].value, where
+
+
+def test_no_error_suggests_destruction() -> None:
+    for where, call in raised():
+        found = DESTRUCTIVE.search(words(call))
+        assert not found, f"{where}: {found.group()!r}"
+
+
+@pytest.mark.parametrize("text", ["run rm -rf", "delete the file", "Remove the old database", "DROP TABLE", "use --force", "overwrite your log"])
+def test_the_watch_for_destructive_words_works(text: str) -> None:
+    assert DESTRUCTIVE.search(text)
+
+
+# Limits
+
+
+@pytest.mark.parametrize("name", [name for name in vars(limits) if name.isupper()])
+def test_a_limit_names_its_unit_last_and_is_positive(name: str) -> None:
+    parts = name.split("_")
+    bound = parts.pop() if parts[-1] in BOUNDS else ""
+    assert parts[-1] in UNITS, f"{name}: {parts[-1]} is no unit"
+    value = getattr(limits, name)
+    assert type(value) is int
+    assert value > 0
+    assert bound in BOUNDS or parts[-1] in ("MS", "S", "TURNS", "DOCS")
