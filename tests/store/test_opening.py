@@ -259,3 +259,9 @@ def test_a_backup_refuses_what_exists_and_leaves_no_part_when_it_fails(tmp_path:
     assert made == tmp_path / "fine.db"
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_every_connection_has_the_settings_that_safety_rests_on(tmp_path: Path) -> None:
+    with Store(tmp_path / "a.db") as store, store.read() as snapshot:
+        found = {name: snapshot.rows(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "trusted_schema", "temp_store")}
+    assert found == {"journal_mode": "wal", "synchronous": 2, "trusted_schema": 0, "temp_store": 2}

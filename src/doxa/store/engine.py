@@ -22,7 +22,16 @@ from doxa.base.limits import BUSY_TIMEOUT_MS
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
 _STATEMENTS_CACHED = 400
-_CHECKPOINT_PAGES = 4_000  # a change writes some 25 pages, so the default of 1,000 would stop writers every 40 changes
+_PRAGMAS: tuple[tuple[str, str | int], ...] = (
+    ("synchronous", "FULL"),
+    ("foreign_keys", 0),
+    ("cache_size", -65_536),
+    ("mmap_size", 1 << 30),
+    ("journal_size_limit", 64 << 20),
+    ("temp_store", "MEMORY"),
+    ("trusted_schema", 0),
+    ("wal_autocheckpoint", 4_000),  # a change writes some 25 pages, so the default of 1,000 would stop writers every 40 changes
+)
 
 
 class Engine:
@@ -68,9 +77,8 @@ class Engine:
         connection.set_busy_handler(_wait_for_writer)
         if not self.read_only:
             connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA cache_size=-65536; PRAGMA mmap_size=1073741824")
-        connection.execute("PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF")
-        connection.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}")
+        for name, value in _PRAGMAS:
+            connection.pragma(name, value)
         return connection
 
 
