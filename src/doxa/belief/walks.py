@@ -104,8 +104,24 @@ def _walk(reader: Reader, starts: Sequence[tuple[NodeId, str]], *, depth: int, d
         frontier = reached
         if not frontier:
             return Walk(origin, tuple(steps))
-    more = any(row[2] not in names for row in _level(reader, frontier, direction=direction, types=types))
+    more = _goes_on(reader, frontier, set(names), direction=direction, types=types)
     return Walk(origin, tuple(steps), cut=f"stopped at depth {depth}; there is more" if more else "")
+
+
+def _goes_on(reader: Reader, frontier: Sequence[int], seen: set[int], *, direction: Direction, types: Sequence[str]) -> bool:
+    """Whether an edge leaves the frontier for something not reached yet; stops at the first, so that `cut` costs little."""
+    test, names = ("IN", tuple(types)) if types else ("NOT IN", tuple(sorted(STRUCTURE)))
+    marks = ", ".join("?" * len(names))
+    now = reader.now
+    for near, far in _ENDS[direction]:
+        sql = (
+            f"SELECT 1 FROM carray(?) f CROSS JOIN edge e ON e.{near} = f.value CROSS JOIN node n ON n.id = e.{far} "
+            f"WHERE e.type {test} ({marks}) AND e.{far} NOT IN (SELECT value FROM carray(?)) "
+            f"AND e.vis_from <= ? AND ? < e.vis_until AND n.vis_from <= ? AND ? < n.vis_until LIMIT 1"
+        )
+        if reader.rows(sql, (int64_array(frontier), *names, int64_array(sorted(seen)), now, now, now, now)):
+            return True
+    return False
 
 
 def _level(reader: Reader, frontier: Sequence[int], *, direction: Direction, types: Sequence[str]) -> list[tuple[str, int, int, str, bool]]:
