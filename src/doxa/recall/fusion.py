@@ -64,10 +64,10 @@ def gate(cover: float) -> float:
 
 
 def fuse(words: Floats, meaning: Floats | None, *, spoken: Floats, word_population: Population, meaning_population: Population) -> Floats:
-    """The final score of each candidate; without a lane of meaning, coverage alone."""
+    """The final score of each candidate; without a lane of meaning, coverage alone, where a named speaker counts in the same proportion."""
     bonus = SPEAKER * spoken
     if meaning is None:
-        score = words + bonus * (words > 0)
+        score = words + bonus * (word_population.best - word_population.mean) * (words > 0)  # the bonus on the scale of unit()
     else:
         weight = LAMBDA * gate(word_population.best)
         score = unit(meaning, meaning_population) + weight * unit(words, word_population) + bonus
