@@ -181,10 +181,7 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path, minilm: Embedder) -> No
         assert hit.why.startswith("meaning ")
 
 
-BEYOND = pytest.mark.xfail(strict=True, reason="a text gets EMBED_PARTS_PER_DOC_MAX passages; what lies beyond is found by words alone")
-
-
-@pytest.mark.parametrize("words", [1_400, pytest.param(3_000, marks=BEYOND)])
+@pytest.mark.parametrize("words", [1_400, 3_000])
 def test_the_tail_of_a_long_text_is_found_by_meaning(tmp_path: Path, minilm: Embedder, words: int) -> None:
     filler = "The committee met again and spoke at length about the parking spaces, the roof and the colour of the fence. "
     fact = "My sister plays the cello in an orchestra in Vienna. "

@@ -1,0 +1,208 @@
+"""Documentation that lags behind the code fails here: every command, name, verb, error, limit, variable, tool and room has its text."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import doxa
+from doxa.app import Memory, Session
+from doxa.base import errors, limits
+from doxa.cli import EXIT_CODES, app
+from doxa.curation.readers import FORMATS
+from doxa.servers.mcp.tools import ARGUMENTS, TOOLS
+from doxa.store import TRUSTS
+
+ROOT = Path(__file__).parents[2]
+DOCS, SRC = ROOT / "docs", ROOT / "src" / "doxa"
+GUIDES = DOCS / "guides"
+MARKDOWN = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "bench").rglob("*.md")])
+
+COMMANDS = sorted(getattr(get_command(app), "commands", {}))
+ERRORS = sorted(name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, errors.DoxaError))
+LIMITS = {name: value for name, value in vars(limits).items() if name.isupper()}
+VERBS = sorted(
+    {name for kind in (Session, Memory) for name, value in vars(kind).items() if not name.startswith("_") and (callable(value) or
+     isinstance(value, property))}
+)  # fmt: skip
+ROOMS = sorted({path.relative_to(SRC).parts[0].removesuffix(".py") for path in SRC.rglob("*.py")} - {"__init__", "cli", "demo"})
+READ = re.compile(r"(?:os\.environ\.get\(|os\.environ\[|os\.getenv\()\s*[\"'](\w+)")
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def row(text: str, name: str) -> str:
+    """The table row whose first cell is `name`."""
+    found = re.search(rf"^\| `{re.escape(name)}` \|.*$", text, re.MULTILINE)
+    assert found, f"no row for {name}"
+    return found.group()
+
+
+def test_there_is_something_to_document() -> None:
+    assert len(COMMANDS) > 20 and len(ERRORS) > 15 and len(LIMITS) > 30 and len(VERBS) > 40 and len(ROOMS) > 5
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_paragraph(command: str) -> None:
+    found = re.search(rf"^### doxa {re.escape(command)}\n\n(\S.+)$", page("guides/cli.md"), re.MULTILINE)
+    assert found and len(found.group(1)) > 30
+
+
+def test_no_paragraph_without_a_command() -> None:
+    assert sorted(re.findall(r"^### doxa (\S+)$", page("guides/cli.md"), re.MULTILINE)) == COMMANDS
+
+
+def test_every_option_that_is_documented_exists() -> None:
+    known = {option for command in getattr(get_command(app), "commands", {}).values() for parameter in command.params
+             for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}  # fmt: skip
+    assert set(re.findall(r"`(--[a-z-]+)", page("guides/cli.md"))) <= known
+
+
+@pytest.mark.parametrize("name", sorted(doxa.__all__))
+def test_every_public_name_is_in_the_guide(name: str) -> None:
+    assert re.search(rf"\b{name}\b", page("guides/python.md"))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_in_the_guide(verb: str) -> None:
+    text = page("guides/python.md")
+    value = vars(Memory).get(verb, vars(Session).get(verb))
+    wanted = rf"`{verb}`" if isinstance(value, property) else rf"`(?:memory\.)?{verb}\("
+    assert re.search(wanted, text)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_argument_of_a_verb_is_in_the_guide(verb: str) -> None:
+    value = vars(Memory).get(verb, vars(Session).get(verb))
+    if isinstance(value, property):
+        return
+    text = page("guides/python.md")
+    for name, parameter in inspect.signature(value).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert re.search(rf"\b{name}\b", text), f"{verb}: {name}"
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_error_has_a_row_with_its_code_and_exit(name: str) -> None:
+    kind = getattr(errors, name)
+    exit_code = EXIT_CODES.get(kind.code, 5 if issubclass(kind, errors.StoreError) else 1)
+    assert row(page("guides/errors.md"), name).startswith(f"| `{name}` | `{kind.code}` | {exit_code} |")
+
+
+@pytest.mark.parametrize("name", sorted(LIMITS))
+def test_every_limit_has_a_row_with_its_value(name: str) -> None:
+    cells = [cell.strip() for cell in row(page("guides/settings.md"), name).strip("|").split("|")]
+    assert cells[1] == f"{LIMITS[name]:,}"
+    assert all(cells[2:4])
+
+
+def test_no_limit_is_documented_that_does_not_exist() -> None:
+    named = set(re.findall(r"^\| `([A-Z_]+)` \| [\d,]+ \|", page("guides/settings.md"), re.MULTILINE))
+    assert named == set(LIMITS)
+
+
+def test_every_variable_that_is_read_is_documented() -> None:
+    read = {name for path in SRC.rglob("*.py") for name in READ.findall(path.read_text())}
+    assert read
+    for name in read:
+        row(page("guides/settings.md"), name)
+
+
+@pytest.mark.parametrize("tool", [tool["name"] for tool in TOOLS])
+def test_every_tool_has_a_paragraph_with_its_arguments(tool: str) -> None:
+    found = re.search(rf"^### {tool}\n\n(.+?)(?=\n#)", page("guides/mcp.md"), re.MULTILINE | re.DOTALL)
+    assert found
+    for field in ARGUMENTS[tool].__struct_fields__:
+        assert f"`{field}`" in found.group(1), field
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_has_a_page_that_names_its_tests(room: str) -> None:
+    text = page(f"internals/{room}.md")
+    assert "## Invariants and who tests them" in text
+    tests = re.findall(r"`(tests/[\w/.]+)`", text)
+    assert tests
+    for path in tests:
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_files_named_by_a_room_exist(room: str) -> None:
+    folder = SRC / room
+    for name in re.findall(r"^\| `([\w./]+\.py)`", page(f"internals/{room}.md"), re.MULTILINE):
+        assert (folder / name).exists(), name
+
+
+def test_formats_and_trust_labels_are_documented() -> None:
+    for name in FORMATS:
+        row(page("guides/import-export.md"), name)
+    for name in TRUSTS:
+        row(page("guides/trust-and-roles.md"), name)
+
+
+def test_the_constants_of_fusion_are_those_of_the_page() -> None:
+    from doxa.recall import engine, fusion
+
+    text = page("internals/recall.md")
+    for name, value in (("K1", fusion.K1), ("B", fusion.B), ("LAMBDA", fusion.LAMBDA), ("C", fusion.C)):
+        assert f"{name} = {value}" in text, name
+    assert f"`PREVIOUS` = {fusion.PREVIOUS}" in text and f"`NEXT` = {fusion.NEXT}" in text
+    assert f"`{fusion.NEIGHBOUR_LENGTH:.0f} / ({fusion.NEIGHBOUR_LENGTH:.0f} + length)`" in text
+    assert "SPEAKER = 1/3" in text and abs(fusion.SPEAKER - 1 / 3) < 1e-9
+    assert f"the best {engine.CANDIDATES} of each project" in text
+
+
+def test_decisions_are_numbered_and_listed() -> None:
+    pages = sorted((DOCS / "decisions").glob("*.md"))
+    assert [path.name[:4] for path in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
+    for path in pages:
+        text = path.read_text()
+        assert text.startswith(f"# {path.name[:4]}: ")
+        assert all(f"**{part}.**" in text for part in ("Context", "Decision", "Consequences"))
+        assert f"decisions/{path.name}" in page("index.md")
+
+
+def test_the_glossary_defines_each_term_once() -> None:
+    terms = [term for line in page("glossary.md").splitlines() if line.startswith("| **") for term in re.findall(r"\*\*(.+?)\*\*",
+             line.split("|")[1])]  # fmt: skip
+    assert len(terms) == len(set(terms)) > 60
+
+
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in _LINK.findall(without_code(path.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name = target.partition("#")[0]
+        assert not name or (path.parent / name).exists(), target
+
+
+@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_path_of_one_machine(path: Path) -> None:
+    found = re.findall(r"(?<![\w.~])/(?:work|tmp|root|mnt|opt|home|Users)/[\w./-]*|[A-Z]:\\\\?Users", path.read_text())
+    assert not found
+
+
+def test_every_page_is_reachable_from_the_index() -> None:
+    reached: set[Path] = set()
+    todo = [DOCS / "index.md"]
+    while todo:
+        path = todo.pop().resolve()
+        if path in reached or path.suffix != ".md" or not path.exists():
+            continue
+        reached.add(path)
+        todo += [path.parent / target.partition("#")[0] for target in _LINK.findall(path.read_text()) if not re.match(r"[a-z]+:", target)]
+    assert {path for path in DOCS.rglob("*.md") if path.resolve() not in reached} == set()
