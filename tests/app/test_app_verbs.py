@@ -50,7 +50,7 @@ def test_every_verb(tmp_path: Path) -> None:
         assert memory.contract(DB, fact=("shop", "database", "PostgreSQL")).action == "contracted"
         assert memory.restore(DB).action == "restored"
         assert memory.deprecate(DB).action == "deprecated"
-        assert memory.attach("kref://default/backup.fact", "log.txt", location="/tmp/log.txt").action == "attached"
+        assert memory.attach("kref://default/backup.fact", "log.txt", location="logs/log.txt").action == "attached"
         assert memory.get("kref://default/backup.fact?r=1&a=log.txt").kref.endswith("a=log.txt")
         assert memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact"]).action == "grouped"
         assert memory.supersede("kref://default/backup.fact", "The backup calls pg_dump", name="dump").action == "superseded"

@@ -114,7 +114,7 @@ def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
     (("get", "kref://default/no.fact"), "not_found", 3),
     (("undo", "99999"), "not_found", 3), (("recall", "x", "-p", "nowhere"), "not_found", 3), (("revise", DB, "y", "--expect", "7"), "conflict", 4),
     (("forget", "kref://default", "--confirm", "0000000000000000"), "confirmation", 4), (("get", DB, "--db", "/nowhere/at/all.db"), "store", 5),
-    (("restore", "/nowhere.db", "/tmp/never-made.db"), "store", 5), (("verify", "--expect", "00" * 32), "corrupt", 5),
+    (("restore", "/nowhere.db", "/nowhere/never-made.db"), "store", 5), (("verify", "--expect", "00" * 32), "corrupt", 5),
     (("import", "/nowhere.jsonl"), "input", 2), (("history", "kref://default"), "input", 2),
 ])  # fmt: skip
 def test_exit_codes_and_errors(run: Run, arguments: tuple[str, ...], code: str, exit: int) -> None:
