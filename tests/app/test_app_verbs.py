@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fixtures_shared import opened
 
 import doxa
 from doxa.app import AsyncMemory, Memory, default_model_folder, default_path
 from doxa.belief import Exchange, Revision
 from doxa.models import HashEmbedder
+from tests.fixtures_shared import opened
 
 DB = "kref://default/db.fact"
 

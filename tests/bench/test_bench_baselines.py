@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.baselines import Bm25, Plain, min_max, ordered, reciprocal_ranks, unit_range, windows, words_of
 
+from bench.baselines import Bm25, Plain, min_max, ordered, reciprocal_ranks, unit_range, windows, words_of
 from doxa.curation.turns import Turn
 from doxa.models import HashEmbedder
 

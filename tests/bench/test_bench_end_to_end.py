@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bench import beam, locomo, locomo_plus, results, speed_graph, speed_recall, speed_write
 from bench.__main__ import main
 from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with_cues
 from bench.embedders import CachedEmbedder, CloudEmbedder
 from bench.report import Report
 from bench.texts import questions_of, turns_of
-
-from bench import beam, locomo, locomo_plus, results, speed_graph, speed_recall, speed_write
 from doxa.models import HashEmbedder
 
 WORDS = HashEmbedder(dimensions=384)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fixtures_shared import opened
 from typer.testing import CliRunner
 
 from doxa.cli import app
 from doxa.models import find_weights
+from tests.fixtures_shared import opened
 
 FIXTURES = Path(__file__).parent.parent / "curation" / "fixtures"
 DB = "kref://default/db.fact"

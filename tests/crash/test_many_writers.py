@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.crash.writer import ANCHOR, unit
 
 from doxa.belief import Draft, Ledger, declare, parse_kref, read_revision, resolve
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
+from tests.crash.writer import ANCHOR, unit
 
 WRITERS, WRITES = 8, 500
 ROOT = Path(__file__).parents[2]

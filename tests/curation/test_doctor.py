@@ -8,11 +8,11 @@ from types import ModuleType
 
 import apsw
 import pytest
-from tests.fixtures_shared import opened
 
 from doxa.app import Memory
 from doxa.base.errors import CorruptError
 from doxa.models import HashEmbedder, minilm
+from tests.fixtures_shared import opened
 
 
 def findings(memory: Memory) -> dict[str, bool]:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.fixtures_shared import opened
 
 from doxa.base.errors import ConstraintError, ModelError
 from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, JOB_ATTEMPTS_MAX
 from doxa.curation.embedding import PASSAGE_CHARS, parts
 from doxa.models import FailingEmbedder, HashEmbedder
+from tests.fixtures_shared import opened
 
 
 class PickyEmbedder(HashEmbedder):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.fixtures_shared import opened
 
 from doxa.app import Memory
 from doxa.base.errors import ConfirmationError, ConflictError, InputError, NotFoundError, RoleError
+from tests.fixtures_shared import opened
 
 CANARY = "quokkavelodrome"
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fixtures_shared import opened
 
 from doxa.app import Memory
 from doxa.base.errors import InputError
 from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
 from doxa.belief import Exchange, Revision
 from doxa.curation.turns import Turn
+from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fixtures_shared import opened
 
 from doxa.base.errors import ConflictError, InputError, RoleError
 from doxa.belief import Revision
+from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
 

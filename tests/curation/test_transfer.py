@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.fixtures_shared import opened
 
 from doxa.app import Memory
 from doxa.base.errors import InputError
 from doxa.curation.transfer import import_lines, is_export
+from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fixtures_shared import opened
 
 from doxa.app import Memory
 from doxa.base.clock import NS, FakeClock
+from tests.fixtures_shared import opened
 
 QUERIES = ["where does the ferry leave", "ferry to Bergen", "captain", "capten", "atlas", "atlax", "the harbour office opens", "nothing in common"]
 LONG = "The old ferry book. " + "A page on ropes and knots and sails. " * 80

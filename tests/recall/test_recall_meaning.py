@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.fixtures_shared import opened
 
 from doxa.models import Embedder, FailingEmbedder, HashEmbedder
+from tests.fixtures_shared import opened
 
 
 class GatedEmbedder(HashEmbedder):

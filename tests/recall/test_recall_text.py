@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fixtures_shared import opened
 
 from doxa.app import Memory
 from doxa.base.errors import DoxaError, InputError, LimitError
@@ -18,6 +17,7 @@ from doxa.recall.fusion import K1, NEXT, PREVIOUS
 from doxa.recall.scope import eligible_rows, find_scopes
 from doxa.recall.shelf import Shelves
 from doxa.recall.words import asked_terms, coverage, gather
+from tests.fixtures_shared import opened
 
 HARD = [
     "", " ", "the of and", '"', "'", "''''", '"unclosed', "AND OR NOT NEAR", "NEAR(a b, 2)", "a*", "^start", "col:value", "-minus", "()", "((",

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.fixtures_shared import opened
 
 pytest.importorskip("mcp", reason="the mcp extra is not installed")
 
-from doxa.servers.mcp.tools import ARGUMENTS, NOT_INSTRUCTIONS, TOOLS
 from mcp import ClientSession, StdioServerParameters, stdio_client
+
+from doxa.servers.mcp.tools import ARGUMENTS, NOT_INSTRUCTIONS, TOOLS
 
 NAMES = {"memory_recall", "memory_remember", "memory_update", "memory_forget", "memory_get", "memory_context", "memory_status"}
 Call = Callable[..., Awaitable[tuple[bool, str, dict[str, Any]]]]
