@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from doxa.app import Memory
+from doxa.base.clock import FakeClock
 from doxa.base.errors import ConfirmationError, ConflictError, InputError, NotFoundError, RoleError
 from tests.fixtures_shared import opened
 
@@ -148,3 +149,68 @@ def test_forgetting_one_revision_leaves_the_others(tmp_path: Path) -> None:
         memory.forget("kref://default/n.fact?r=1", erase=True)
         assert [revision.number for revision in memory.history("kref://default/n.fact").revisions] == [2]
         assert memory.revise("kref://default/n.fact", "third").kref.endswith("?r=3")
+
+
+PINS = ("?r=1", "?t=draft", "?at=2023-11-14T22:13:21Z")
+
+
+@pytest.mark.parametrize("pin", PINS)
+@pytest.mark.parametrize("erase", [False, True])
+def test_a_pin_means_that_revision(tmp_path: Path, clock: FakeClock, pin: str, erase: bool) -> None:
+    item = "kref://default/n.fact"
+    with opened(tmp_path / "m.db", clock=clock) as memory:
+        memory.remember("first", name="n")
+        memory.tag(item, "draft")
+        clock.advance(seconds=60)
+        memory.revise(item, "second")
+        shown = memory.forget(item + pin, preview=True, erase=erase)
+        assert (shown.count, shown.krefs) == (1, (f"{item}?r=1",))
+        assert memory.forget(item + pin, erase=erase).krefs == shown.krefs
+        assert [hit.text for hit in memory.recall("first second", lanes=("words",)).hits] == ["second"]
+        assert len(memory.history(item).revisions) == (1 if erase else 2)
+        assert [move.tag for move in memory.history(item).tags if move.until is None] == ["current"]
+        with pytest.raises(NotFoundError):
+            memory.forget(item + "?t=draft", erase=erase)
+        memory.undo(memory.revise(item, "third").change or 0)
+        assert memory.check() == []
+
+
+@pytest.mark.parametrize("pin", PINS)
+def test_a_turn_or_thread_has_no_revision_to_pin(tmp_path: Path, pin: str) -> None:
+    with filled(tmp_path / "m.db") as memory:
+        said = memory.recall("ferry", kinds=("exchange",)).hits[0].kref
+        for kref in (said, "kref://default/conversations/trip.thread"):
+            with pytest.raises(NotFoundError):
+                memory.forget(kref + pin)
+        assert len(memory.recall("ferry", limit=50).hits) == 6
+
+
+def test_an_artifact_is_erased_alone_and_never_retires_its_revision(tmp_path: Path) -> None:
+    item = "kref://default/n.fact"
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("first", name="n")
+        memory.attach(item, "file", location="somewhere")
+        for kref in (f"{item}?a=file", f"{item}?r=1&a=file"):
+            with pytest.raises(InputError, match="artifact"):
+                memory.forget(kref)
+        assert memory.forget(f"{item}?a=file", erase=True).krefs == (f"{item}?r=1&a=file",)
+        assert memory.stats()["artifacts"] == 0
+        assert memory.recall("first").hits
+
+
+@pytest.mark.parametrize("target", ["kref://other", "kref://other/s", "kref://other/conversations/default.thread"])
+def test_erasing_a_container_of_one_thing_takes_the_token(tmp_path: Path, target: str) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        if target.endswith(".thread"):
+            memory.ingest([{"speaker": "Ana", "text": "alone"}], project="other", extract=False)
+        else:
+            memory.remember("alone", project="other", space="s")
+        with pytest.raises(ConfirmationError, match="all that"):
+            memory.forget(target, erase=True)
+        for confirm in ("0" * 16, "ö", "\ud800", 5):
+            with pytest.raises(ConfirmationError, match="does not fit"):
+                memory.forget(target, erase=True, confirm=confirm)  # type: ignore[arg-type]
+        shown = memory.forget(target, erase=True, preview=True)
+        assert shown.count == 1
+        assert memory.recall("alone", project="other").hits
+        assert memory.forget(target, erase=True, confirm=shown.token).done

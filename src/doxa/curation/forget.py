@@ -2,6 +2,7 @@
 
 Retiring takes things out of recall and can be undone. Erasing destroys content in the graph, its past, the log's payloads, the index and
 the vectors, and overwrites the freed pages; only an operator may. The token binds the exact set: if memory changes, a new preview is due.
+Erasing a project, space or thread takes the token even where it holds one thing: whoever names a container has not named what is in it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import hashlib
 import hmac
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from doxa.base.errors import ConfirmationError, InputError
 from doxa.base.values import canonical
-from doxa.belief import Kref, Ledger, parse_target, require
+from doxa.belief import Kref, Ledger, parse_target, require, resolve
 from doxa.store import Identity, Reader, Store
 
 _SHOWN = 20
@@ -34,9 +35,11 @@ class Forgotten:
 
 
 def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False) -> Forgotten:
-    """Forget an item, revision, exchange, thread, space or project. More than one thing needs `confirm`, the token of a preview."""
+    """Forget an item, revision, exchange, thread, space or project. More than one thing needs `confirm`, the token of a preview; so does
+    erasing a container. A pin (?r=, ?t=, ?at=) means the revision it leads to, never the whole item."""
     kref = parse_target(target)
     with store.read() as snapshot:
+        kref = _settled(snapshot, kref, erase=erase)
         targets = _targets(snapshot, kref)
         if erase:
             targets = sorted({*targets, *_quoting(snapshot, targets)})
@@ -46,8 +49,9 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
         return Forgotten(False, mode, len(targets), tuple(targets[:_SHOWN]), token)
     if not targets:
         raise InputError(f"{kref} holds nothing to forget.", next_step="Check the address.", kref=str(kref))
-    if len(targets) > 1 and not hmac.compare_digest(confirm, token):
-        said = "The confirmation does not fit this set: it changed since the preview." if confirm else f"This concerns {len(targets)} things."
+    if (len(targets) > 1 or (erase and _is_container(kref))) and not _same(confirm, token):
+        things = f"{len(targets)} things" if len(targets) > 1 else f"all that {kref} holds"
+        said = "The confirmation does not fit this set: it changed since the preview." if confirm else f"This concerns {things}."
         raise ConfirmationError(
             said, next_step="Look at a new preview and give its token to go on.", kref=str(kref), count=len(targets), mode=mode
         )
@@ -62,13 +66,34 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
     return Forgotten(True, mode, len(targets), tuple(targets[:_SHOWN]), "", made, "" if made else "it was retired already")
 
 
+def _is_container(kref: Kref) -> bool:
+    return not kref.is_item or kref.kind == "thread"
+
+
+def _same(confirm: object, token: str) -> bool:
+    return isinstance(confirm, str) and hmac.compare_digest(confirm.encode("utf-8", "replace"), token.encode())
+
+
+def _settled(reader: Reader, kref: Kref, *, erase: bool) -> Kref:
+    """The address with its pin as a revision number, so that what is previewed is what is forgotten."""
+    if kref == kref.item():
+        return kref
+    if kref.artifact is not None and not erase:
+        raise InputError(
+            f"{kref} is an artifact: it cannot be retired by itself.", next_step="Forget the revision it belongs to.", kref=str(kref)
+        )
+    number = resolve(reader, replace(kref, artifact=None)).props["number"]
+    assert isinstance(number, int)
+    return replace(kref.pinned(number), artifact=kref.artifact)
+
+
 def _targets(reader: Reader, kref: Kref) -> list[str]:
     """Every item and exchange that an address covers."""
-    node = require(reader, kref if kref.revision is not None else kref.item())
+    node = require(reader, kref)
     if kref.kind == "thread":
         return [r[0] for r in reader.rows(_KREFS.format(where="n.id IN (SELECT dst FROM edge WHERE src = ? AND type = 'HAS_EXCHANGE')"), (node.id,))]
     if kref.is_item:
-        return [str(kref if kref.revision is not None else kref.item())]
+        return [str(kref)]
     prefix = str(kref) + "/"
     return [r[0] for r in reader.rows(_KREFS.format(where="n.kref >= ?1 AND n.kref < ?2"), (prefix, prefix[:-1] + "0"))]
 
