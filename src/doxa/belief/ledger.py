@@ -278,7 +278,9 @@ class Ledger:
         return _change(tx, "grouped" if tx.receipt_made else "unchanged", kref=str(kref))
 
     def erase(self, targets: Iterable[str | Kref]) -> Change:
-        """Destroy the content of items, single revisions or exchanges, with every version, index row and log payload. Cannot be undone."""
+        """Destroy the content of items, single revisions or exchanges, with every version, index row and log payload. Cannot be undone.
+
+        The reason of the Change says so where the file could not be scrubbed at once, because a reader holds an older state."""
         krefs = [parse_target(target) for target in targets]
         with self._store.write(self.identity, op="erase") as tx:
             nodes: dict[int, Node] = {}
@@ -286,8 +288,8 @@ class Ledger:
                 for node in _erasable(tx, kref):
                     nodes[node.id] = node
             tx.erase([node.id for node in nodes.values()])
-        self._store.scrub()
-        return _change(tx, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements")
+        left = self._store.scrub()
+        return _change(tx, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
 
 
 def sealed(change: Change, tx: Transaction) -> Change:

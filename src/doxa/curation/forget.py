@@ -63,7 +63,8 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
     else:
         changes = [ledger.deprecate(t).change for t in targets]
     made = tuple(change for change in changes if change is not None)
-    return Forgotten(True, mode, len(targets), tuple(targets[:_SHOWN]), "", made, "" if made else "it was retired already")
+    note = store.left_to_scrub() if erase else "" if made else "it was retired already"
+    return Forgotten(True, mode, len(targets), tuple(targets[:_SHOWN]), "", made, note)
 
 
 def _is_container(kref: Kref) -> bool:

@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,6 +63,11 @@ class Engine:
             self._all.append(made)
         return made
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a forked child that has not used the file: nothing of it is the child's to finish."""
+        return self._pid != os.getpid()
+
     def close(self) -> None:
         self.closed = True
         with self._lock:
@@ -74,7 +79,7 @@ class Engine:
     def _connect(self) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(self.path, flags=flags, statementcachesize=_STATEMENTS_CACHED)
-        connection.set_busy_handler(_wait_for_writer)
+        connection.set_busy_handler(Patience())
         if not self.read_only:
             connection.execute("PRAGMA journal_mode=WAL")
         for name, value in _PRAGMAS:
@@ -101,13 +106,28 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
     return kept
 
 
-def _wait_for_writer(attempt: int) -> bool:
-    """Sleep a random, growing time; give up after the limit. Random, so that writers started together do not march together."""
-    wait = min(_WAIT_MOST_S, _WAIT_FIRST_S * 2 ** min(attempt, 8))
-    if attempt * _WAIT_MOST_S * 0.5 > BUSY_TIMEOUT_MS / 1000:
-        return False
-    time.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311 - spreading load, not security
-    return True
+class Patience:
+    """The busy handler of one connection: sleeps a random, growing time; gives up when the limit has passed by the clock.
+
+    Random, so that writers started together do not march together. The engine counts the attempts of one wait from 0.
+    """
+
+    def __init__(
+        self, *, limit_ms: int = BUSY_TIMEOUT_MS, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._limit_s = limit_ms / 1000
+        self._now, self._sleep = now, sleep
+        self._until = 0.0
+
+    def __call__(self, attempt: int) -> bool:
+        now = self._now()
+        if attempt == 0:
+            self._until = now + self._limit_s
+        if now >= self._until:
+            return False
+        wait = min(_WAIT_MOST_S, _WAIT_FIRST_S * 2 ** min(attempt, 8)) * random.uniform(0.5, 1.5)  # noqa: S311 - spreading load, not security
+        self._sleep(min(wait, self._until - now))
+        return True
 
 
 @contextmanager

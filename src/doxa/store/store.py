@@ -14,12 +14,13 @@ from pathlib import Path
 import apsw
 
 from doxa.base.clock import Clock, SystemClock, format_time
-from doxa.base.errors import CorruptError, NewerFileError, StoreError
+from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.ids import TxId
 from doxa.store.engine import Engine, translated
 from doxa.store.guard import Guards
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
+from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.search import SearchRule, compact, rules_of
 from doxa.store.transaction import Identity, Transaction
 
@@ -59,9 +60,15 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close every connection. Safe to call twice."""
-        if not self._engine.closed:
-            self._engine.close()
+        """Close every connection; what an erasure left to do is tried once more, without waiting. Safe to call twice."""
+        if self._engine.closed:
+            return
+        if not self.read_only and not self._engine.is_inherited:
+            with suppress(apsw.Error, DoxaError):  # a damaged or busy file can be closed all the same
+                db = self._engine.connection()
+                if not db.in_transaction and marked(db) is not None:
+                    scrub(db, wait_ms=0)
+        self._engine.close()
 
     # Reading and writing
 
@@ -205,12 +212,21 @@ class Store:
                     db.execute("ROLLBACK")
                 raise
 
-    def scrub(self) -> None:
-        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the file too."""
+    def scrub(self) -> str:
+        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the file too.
+
+        Returns an empty text when all is done, else what is left and why; the next scrub and every close try again.
+        """
         db = self._engine.connection()
+        if db.in_transaction:
+            raise StoreError("A transaction is open in this thread.", next_step="Finish it first.", path=self.path)
         with translated(self.path):
-            db.execute("VACUUM")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return scrub(db)
+
+    def left_to_scrub(self) -> str:
+        """What an earlier erasure could not finish, in words; empty if nothing is left."""
+        with self.read() as snapshot:
+            return left_over(marked(snapshot._db))
 
     def receipt_exists(self, tx: TxId) -> bool:
         with self.read() as snapshot:

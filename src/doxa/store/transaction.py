@@ -25,6 +25,7 @@ from doxa.store import apply
 from doxa.store.guard import Guards, rank
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
+from doxa.store.scrub import mark
 from doxa.store.search import SearchRule, SearchWriter
 
 GENESIS = bytes(32)
@@ -193,6 +194,7 @@ class Transaction(Reader):
                 edges.update(
                     row[0] for row in self._db.execute(f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity))
                 )
+        mark(self._db, self.tx)
         erased_nodes, erased_edges = sorted(nodes), sorted(edges)
         self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
         for identity in nodes:
