@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -56,12 +56,16 @@ if TYPE_CHECKING:
     from doxa.curation.forget import Forgotten
     from doxa.curation.ingest import Ingested
     from doxa.curation.remember import Remembered
+    from doxa.curation.transfer import Imported
     from doxa.curation.turns import Turn
     from doxa.models.contract import Embedder
     from doxa.recall import Hit, Recall, Recaller
 
 Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
+_FIELDS = frozenset(
+    "project space name kind title topics keywords valid_from valid_until confidence trust metadata embedding_text".split()
+)
 _WORKER_WAIT_S = 0.2
 _WORKER_STOP_S = 30.0
 
@@ -152,10 +156,12 @@ class Session:
         derived_from: Iterable[str] = (),
         depends_on: Iterable[str] = (),
         expect: int | None = None,
+        embedding_text: str = "",
     ) -> Remembered:
         """State one belief. With a `name` that exists it is revised; without, a belief that says the same is found and returned instead.
 
-        `facts` are (subject, predicate, value) triples; times are ISO 8601 or datetimes; `derived_from`/`depends_on` are krefs.
+        `facts` are (subject, predicate, value) triples; times are ISO 8601 or datetimes; `derived_from`/`depends_on` are krefs;
+        `embedding_text` is what its vector is made of instead of its own text (words are always looked for in its own text).
         Raises InputError, LimitError, ConflictError (`expect`: the revision number that must be current), StoreError.
         """
         from doxa.curation.remember import remember
@@ -164,7 +170,7 @@ class Session:
         draft = Draft(
             summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=_texts(topics, "topics"),
             keywords=_texts(keywords, "keywords"), facts=_facts(facts), valid_from=_time(valid_from, "valid_from"),
-            valid_until=_time(valid_until, "valid_until"), confidence=confidence, trust=trust, metadata=_mapping(metadata),
+            valid_until=_time(valid_until, "valid_until"), confidence=confidence, trust=trust, metadata=_metadata(metadata, embedding_text),
         )  # fmt: skip
         links = [("DERIVED_FROM", kref) for kref in _texts(derived_from, "derived_from")]
         links += [("DEPENDS_ON", kref) for kref in _texts(depends_on, "depends_on")]
@@ -191,7 +197,7 @@ class Session:
         from doxa.curation.ingest import Ingest
 
         turns = _turns(source, thread=thread, session=session, format=format)
-        job = Ingest(self._store, self.identity, project=project or self.project, space=space, extract_candidates=extract)
+        job = Ingest(self._store, self.identity, project=project or self.project, space=space, extracting=extract)
         result = job.run(turns, progress=progress)
         self._memory.wake()
         return result
@@ -240,7 +246,9 @@ class Session:
         target = parse_target(kref)
         with self._store.read() as snapshot:
             if target.artifact is not None:
-                return read_any(snapshot, require(snapshot, target))
+                number = resolve(snapshot, replace(target, artifact=None)).props.get("number")
+                pinned = target.pinned(number) if isinstance(number, int) else target
+                return read_any(snapshot, require(snapshot, replace(pinned, artifact=target.artifact)))
             return read_any(snapshot, resolve(snapshot, target))
 
     def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place:
@@ -284,11 +292,13 @@ class Session:
 
     def revise(self, kref: str | Kref, text: str, *, facts: Facts = (), expect: int | None = None, **fields: Any) -> Change:
         """A new revision of an item; `fields` as in remember. The old revision leaves recall and stays in history."""
-        return self._after(self._ledger.revise(kref, self._draft(kref, text, facts=facts, fields=fields), expect=expect))
+        draft, found = self._draft(kref, text, facts=facts, fields=fields)
+        return self._after(self._ledger.revise(kref, draft, expect=expect), found)
 
     def supersede(self, kref: str | Kref, text: str, *, facts: Facts = (), **fields: Any) -> Change:
         """Replace a belief, under the same address or (with `name`/`kind`) a new one that supersedes it."""
-        return self._after(self._ledger.supersede(kref, self._draft(kref, text, facts=facts, fields=fields)))
+        draft, found = self._draft(kref, text, facts=facts, fields=fields)
+        return self._after(self._ledger.supersede(kref, draft), found)
 
     def contract(self, kref: str | Kref, *, fact: Sequence[object] | None = None) -> Change:
         """Stop believing an item, a pinned revision, or one fact of the current revision."""
@@ -307,7 +317,9 @@ class Session:
 
     def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the operator's."""
-        return self._ledger.tag(kref, tag, expect=expect)
+        from doxa.curation.redact import refuse_secret
+
+        return self._ledger.tag(kref, refuse_secret(tag, field="tag"), expect=expect)
 
     def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         return self._ledger.untag(kref, tag, expect=expect)
@@ -318,17 +330,28 @@ class Session:
 
     def link(self, source: str | Kref, target: str | Kref, *, kind: str, metadata: Mapping[str, object] | None = None) -> Change:
         """A typed edge, such as DEPENDS_ON, between two beliefs."""
-        return self._ledger.link(source, target, kind=kind, metadata=metadata)
+        from doxa.curation.redact import refuse_secret
+        from doxa.curation.remember import clean_metadata
+
+        refuse_secret(kind, field="edge type")
+        clean, found = clean_metadata(_mapping(metadata))
+        return _noted(self._ledger.link(source, target, kind=kind, metadata=clean), found)
 
     def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
         return self._ledger.unlink(source, target, kind=kind)
 
     def attach(self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
-        """An artifact: a named pointer from a revision to a file."""
-        return self._ledger.attach(kref, name, location=location, sha256=sha256, size_bytes=size_bytes)
+        """An artifact: a named pointer from a revision to a file. A password in the location is left out, and the change says so."""
+        from doxa.curation.remember import clean_location
+
+        place, found = clean_location(name, location, sha256=sha256, size_bytes=size_bytes)
+        return _noted(self._ledger.attach(kref, name, location=place, sha256=sha256, size_bytes=size_bytes), found)
 
     def bundle(self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
         """Group items under kref://project/name.bundle."""
+        from doxa.curation.redact import refuse_secret
+
+        refuse_secret(str(kref), field="kref")
         return self._ledger.bundle(kref, add=add, remove=remove)
 
     def forget(self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False) -> Forgotten:
@@ -337,32 +360,31 @@ class Session:
 
         return forget(self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview)
 
-    def _draft(self, kref: str | Kref, text: str, *, facts: Facts, fields: dict[str, Any]) -> Draft:
+    def _draft(self, kref: str | Kref, text: str, *, facts: Facts, fields: dict[str, Any]) -> tuple[Draft, list[str]]:
         target = parse_target(kref)
+        unknown = sorted(set(fields) - _FIELDS)
+        if unknown:
+            raise InputError(
+                f"A belief has no such field: {', '.join(unknown)[:200]}.", next_step=f"Use one of {', '.join(sorted(_FIELDS))}.", field="fields"
+            )
         for name in ("valid_from", "valid_until"):
             fields[name] = _time(fields.get(name), name)
         for name in ("topics", "keywords"):
             fields[name] = _texts(fields.get(name, ()), name)
-        fields["metadata"] = _mapping(fields.get("metadata"))
+        fields["metadata"] = _metadata(fields.get("metadata"), fields.pop("embedding_text", ""))
         self._may_trust(fields.get("trust", ""))
-        fields.setdefault("project", target.project)
-        fields.setdefault("space", "/".join(target.spaces))
-        fields.setdefault("kind", target.kind)
-        try:
-            draft = Draft(summary=text, facts=_facts(facts), **fields)
-        except TypeError as error:
-            raise InputError(f"A belief has no such field: {error}.", next_step="See the fields of remember.", field="fields") from None
+        fields = {"project": target.project, "space": "/".join(target.spaces), "kind": target.kind} | fields
         from doxa.curation.remember import clean_draft
 
-        return clean_draft(draft)[0]
+        return clean_draft(Draft(summary=text, facts=_facts(facts), **fields))
 
     def _may_trust(self, trust: object) -> None:
         if trust == "verified" and self.identity.role == "agent":
             raise RoleError("Only an operator may call a belief verified.", next_step="State it with trust 'stated'.", role="agent")
 
-    def _after(self, change: Change) -> Change:
+    def _after(self, change: Change, secrets: Iterable[str] = ()) -> Change:
         self._memory.wake()
-        return change
+        return _noted(change, secrets)
 
 
 class Memory(Session):
@@ -519,10 +541,18 @@ class Memory(Session):
         return made
 
     def export(self) -> Iterator[bytes]:
-        """Every exchange, revision and typed edge as JSON lines (see curation/transfer.py)."""
+        """Every exchange, revision, artifact, bundle and typed edge as JSON lines (see curation/transfer.py); `import_` reads them."""
         from doxa.curation.transfer import export_lines
 
         return export_lines(self.store)
+
+    def import_(self, path: str | Path) -> Imported:
+        """Take an export of doxa in, each thing under the address it had; what is here already is passed over. Conversations: `ingest`."""
+        from doxa.curation.transfer import import_lines
+
+        done = import_lines(self.store, self.identity, _path(path, "path"))
+        self.wake()
+        return done
 
     def stats(self) -> dict[str, object]:
         """Counts and sizes."""
@@ -635,10 +665,33 @@ def _facts(values: Facts) -> tuple[Fact, ...]:
     return tuple(parse_fact(fact) for fact in values)
 
 
-def _mapping(value: Mapping[str, Value] | None) -> dict[str, Value]:
+def _mapping(value: Mapping[str, Any] | None) -> dict[str, Any]:
     if value is not None and not isinstance(value, Mapping):
         raise InputError(f"metadata is a mapping; this is {type(value).__name__}.", next_step="Give {'name': value}.", field="metadata")
     return dict(value or {})
+
+
+def _metadata(value: Mapping[str, Value] | None, embedding_text: str) -> dict[str, Value]:
+    from doxa.curation.embedding import EMBEDDING_TEXT
+
+    if not isinstance(embedding_text, str):
+        kind = type(embedding_text).__name__
+        raise InputError(f"embedding_text is text; this is {kind}.", next_step="Give it as text, or leave it out.", field="embedding_text")
+    return _mapping(value) | ({EMBEDDING_TEXT: embedding_text} if embedding_text.strip() else {})
+
+
+def _noted(change: Change, secrets: Iterable[str]) -> Change:
+    """The change with a note of what was left out of it."""
+    from doxa.curation.redact import left_out
+
+    note = left_out(secrets)
+    return replace(change, reason=f"{change.reason}. {note}" if change.reason else note) if note else change
+
+
+def _path(value: str | Path, field: str) -> Path:
+    if isinstance(value, (str, Path)) and str(value).strip() and "\0" not in str(value):
+        return Path(value)
+    raise InputError(f"{field} is no path: {str(value)[:80]!r}.", next_step="Give the path of a file.", field=field)
 
 
 def _time(value: Time | None, field: str) -> int | None:

@@ -54,6 +54,7 @@ def remember(
     valid_until: Annotated[str | None, typer.Option(help="ISO 8601.")] = None,
     confidence: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
     trust: Annotated[str, typer.Option(help="untrusted, candidate, stated, verified")] = "stated",
+    embedding_text: Annotated[str, typer.Option(help="What its vector is made of instead of its own text.")] = "",
     project: Project = "default",
     db: Db = None,
     as_json: Json = False,
@@ -63,6 +64,7 @@ def remember(
         made = memory.remember(
             text, project=project, space=space, name=name, kind=kind, facts=_facts(fact), valid_from=valid_from, valid_until=valid_until,
             confidence=confidence, trust=trust, derived_from=derived_from or (), depends_on=depends_on or (),
+            embedding_text=embedding_text,
         )  # fmt: skip
         _embed_some(memory)
         _show(made, as_json, lambda m: _said(m.change, m.warnings))
@@ -257,23 +259,26 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Take histories in. Importing again adds only what is new."""
-    from doxa.curation.transfer import import_lines, is_export
+    from doxa.curation.transfer import is_export
 
     with _memory(db, as_json) as memory:
+        summary: dict[str, object]
         if is_export(path):
-            result, stated = import_lines(memory.store, memory.identity, path)
+            taken = memory.import_(path)
+            summary = {
+                "added": taken.added, "known": taken.known, "revisions": taken.revisions, "artifacts": taken.artifacts, "bundles": taken.bundles,
+                "edges": taken.edges, "passed_over": taken.passed_over, "redacted": taken.redacted, "threads": len(taken.threads),
+            }  # fmt: skip
         else:
             with _progress("turns", as_json) as advance:
-                result = memory.ingest(path, project=project, space=space, format=format, progress=advance)
-            stated = 0
+                read = memory.ingest(path, project=project, space=space, format=format, progress=advance)
+            summary = {
+                "added": read.added, "known": read.known, "candidates": read.candidates, "redacted": read.redacted, "threads": len(read.threads),
+            }  # fmt: skip
         if embed:
             with _progress("vectors", as_json) as advance:
                 memory.embed(progress=advance)
-        summary = {
-            "added": result.added, "known": result.known, "candidates": result.candidates, "revisions": stated, "redacted": result.redacted,
-            "threads": len(result.threads), "unembedded": memory.pending(), "next": f'doxa recall "..."{_db_hint(db)}',
-        }  # fmt: skip
-        _show(summary, as_json, _fields_text)
+        _show(summary | {"unembedded": memory.pending(), "next": f'doxa recall "..."{_db_hint(db)}'}, as_json, _fields_text)
 
 
 @app.command()

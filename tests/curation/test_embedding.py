@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from doxa.base.errors import ConstraintError, ModelError
+from doxa.base.errors import ConstraintError, InputError, ModelError
 from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, JOB_ATTEMPTS_MAX
 from doxa.curation.embedding import PASSAGE_CHARS, parts
 from doxa.models import FailingEmbedder, HashEmbedder
@@ -131,3 +131,30 @@ def test_a_job_that_is_killed_resumes(tmp_path: Path) -> None:
         assert (memory.pending(), memory.stats()["embedded"], memory.check()) == (0, 400, [])
         assert memory.recall("turn 399").mode == "hybrid"
         memory.verify()
+
+
+def test_the_callers_text_is_embedded_and_words_stay_those_of_the_belief(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        made = memory.remember("RFC 7 is in force", name="rfc", embedding_text="how the ferry timetable is decided")
+        memory.remember("The cafe is closed", name="cafe")
+        memory.embed()
+        asked = memory.recall("how the ferry timetable is decided", lanes=("meaning",))
+        assert (asked.hits[0].kref, asked.hits[0].text) == (made.kref, "RFC 7 is in force")
+        assert asked.hits[0].lanes["meaning"] > 0.99
+        assert not memory.recall("timetable", lanes=("words",)).hits
+        assert memory.get(made.kref).metadata == {"embedding_text": "how the ferry timetable is decided"}  # type: ignore[union-attr]
+        again = memory.revise("kref://default/rfc.fact", "RFC 7 is in force")
+        assert again.action == "revised"  # not given again, so not kept
+        memory.embed()
+        assert memory.recall("how the ferry timetable is decided", lanes=("meaning",)).hits[0].lanes["meaning"] < 0.9
+        assert memory.supersede(again.kref, "RFC 8 is in force", embedding_text="ferry").action == "revised"
+        unnamed = memory.remember("The boat is late", embedding_text="vessel")
+        assert memory.remember("The boat is late", embedding_text="vessel").warnings == ()
+        assert "embedding text" in memory.remember("The boat is late", embedding_text="ship").warnings[0]
+        assert "AKIA" not in str(memory.get(memory.revise(unnamed.kref, "late", embedding_text="AKIAQ7CANARYQ7CANA2Z").kref))
+        for wrong in (5, None, ["x"]):
+            with pytest.raises(InputError, match="embedding_text"):
+                memory.remember("x", embedding_text=wrong)  # type: ignore[arg-type]
+        memory.remember("metadata of that name", metadata={"embedding_text": 7})
+        assert memory.embed() > 0
+        assert memory.check() == []

@@ -161,3 +161,34 @@ def test_any_order_of_files_ends_in_the_same_belief(tmp_path: Path) -> None:
                 memory.ingest([turn], thread=str(number))
             current = [memory.get(hit.kref) for hit in memory.recall("deploy day", space="candidates").hits]
             assert [revision.summary for revision in current if isinstance(revision, Revision)] == ["Our deploy day is Friday."]
+
+
+def test_no_secret_comes_in_by_a_name(tmp_path: Path) -> None:
+    talk = [{"speaker": f"Ana {CANARY}", "text": "The launch deadline is 27 March 2026.", "thread": CANARY, "session": f"s {CANARY}",
+             "id": CANARY, "caption": CANARY}]  # fmt: skip
+    with opened(tmp_path / "m.db") as memory:
+        done = memory.ingest(talk)
+        assert (done.added, done.redacted, memory.ingest(talk).known) == (1, 5, 1)
+        found = memory.get(memory.recall("launch deadline", kinds=("exchange",)).hits[0].kref)
+        assert isinstance(found, Exchange)
+        assert found.speaker == "Ana [redacted:aws-access-key]"
+        assert memory.ingest([{"text": "another", "thread": CANARY.replace("Q", "K")}]).threads == done.threads
+    for file in tmp_path.iterdir():
+        assert CANARY.lower().encode() not in file.read_bytes().lower()
+
+
+def test_without_extraction_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [{"speaker": "Ana", "text": "The launch deadline is 27 March 2026, says Karim.", "time": "2026-01-01"}]
+    with opened(tmp_path / "m.db") as memory:
+        memory.ingest(said, project="read")
+        held = memory.get(memory.recent(project="read", kinds=("exchange",))[0].kref)
+        assert isinstance(held, Exchange) and held.entities and held.dates
+
+        def never(_: Turn) -> None:
+            raise AssertionError("the rules ran")
+
+        monkeypatch.setattr("doxa.curation.ingest.extract", never)
+        assert memory.ingest(said, extract=False).candidates == 0
+        bare = memory.get(memory.recent(kinds=("exchange",))[0].kref)
+        assert isinstance(bare, Exchange) and not bare.entities and not bare.dates
+        memory.check()

@@ -140,3 +140,57 @@ def test_odd_texts_are_beliefs_too(tmp_path: Path, text: str) -> None:
         assert memory.remember(text).kref == made.kref
         assert memory.check() == []
         memory.verify()
+
+
+@pytest.mark.parametrize("place", [
+    {"project": CANARY}, {"space": f"a/{CANARY}"}, {"name": CANARY}, {"kind": CANARY}, {"metadata": {CANARY: "x"}},
+])  # fmt: skip
+def test_a_name_that_holds_a_secret_is_refused(tmp_path: Path, place: dict[str, Any]) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The shop is open", name="shop")
+        for call in (memory.remember, lambda text, **o: memory.supersede("kref://default/shop.fact", text, **{"name": "other"} | o)):
+            with pytest.raises(InputError, match="aws-access-key") as caught:
+                call("The limit is 20 euros", **place)
+            assert CANARY not in str(caught.value.as_dict())
+        assert memory.stats()["revisions"] == 1
+
+
+def test_tags_edges_bundles_and_artifacts_keep_no_secret(tmp_path: Path) -> None:
+    item = "kref://default/shop.fact"
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The shop is open", name="shop")
+        for call in (
+            lambda: memory.tag(item, CANARY), lambda: memory.link(item, item, kind=CANARY), lambda: memory.attach(item, CANARY, location="x"),
+            lambda: memory.bundle(f"kref://default/{CANARY}.bundle"), lambda: memory.link(item, item, kind="SEES", metadata={CANARY: 1}),
+            lambda: memory.ingest([{"text": "hello"}], project=CANARY), lambda: memory.ingest([{"text": "hello"}], space=CANARY),
+        ):  # fmt: skip
+            with pytest.raises(InputError, match="aws-access-key"):
+                call()
+        held = memory.attach(item, "dump", location="postgres://ana:Tr0ubador9@db.example/shop")
+        assert "url-password" in held.reason
+        assert memory.get(f"{item}?a=dump").properties["location"] == "postgres://ana:[redacted:url-password]@db.example/shop"  # type: ignore[union-attr]
+        linked = memory.link(item, item, kind="SEES", metadata={"why": f"key {CANARY}"})
+        assert linked.reason.startswith("SEES kref://default/shop.fact?r=1. A secret")
+        assert "aws-access-key" in memory.revise(item, f"The key is {CANARY}").reason
+        assert memory.revise(item, "nothing secret").reason == ""
+    for file in tmp_path.iterdir():
+        data = file.read_bytes()
+        assert CANARY.encode() not in data and b"Tr0ubador9" not in data
+
+
+@pytest.mark.parametrize("kind", ["exchange", "thread"])
+def test_kinds_of_conversations_are_kept(tmp_path: Path, kind: str) -> None:
+    with opened(tmp_path / "m.db") as memory, pytest.raises(InputError, match="kept for conversations"):
+        memory.remember("x", kind=kind, name="y")
+
+
+@pytest.mark.parametrize("fields", [
+    {"location": 5}, {"location": " "}, {"location": "x", "sha256": 5}, {"location": "x", "size_bytes": -1}, {"location": "x", "size_bytes": "7"},
+    {"location": "x", "size_bytes": True}, {"location": "\ud800"}, {"location": "x" * 1_100_000},
+])  # fmt: skip
+def test_what_is_no_artifact_is_refused(tmp_path: Path, fields: dict[str, Any]) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The shop is open", name="shop")
+        with pytest.raises(InputError):
+            memory.attach("kref://default/shop.fact", "a", **fields)
+        assert memory.stats()["artifacts"] == 0

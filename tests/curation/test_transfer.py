@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from doxa.app import Memory
-from doxa.base.errors import InputError
-from doxa.curation.transfer import import_lines, is_export
+from doxa.base.errors import InputError, RoleError
+from doxa.curation.transfer import is_export
 from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
@@ -48,6 +48,25 @@ def fill(memory: Memory) -> None:
     memory.remember("The day is Monday", name="day")
     memory.supersede("kref://default/day.fact", "The date is Tuesday", name="date")
     memory.link("kref://default/backup.fact", "kref://default/date.fact", kind="REFERENCED", metadata={"why": "both"})
+    memory.attach(f"{db}?r=1", "schema.sql", location="files/schema.sql", sha256="ab" * 32, size_bytes=7)
+    memory.attach(f"{db}?r=1", "notes.md", location="files/notes.md")
+    memory.attach(db, "schema.sql", location="files/new.sql")
+    memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact", db, "kref://default/over.fact"])
+    memory.bundle("kref://default/all.bundle", remove=["kref://default/backup.fact"])
+    memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact"])
+    memory.remember("What the shop runs on", kind="bundle", name="shop")
+    memory.bundle("kref://default/shop.bundle", add=["kref://default/all.bundle", db])
+    memory.bundle("kref://default/all.bundle", add=["kref://default/shop.bundle"])
+    memory.bundle("kref://other/s/empty.bundle")
+    memory.deprecate("kref://other/s/empty.bundle")
+    memory.remember("gone", name="gone")
+    for text in ("gap one", "gap two", "gap three"):
+        memory.remember(text, name="gap", embedding_text="another text")
+    memory.attach("kref://default/gap.fact?r=2", "a", location="b")
+    memory.link("kref://default/gap.fact?r=3", "kref://default/gap.fact?r=2", kind="REFERENCED")
+    memory.bundle("kref://default/all.bundle", add=["kref://default/gone.fact"])
+    for kref in ("kref://default/gone.fact?r=1", "kref://default/gap.fact?r=1"):
+        memory.forget(kref, erase=True)
 
 
 def test_export_import_export_gives_the_same_lines(tmp_path: Path) -> None:
@@ -55,14 +74,17 @@ def test_export_import_export_gives_the_same_lines(tmp_path: Path) -> None:
         fill(first)
         lines = export(first, tmp_path / "a.jsonl")
         assert is_export(tmp_path / "a.jsonl")
-        taken, stated = import_lines(second.store, second.identity, tmp_path / "a.jsonl")
-        assert (taken.added, taken.known, stated) == (7, 0, first.stats()["revisions"])
+        taken = second.import_(tmp_path / "a.jsonl")
+        assert (taken.added, taken.known, taken.revisions, taken.artifacts, taken.passed_over) == (7, 0, first.stats()["revisions"], 4, 0)
         assert export(second, tmp_path / "b.jsonl") == lines
         assert second.check() == []
+        assert {receipt.tx for receipt in second.log(limit=1_000)} >= set(taken.changes)
         before = second.log(limit=1)
-        again, restated = import_lines(second.store, second.identity, tmp_path / "a.jsonl")
-        assert (again.added, again.known, restated) == (0, 7, 0)
+        again = second.import_(tmp_path / "a.jsonl")
+        assert (again.added, again.known, again.revisions, again.artifacts, again.bundles, again.edges, again.changes) == (0, 7, 0, 0, 0, 0, ())
         assert second.log(limit=1) == before
+        artifact = second.get("kref://default/a/b/db.decision?r=1&a=schema.sql")
+        assert artifact.properties == first.get(artifact.kref).properties  # type: ignore[union-attr]
         for query in ("MySQL", "shop PostgreSQL", "ok", "retired turn", "over", "Tuesday"):
             found, wanted = (memory.recall(query, lanes=("words",), limit=50).hits for memory in (second, first))
             assert [(hit.kref, hit.text, hit.status, hit.time) for hit in found] == [(hit.kref, hit.text, hit.status, hit.time) for hit in wanted]
@@ -74,28 +96,102 @@ def test_the_transcript_read_again_after_an_import_is_known(tmp_path: Path) -> N
     with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
         first.ingest(talk)
         export(first, tmp_path / "a.jsonl")
-        import_lines(second.store, second.identity, tmp_path / "a.jsonl")
+        second.import_(tmp_path / "a.jsonl")
         assert second.ingest(talk).known == 2
 
 
-def test_an_erased_revision_leaves_no_gap_and_no_dangling_edge(tmp_path: Path) -> None:
+def test_a_gap_that_an_erasure_left_stays(tmp_path: Path) -> None:
     with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
         first.remember("one", name="n")
         first.revise("kref://default/n.fact", "two")
         first.remember("rests", name="m", depends_on=["kref://default/n.fact"])
         first.forget("kref://default/n.fact?r=1", erase=True)
         export(first, tmp_path / "a.jsonl")
-        import_lines(second.store, second.identity, tmp_path / "a.jsonl")
+        second.import_(tmp_path / "a.jsonl")
+        assert [revision.kref for revision in second.history("kref://default/n.fact").revisions] == ["kref://default/n.fact?r=2"]
         assert [step.kref for step in second.impact("kref://default/n.fact").steps] == ["kref://default/m.fact?r=1"]
+        assert second.revise("kref://default/n.fact", "three").kref.endswith("?r=3")
+
+
+def test_what_was_erased_here_does_not_come_back(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as memory:
+        memory.remember("one", name="n")
+        memory.attach("kref://default/n.fact", "a", location="b")
+        memory.revise("kref://default/n.fact", "two")
+        memory.link("kref://default/n.fact?r=1", "kref://default/n.fact?r=2", kind="REFERENCED")
+        export(memory, tmp_path / "a.jsonl")
+        memory.forget("kref://default/n.fact?r=1", erase=True)
+        done = memory.import_(tmp_path / "a.jsonl")
+        assert (done.revisions, done.artifacts, done.edges, done.passed_over) == (0, 0, 0, 2)
+        assert [revision.number for revision in memory.history("kref://default/n.fact").revisions] == [2]
+
+
+def test_an_agent_imports_what_it_could_have_stated(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db", role="agent") as second, opened(tmp_path / "c.db", role="agent") as third:
+        first.remember("one", name="n")
+        export(first, tmp_path / "plain.jsonl")
+        assert second.import_(str(tmp_path / "plain.jsonl")).revisions == 1
+        first.tag("kref://default/n.fact", "approved")
+        export(first, tmp_path / "tagged.jsonl")
+        first.remember("two", name="v", trust="verified")
+        first.untag("kref://default/n.fact", "approved")
+        export(first, tmp_path / "verified.jsonl")
+        for name in ("tagged", "verified"):
+            with pytest.raises(RoleError):
+                third.import_(tmp_path / f"{name}.jsonl")
+        assert third.stats()["items"] == 0
+
+
+def test_no_secret_comes_in_with_an_export(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        fill(first)
+        data = b"\n".join([b'{"type":"doxa-export","format":1,"time":"2026-01-01T00:00:00Z"}', *export(first, tmp_path / "a.jsonl")])
+        for word in (b"no time is known", b"Bo", b"a photo", b"mysql", b"MySQL 8", b"Database", b"files/notes.md", b"both", b"another text"):
+            assert word in data
+            data = data.replace(b'"' + word + b'"', b'"' + CANARY.encode() + b'"')
+        (tmp_path / "b.jsonl").write_bytes(data)
+        assert second.import_(tmp_path / "b.jsonl").redacted >= 9
+        assert CANARY.encode() not in b"\n".join(second.export())
+
+
+@pytest.mark.parametrize("line", [
+    {"kref": f"kref://default/{CANARY}.fact?r=1", "item": f"kref://default/{CANARY}.fact", "name": CANARY},
+    {"tags": ["current", CANARY]}, {"metadata": {CANARY: 1}}, {"kref": "kref://default/a.fact?r=1", "item": "kref://default/b.fact"},
+    {"number": 0}, {"number": 10**18}, {"kind": "thread", "item": "kref://default/a.thread", "kref": "kref://default/a.thread?r=1"},
+])  # fmt: skip
+def test_a_name_that_holds_a_secret_or_lies_is_refused(tmp_path: Path, line: dict[str, object]) -> None:
+    good = {"type": "revision", "kref": "kref://default/a.fact?r=1", "item": "kref://default/a.fact", "number": 1, "status": "current",
+            "project": "default", "space": "", "name": "a", "kind": "fact", "summary": "x", "time": "2026-01-01T00:00:00Z", "tags": ["current"]}
+    path = tmp_path / "x.jsonl"
+    with opened(tmp_path / "m.db") as memory:
+        for fields in (line, {}):
+            path.write_bytes(b'{"type": "doxa-export", "format": 1}\n\n' + msgspec.json.encode(good | fields) + b"\n")
+            if fields:
+                with pytest.raises(InputError) as caught:
+                    memory.import_(path)
+                assert CANARY not in str(caught.value) or "name" in fields
+                assert memory.stats()["items"] == 0
+        assert memory.import_(path).revisions == 1
+
+
+def test_each_kind_of_file_has_its_verb(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        export(memory, tmp_path / "a.jsonl")
+        with pytest.raises(InputError, match="import_"):
+            memory.ingest(tmp_path / "a.jsonl")
+        (tmp_path / "talk.jsonl").write_text('{"thread": "t", "session": "s", "speaker": "Ana", "text": "hello"}\n')
+        for path in (tmp_path / "talk.jsonl", tmp_path / "none.jsonl", tmp_path, "", "a\0b", 5):
+            with pytest.raises(InputError):
+                memory.import_(path)  # type: ignore[arg-type]
 
 
 def test_importing_does_not_overrule_what_was_decided_since(tmp_path: Path) -> None:
     with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
         first.remember("one", name="n")
         export(first, tmp_path / "a.jsonl")
-        import_lines(second.store, second.identity, tmp_path / "a.jsonl")
+        second.import_(tmp_path / "a.jsonl")
         second.revise("kref://default/n.fact", "two")
-        import_lines(second.store, second.identity, tmp_path / "a.jsonl")
+        second.import_(tmp_path / "a.jsonl")
         assert second.recall("two").hits[0].number == 2
 
 
@@ -109,6 +205,10 @@ GOOD = {"type": "exchange", "kref": "kref://p/conversations/0123456789abcdef.exc
     msgspec.json.encode(GOOD | {"text": 5}), msgspec.json.encode(GOOD | {"role": "king"}), msgspec.json.encode(GOOD | {"time": "soon"}),
     msgspec.json.encode(GOOD | {"kref": "nonsense"}), msgspec.json.encode(GOOD | {"project": "../etc"}), b'{"type":"exchange","text":"\\ud800"}',
     b'{"type":"edge","edge":"lower","source":"kref://p/a.fact","target":"kref://p/b.fact","metadata":{}}',
+    b'{"type":"doxa-export","format":1}', b'{"type":"artifact","kref":"kref://p/a.fact?r=1","location":"x"}',
+    b'{"type":"artifact","kref":"kref://p/a.fact?r=1&a=x","location":"x","size_bytes":-1}', b'{"type":"artifact","kref":"x","location":"x"}',
+    b'{"type":"bundle","kref":"kref://p/a.fact","members":[]}', b'{"type":"bundle","kref":"kref://p/a.bundle?r=1","members":[]}',
+    b'{"type":"bundle","kref":"kref://p/a.bundle","members":5}',
 ])  # fmt: skip
 def test_a_hostile_line_is_one_of_our_errors(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "x.jsonl"
@@ -117,6 +217,6 @@ def test_a_hostile_line_is_one_of_our_errors(tmp_path: Path, line: bytes) -> Non
         memory.remember("a", project="p", name="a")
         memory.remember("b", project="p", name="b")
         with pytest.raises(InputError):
-            import_lines(memory.store, memory.identity, path)
+            memory.import_(path)
         assert memory.stats()["exchanges"] == 0
         assert memory.check() == []

@@ -7,16 +7,17 @@ embedded is tried again a limited number of times and stays findable by its word
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from doxa.base.errors import ModelError
 from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX
 from doxa.models.contract import Embedder
 from doxa.recall import pack_vector
-from doxa.store import Identity, Reader, Store, text_of
+from doxa.store import Identity, Reader, SearchRule, Store, text_of
 
 PASSAGE_CHARS = 1_200
+EMBEDDING_TEXT = "embedding_text"  # kept among a revision's metadata, so that it is versioned, exported and seen
 _IDENTITY = Identity("embedding", "system")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
@@ -107,8 +108,14 @@ def _due(store: Store, count: int) -> list[tuple[int, int, str]]:
     for scope, doc, identity in rows:
         node = nodes.get(identity)
         rule = next((rules[label] for label in node.labels if label in rules), None) if node else None
-        found.append((scope, doc, text_of(rule, node.props) if node and rule else ""))
+        found.append((scope, doc, text_to_embed(rule, node.props) if node and rule else ""))
     return found
+
+
+def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:
+    """The caller's own text for the vector where one was given, else the text that is searched by words."""
+    override = props.get(EMBEDDING_TEXT)
+    return override if isinstance(override, str) and override.strip() else text_of(rule, props)
 
 
 def _embed(embedder: Embedder, batch: list[tuple[int, int, str]], stop: Callable[[], bool]) -> tuple[list[Any], list[tuple[int, int]]]:

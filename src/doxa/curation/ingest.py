@@ -1,6 +1,7 @@
 """Raw conversation in: turns become exchanges, and what rules can tell of them becomes candidate beliefs with their source.
 
-    Turn -> redact -> Exchange node (content-derived id) -NEXT-> ...      Candidate -> Item of trust `candidate` -DERIVED_FROM-> Exchange
+    Turn -> redact (text, caption and the names beside them) -> Exchange node (content-derived id) -NEXT-> ...
+            Candidate -> Item of trust `candidate` -DERIVED_FROM-> Exchange
 
 A batch of turns is one transaction with one receipt. A turn that is already there is passed over, so ingesting a transcript again, or one
 that has grown, adds only what is new.
@@ -11,15 +12,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
+from typing import Any, NamedTuple
 
 from doxa.base.clock import format_time
 from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
 from doxa.base.values import decode
 from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, place_of, slug
-from doxa.curation.extract import Candidate, Extraction, extract
-from doxa.curation.redact import redact
+from doxa.curation.extract import Candidate, extract
+from doxa.curation.redact import redact, refuse_secret
 from doxa.curation.turns import Turn, identified
 from doxa.store import Identity, Store, Transaction
 
@@ -41,15 +44,27 @@ class Ingested:
     changes: tuple[int, ...]
 
 
-class Ingest:
-    """Takes turns into one project under one identity. `extract_candidates` False stores the exchanges alone."""
+class Prepared(NamedTuple):
+    """A turn as it will be stored: without secrets, and with what was read from it."""
 
-    def __init__(self, store: Store, identity: Identity, *, project: str, space: str = CONVERSATIONS, extract_candidates: bool = True) -> None:
+    identity: str
+    turn: Turn
+    entities: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    redacted: int = 0
+    retired: bool = False
+
+
+class Ingest:
+    """Takes turns into one project under one identity. `extracting` False stores the exchanges alone and reads nothing from them."""
+
+    def __init__(self, store: Store, identity: Identity, *, project: str, space: str = CONVERSATIONS, extracting: bool = True) -> None:
         self._store = store
         self._identity = identity
-        self._place = place_of(project, space)
+        self._place = place_of(refuse_secret(project, field="project"), refuse_secret(space, field="space"))
         self._candidate_place = place_of(project, CANDIDATES)
-        self._extract = extract_candidates
+        self._extracting = extracting
         self._ledger = Ledger(store, identity)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
@@ -57,44 +72,52 @@ class Ingest:
 
     def run(self, turns: Iterable[Turn], *, progress: Callable[[int], None] | None = None) -> Ingested:
         """Take all turns in, batch by batch; `progress` is told the number of turns after each batch."""
-        return self.run_identified(identified(turns), progress=progress)
+        return self.run_prepared((self._prepare(identity, turn) for identity, turn in identified(turns)), progress=progress)
 
-    def run_identified(self, turns: Iterable[tuple[str, Turn]], *, progress: Callable[[int], None] | None = None) -> Ingested:
-        """The same for turns whose ids are known already, as those of an export are."""
+    def run_prepared(self, turns: Iterable[Prepared], *, progress: Callable[[int], None] | None = None) -> Ingested:
+        """The same for turns that are prepared already, as those of an export are."""
         changes: list[int] = []
-        for batch in _batches(turns):
-            prepared = [(identity, *_prepare(turn)) for identity, turn in batch]
+        for batch in _batches(turns):  # prepared here, outside the transaction, so that other writers do not wait for it
             with self._store.write(self._identity, op="ingest") as tx:
-                for identity, turn, extraction, redacted in prepared:
-                    self._counts["redacted"] += redacted
-                    self._take(tx, identity, turn=turn, extraction=extraction)
+                for prepared in batch:
+                    self._counts["redacted"] += prepared.redacted
+                    self._take(tx, prepared)
             if tx.receipt_made:
                 changes.append(tx.tx)
             if progress:
                 progress(len(batch))
         return Ingested(**self._counts, threads=tuple(str(kref) for kref, _ in self._threads.values()), changes=tuple(changes))
 
-    def _take(self, tx: Transaction, identity: str, *, turn: Turn, extraction: Extraction) -> None:
+    def _prepare(self, identity: str, turn: Turn) -> Prepared:
+        clean, redacted = cleaned(turn)
+        if not self._extracting:
+            return Prepared(identity, clean, redacted=redacted)
+        found = extract(clean)
+        dates = tuple(f"{d.text} = {format_time(d.start_ns)[:10]} ({d.precision})" for d in found.dates)
+        return Prepared(identity, clean, tuple(entity.text for entity in found.entities), dates, found.candidates, redacted)
+
+    def _take(self, tx: Transaction, prepared: Prepared) -> None:
+        turn = prepared.turn
         thread_kref, thread = self._thread(tx, turn.thread)
         key = (turn.thread, turn.session)
-        kref = Kref(self._place.project, self._place.spaces, identity, EXCHANGE_KIND)
+        kref = Kref(self._place.project, self._place.spaces, prepared.identity, EXCHANGE_KIND)
         found = tx.node_by_kref(str(kref))
         if found is not None:
             self._last[key] = found.id
             self._counts["known"] += 1
             return
         previous = self._previous(tx, key, thread=thread)
-        made = tx.create_node(("Exchange",), self._properties(turn, extraction, kref=kref, thread=thread_kref, now=tx.now))
+        made = tx.create_node(("Exchange",), self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now))
         tx.create_edge("HAS_EXCHANGE", thread, dst=made)
         if previous is not None:
             tx.create_edge("NEXT", previous, dst=made)
         self._last[key] = made
         self._counts["added"] += 1
-        if self._extract:
-            for candidate in extraction.candidates:
-                self._candidate(tx, candidate, turn=turn, source=str(kref))
+        for candidate in prepared.candidates:
+            self._candidate(tx, candidate, turn=turn, source=str(kref))
 
-    def _properties(self, turn: Turn, extraction: Extraction, *, kref: Kref, thread: Kref, now: int) -> dict[str, object]:
+    def _properties(self, prepared: Prepared, *, kref: Kref, thread: Kref, now: int) -> dict[str, object]:
+        turn = prepared.turn
         return {
             "kref": str(kref),
             "project": kref.project,
@@ -108,8 +131,9 @@ class Ingest:
             "caption": turn.caption or None,
             "time": now if turn.time_ns is None else turn.time_ns,
             "source_id": turn.source_id or None,
-            "entities": [entity.text for entity in extraction.entities] or None,
-            "dates": [f"{d.text} = {format_time(d.start_ns)[:10]} ({d.precision})" for d in extraction.dates] or None,
+            "entities": list(prepared.entities) or None,
+            "dates": list(prepared.dates) or None,
+            "deprecated": prepared.retired or None,
         }
 
     def _thread(self, tx: Transaction, name: str) -> tuple[Kref, NodeId]:
@@ -185,20 +209,25 @@ class Ingest:
         return bool(rows) and rows[0][0] is not None and decode(rows[0][0]) == [fact.stored() for fact in draft.facts]
 
 
-def _prepare(turn: Turn) -> tuple[Turn, Extraction, int]:
-    """Redacted and examined outside the transaction, so that other writers do not wait for it."""
-    redaction, caption = redact(turn.text), redact(turn.caption)
-    found = len(redaction.findings) + len(caption.findings)
-    clean = replace(turn, text=redaction.text, caption=caption.text) if found else turn
+def cleaned(turn: Turn) -> tuple[Turn, int]:
+    """The turn without secrets and within the size limit, and how many secrets there were. Its id was made before, from what was said."""
+    texts = {"text": redact(turn.text), "caption": redact(turn.caption)}
+    texts |= {name: _redact_name(getattr(turn, name)) for name in ("thread", "session", "speaker", "source_id")}
+    found = sum(len(redaction.findings) for redaction in texts.values())
+    changed: dict[str, Any] = {name: redaction.text for name, redaction in texts.items()}
+    clean = replace(turn, **changed) if found else turn
     if len(clean.text) * 4 > TEXT_BYTES_MAX:  # one pasted log must not keep a whole history out
         data = clean.text.encode("utf-8", "replace")
         if len(data) > TEXT_BYTES_MAX:
             kept = data[: TEXT_BYTES_MAX - len(_CUT.encode())].decode("utf-8", "ignore")
             clean = replace(clean, text=kept + _CUT)
-    return clean, extract(clean), found
+    return clean, found
 
 
-def _batches(turns: Iterable[tuple[str, Turn]]) -> Iterator[list[tuple[str, Turn]]]:
+_redact_name = lru_cache(maxsize=1_024)(redact)  # the same few names come with every turn
+
+
+def _batches(turns: Iterable[Prepared]) -> Iterator[list[Prepared]]:
     iterator = iter(turns)
     while batch := list(islice(iterator, INGEST_BATCH_TURNS)):
         yield batch

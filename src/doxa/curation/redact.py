@@ -13,9 +13,11 @@ secrets in prose ("my password is ..."), split over lines, encoded, or in pictur
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
+
+from doxa.base.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,21 @@ def redact(text: str, *, pii: bool = False) -> Redaction:
         if findings == before:
             break
     return Redaction(redacted, findings)
+
+
+def refuse_secret(name: str, *, field: str) -> str:
+    """The name as it is. Names stand in addresses and indexes and outlive an erasure, and nothing can be taken out of one without making
+    it another name: so a secret in it is refused. Raises InputError with the kind and never the secret."""
+    found = _scan(name, pii=False) if isinstance(name, str) else []
+    if found:
+        kind = found[0].kind
+        raise InputError(f"{field} holds what looks like a secret ({kind}).", next_step=f"Give {field} without it.", field=field, kind=kind)
+    return name
+
+
+def left_out(kinds: Iterable[str]) -> str:
+    """The note for whoever stated something: which kinds of secret are not in what was stored."""
+    return " ".join(f"A secret ({kind}) was left out before storing." for kind in kinds)
 
 
 def _scan(text: str, *, pii: bool) -> list[Finding]:

@@ -8,14 +8,15 @@ less alike is for belief revision to judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from doxa.base.errors import InputError
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
-from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
-from doxa.curation.redact import redact
+from doxa.belief import EXCHANGE_KIND, Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
+from doxa.curation.embedding import EMBEDDING_TEXT
+from doxa.curation.redact import left_out, redact, refuse_secret
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store
 
@@ -26,6 +27,7 @@ _TURNING = re.compile(
 )
 _CONTRACTIONS = ((re.compile(r"\bwon['’]?t\b"), "will not"), (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"), (re.compile(r"n['’]t\b"), " not"))
 _LOOK_AT = 10
+RESERVED_KINDS = (EXCHANGE_KIND, "thread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def remember(
 ) -> Remembered:
     """State a draft. A named item is revised if it exists; an unnamed one is first looked for among what its space holds."""
     clean, found = clean_draft(draft)
-    warnings = tuple(f"A secret ({kind}) was left out before storing." for kind in found)
+    warnings = tuple(left_out([kind]) for kind in found)
     held_links = tuple(links)
     if not clean.name:
         known = _near_duplicate(recaller, clean)
@@ -68,16 +70,15 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
         if not isinstance(value, str):
             raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
         check_text(value, field=name)
+        if name not in ("summary", "title"):
+            refuse_secret(value, field=name)
+    if draft.kind in RESERVED_KINDS:
+        raise InputError(f"The kind {draft.kind} is kept for conversations.", next_step="Choose another kind.", field="kind")
 
     def clean(text: str) -> str:
         result = redact(text)
         kinds.extend(finding.kind for finding in result.findings)
         return result.text
-
-    def clean_value(value: Value) -> Value:
-        if isinstance(value, str):
-            return clean(value)
-        return [clean(item) if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
 
     facts = tuple(
         Fact(clean(f.subject), clean(f.predicate), clean(f.value) if isinstance(f.value, str) else f.value) for f in draft.facts
@@ -89,9 +90,44 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
         topics=tuple(clean(topic) for topic in draft.topics),
         keywords=tuple(clean(word) for word in draft.keywords),
         facts=facts,
-        metadata={name: clean_value(value) for name, value in draft.metadata.items()},
+        metadata=clean_properties(draft.metadata, kinds),
     )
     return result, kinds
+
+
+def clean_metadata(values: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
+    """What is given beside an edge, without secrets, and the kinds that were found."""
+    kinds: list[str] = []
+    return clean_properties(values, kinds), kinds
+
+
+def clean_location(name: str, location: str, *, sha256: str, size_bytes: int) -> tuple[str, list[str]]:
+    """An artifact's location without secrets, and the kinds that were found. Raises InputError for what is no pointer to a file."""
+    for field, value in (("name", name), ("location", location), ("sha256", sha256)):
+        if not isinstance(value, str) or (field != "sha256" and not value.strip()):
+            raise InputError(f"{field} of an artifact is text; this is {value!r:.60}.", next_step="Give it as text.", field=field)
+        check_text(value, field=field)
+    if isinstance(size_bytes, bool) or not isinstance(size_bytes, int) or size_bytes < 0:
+        raise InputError(f"size_bytes is a number of bytes; this is {size_bytes!r:.60}.", next_step="Give it, or leave it out.", field="size_bytes")
+    refuse_secret(name, field="name")
+    result = redact(location)
+    return result.text, [finding.kind for finding in result.findings]
+
+
+def clean_properties(values: Mapping[str, Value], kinds: list[str]) -> dict[str, Value]:
+    """Properties without secrets; the kinds that were found are added to `kinds`."""
+    return {refuse_secret(name, field="metadata name"): clean_value(value, kinds) for name, value in values.items()}
+
+
+def clean_value(value: Value, kinds: list[str]) -> Value:
+    """A property without secrets; the kinds that were found are added to `kinds`."""
+    if isinstance(value, (list, tuple)):
+        return [clean_value(item, kinds) if isinstance(item, str) else item for item in value]  # type: ignore[misc]
+    if not isinstance(value, str):
+        return value
+    result = redact(value)
+    kinds.extend(finding.kind for finding in result.findings)
+    return result.text
 
 
 def _near_duplicate(recaller: Recaller, draft: Draft) -> str:
@@ -110,10 +146,11 @@ def _left_out(store: Store, known: str, draft: Draft, *, links: tuple[tuple[str,
     """What came with a belief that is known and is not in it must not get lost in silence."""
     with store.read() as snapshot:
         held = read_revision(snapshot, resolve(snapshot, parse_kref(known)))
+    override = draft.metadata.get(EMBEDDING_TEXT, held.metadata.get(EMBEDDING_TEXT)) != held.metadata.get(EMBEDDING_TEXT)
     times = {(draft.valid_from, draft.valid_until)} - {(None, None), (held.valid_from, held.valid_until)}
-    if not links and not times and set(draft.facts) <= set(held.facts):
+    if not links and not times and not override and set(draft.facts) <= set(held.facts):
         return ()
-    return (f"The facts, times or links given with it were not added: revise {held.item} to add them.",)
+    return (f"The facts, times, links or embedding text given with it were not added: revise {held.item} to add them.",)
 
 
 def _gist(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from doxa.curation.readers.claude_ai import read_claude_ai
 from doxa.curation.readers.claude_code import EXTRAS, read_claude_code
 from doxa.curation.readers.doxa_jsonl import read_doxa_jsonl
 from doxa.curation.readers.locomo import read_locomo
-from doxa.curation.readers.sources import ReadReport, decode, document_heads, files_below, head, is_zip
+from doxa.curation.readers.sources import EXPORT_START, ReadReport, decode, document_heads, files_below, head, is_zip
 from doxa.curation.turns import Turn
 
 FORMATS = {
@@ -108,6 +108,10 @@ def _detect_folder(path: Path) -> str | None:
 
 def _detect_file(path: Path) -> str | None:
     start = head(path, _HEAD_BYTES).lstrip()
+    if EXPORT_START.match(start):
+        raise InputError(
+            f"{path} is an export of doxa, not a conversation.", next_step="Take it in with `doxa import` or Memory.import_.", path=str(path)
+        )
     if not start.startswith((b"{", b"[")):
         return None
     return (_format_of_lines(start) if start.startswith(b"{") else None) or _format_of_document(start)

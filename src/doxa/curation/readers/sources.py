@@ -27,6 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
+EXPORT_START = re.compile(rb'\s*\{\s*"type"\s*:\s*"doxa-export"')
 _DOCUMENT = re.compile(r"conversations(?:-\d{1,4})?\.json")
 
 
