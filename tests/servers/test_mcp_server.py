@@ -178,3 +178,26 @@ def test_recalled_instructions_come_back_as_quoted_data(tmp_path: Path) -> None:
         assert got["found"]["summary"] == attack
 
     served(tmp_path / "m.db", work)
+
+
+def test_an_agent_writes_in_its_own_project_only(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", project="other") as memory:
+        memory.remember("The shop is theirs", name="shop", space="s")
+
+    async def work(_: ClientSession, call: Call) -> None:
+        for kref in ("kref://other/s/shop.fact", "kref://other/s/shop.fact?r=1", "kref://other/s", "kref://other"):
+            for name, more in (("memory_update", {"text": "The shop is mine"}), ("memory_forget", {}), ("memory_forget", {"confirm": "0" * 16})):
+                failed, text, result = await call(name, kref=kref, **more)
+                assert (failed, result["error"]["code"], result["error"]["fields"]["project"]) == (True, "role", "p")
+                assert "writes in p only" in text
+        failed, _text, got = await call("memory_get", kref="kref://other/s/shop.fact")
+        assert (failed, got["found"]["summary"]) == (False, "The shop is theirs")
+        failed, _text, made = await call("memory_remember", text="I saw their shop", derived_from=["kref://other/s/shop.fact"])
+        assert (failed, made["kref"].startswith("kref://p/")) == (False, True)
+        for place in ({"space": "../other"}, {"name": "kref://other/s/shop.fact"}, {"space": "/other"}):
+            assert (await call("memory_remember", text="elsewhere", **place))[0]
+
+    served(tmp_path / "m.db", work)
+    with opened(tmp_path / "m.db") as memory:
+        assert [hit.text for hit in memory.recall("shop", project="other").hits] == ["The shop is theirs"]
+        assert memory.get("kref://other/s/shop.fact").number == 1  # type: ignore[union-attr]
