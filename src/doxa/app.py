@@ -498,7 +498,7 @@ class Memory(Session):
             try:
                 self.embed()
             except Exception as error:  # the job must not die silently: doctor shows this, and the work order stays in the file
-                self._embedder_error = ModelError(f"The embedding job stopped: {error}", next_step="Run `doxa doctor`.")
+                self._embedder_error = ModelError(f"The embedding job stopped: {error}", next_step="Mend what it names, then run `doxa embed`.")
                 return
 
     # Care

@@ -14,12 +14,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 if TYPE_CHECKING:
     from doxa.app import Memory
+    from doxa.base.errors import DoxaError
+
+_USAGE_ERROR: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+class _Commands(TyperGroup):
+    """With --json a wrong command line is one JSON error like any other; without, typer's usage text. Both end with 2."""
+
+    def main(
+        self, args: Any = None, prog_name: str | None = None, complete_var: str | None = None, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
+        given = list(sys.argv[1:] if args is None else args)
+        if not standalone_mode or "--json" not in given:
+            return super().main(args, prog_name, complete_var, standalone_mode, **extra)
+        try:
+            code = super().main(given, prog_name, complete_var, False, **extra)
+        except _USAGE_ERROR as error:
+            said = str(getattr(error, "format_message", error.__str__)()).strip() or "No command was given."
+            sys.stderr.write(_json({"error": _usage(said)}) + "\n")
+            code = EXIT_CODES["input"]
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(message: str) -> dict[str, object]:
+    from doxa.base.errors import InputError
+
+    return InputError(message, next_step="See `doxa --help`, or `doxa COMMAND --help` for one command.", field="command line").as_dict()
+
 
 app = typer.Typer(
-    name="doxa", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    cls=_Commands, name="doxa", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
     help="One memory for AI agents that a person can trust.",
 )  # fmt: skip
 
@@ -293,8 +322,7 @@ def export(
             for line in memory.export():
                 sys.stdout.buffer.write(line + b"\n")
             return
-        if target.exists():
-            raise typer.BadParameter(f"{target} exists already; give a path that does not.")
+        _must_be_new(target)
         count = 0
         with target.open("xb") as file:
             for line in memory.export():
@@ -354,7 +382,7 @@ def verify(
 
 @app.command()
 def doctor(db: Db = None, as_json: Json = False) -> None:
-    """Look at everything that can be wrong. Exit code 1 if something is."""
+    """Look at everything that can be wrong. Exit code 1 if something is; a model that is not installed is only noted."""
     with _memory(db, as_json) as memory:
         findings = memory.doctor()
         _show(findings, as_json, _doctor_text)
@@ -404,7 +432,9 @@ def mcp(project: Project = "default", actor: Annotated[str, typer.Option(help="T
         try:
             from doxa.servers.mcp.server import serve_stdio
         except ImportError:
-            raise typer.BadParameter("The MCP door needs the extra: pip install 'doxa-memory[mcp]'.") from None
+            from doxa.base.errors import InputError
+
+            raise InputError("The MCP door needs the extra mcp.", next_step="Install it: pip install 'doxa-memory[mcp]'", extra="mcp") from None
         from doxa import __version__
 
         memory = open_memory(db, role="agent", actor=actor, project=project)
@@ -418,9 +448,9 @@ def demo(
     """Show the main job on a real store: five minutes of reading, seconds to run."""
     from doxa.demo import run
 
-    if keep is not None and keep.exists():
-        raise typer.BadParameter(f"{keep} exists already; give a path that does not.")
     with _errors(False):
+        if keep is not None:
+            _must_be_new(keep)
         run(keep)
 
 
@@ -448,14 +478,26 @@ def _errors(as_json: bool) -> Iterator[None]:
     try:
         yield
     except DoxaError as error:
-        if as_json:
-            sys.stderr.write(_json({"error": error.as_dict()}) + "\n")
-        else:
-            sys.stderr.write(f"doxa: {error}\n")
-        code = EXIT_CODES.get(error.code, _STORE_EXIT if isinstance(error, StoreError) else 1)
-        raise SystemExit(code) from None
+        raise SystemExit(_fail(error, as_json)) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
+    except OSError as error:  # of a path that the command line names itself, such as the target of an export
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise SystemExit(_fail(StoreError(f"The system refused {what}.", next_step="Check the path, its folder and permissions."), as_json)) from None
+
+
+def _fail(error: DoxaError, as_json: bool) -> int:
+    from doxa.base.errors import StoreError
+
+    sys.stderr.write((_json({"error": error.as_dict()}) if as_json else f"doxa: {error}") + "\n")
+    return EXIT_CODES.get(error.code, _STORE_EXIT if isinstance(error, StoreError) else 1)
+
+
+def _must_be_new(path: Path) -> None:
+    from doxa.base.errors import InputError
+
+    if path.exists():
+        raise InputError(f"{path} exists already.", next_step="Give a path that does not exist yet.", path=str(path))
 
 
 def _user() -> str:
@@ -481,7 +523,11 @@ def _facts(texts: list[str] | None) -> list[tuple[str, str, str]]:
     for text in texts or []:
         parts = [part.strip() for part in text.split("|")]
         if len(parts) != 3 or not all(parts):
-            raise typer.BadParameter(f"A fact is 'subject|predicate|value'; this is {text!r}.")
+            from doxa.base.errors import InputError
+
+            raise InputError(
+                f"A fact is 'subject|predicate|value'; this is {text[:80]!r}.", next_step="Give three parts with | between them.", field="fact"
+            )
         found.append((parts[0], parts[1], parts[2]))
     return found
 
@@ -604,9 +650,10 @@ def _log_text(rows: list[dict[str, Any]]) -> str:
 def _doctor_text(findings: Any) -> str:
     lines = []
     for finding in findings:
-        lines.append(f"{'ok ' if finding.ok else 'NOT'} {finding.name:11} {finding.detail}")
+        mark = "NOT " if not finding.ok else "note" if finding.next_step else "ok  "
+        lines.append(f"{mark} {finding.name:11} {finding.detail}")
         if finding.next_step:
-            lines.append(f"                {finding.next_step}")
+            lines.append(f"                 {finding.next_step}")
     return "\n".join(lines)
 
 

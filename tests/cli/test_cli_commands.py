@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from doxa.cli import app
-from doxa.models import find_weights
+from doxa.models import find_weights, minilm
 from tests.fixtures_shared import opened
 
 FIXTURES = Path(__file__).parent.parent / "curation" / "fixtures"
@@ -104,7 +105,7 @@ def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
     assert "nothing" in run("impact", DB)
     assert "revise" in run("log") or "put" in run("log")
     assert "verify and replay" in run("verify")
-    assert "ok  log" in run("doctor")
+    assert "ok   log" in run("doctor")
     assert "revisions: 2" in run("stats")
 
 
@@ -133,6 +134,27 @@ def test_exit_codes_and_errors(run: Run, arguments: tuple[str, ...], code: str, 
 ])  # fmt: skip
 def test_a_wrong_command_line_is_two(run: Run, arguments: tuple[str, ...]) -> None:
     assert run(*arguments, exit=2)
+    error = run(*arguments, exit=2, json_value=True)["error"]
+    assert error["code"] == "input"
+    assert (error["message"] and "--help" in error["next_step"]) or "fact" in error["message"]
+
+
+def test_json_leaves_help_and_exit_codes_alone(run: Run, tmp_path: Path) -> None:
+    assert "--json" in run("recall", "--help", "--json")
+    assert run(exit=2, json_value=True)["error"]["code"] == "input"
+    run("remember", "x is y", "--name", "x")
+    (tmp_path / "m.db").chmod(0o644)
+    assert run("doctor", exit=1, json_value=True)[0]["ok"] is False
+    for target in (tmp_path / "no" / "out.jsonl", tmp_path):
+        assert run("export", target, exit=2 if target == tmp_path else 5, json_value=True)["error"]["next_step"]
+
+
+def test_a_machine_without_the_model_is_well(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package, _ in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
+        monkeypatch.setitem(sys.modules, package, ModuleType(package))
+    run("remember", "x is y", "--name", "x")
+    text = run("doctor")
+    assert "note model" in text and "pip install" in text
 
 
 @pytest.mark.parametrize(("name", "added"), [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 
@@ -10,8 +11,10 @@ import apsw
 import pytest
 
 from doxa.app import Memory
-from doxa.base.errors import CorruptError
+from doxa.base.errors import CorruptError, ModelError
+from doxa.curation.doctor import examine
 from doxa.models import HashEmbedder, minilm
+from doxa.store import Store
 from tests.fixtures_shared import opened
 
 
@@ -72,7 +75,29 @@ def test_a_model_that_is_missing_or_switched_off(tmp_path: Path, monkeypatch: py
         assert findings(memory)["vectors"]
     with opened(tmp_path / "m.db", embedder="auto", model_folder=tmp_path / "models") as memory:
         assert memory.embed() == 0
-        assert not findings(memory)["model"]
+        noted = next(finding for finding in memory.doctor() if finding.name == "model")
+        assert (noted.ok, "not installed" in noted.detail, "pip install" in noted.next_step) == (True, True, True)
+        assert all(findings(memory).values())
         assert any("Meaning search is off" in warning for warning in memory.recall("ferry").warnings)
     with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=384)) as memory:
         assert not findings(memory)["vectors"]
+
+
+def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
+    path, other = tmp_path / "m.db", HashEmbedder(dimensions=384, tokens_max=128)
+    with opened(path) as memory:
+        memory.remember("The ferry is green")
+        memory.embed()
+    broken = ModelError("The model file is cut short.", next_step="Install it again.", path="model.safetensors")
+    with Store(path) as store:
+        found = {finding.name: finding for finding in examine(store, None, broken)}
+        assert (found["model"].ok, found["model"].next_step) == (False, "Install it again.")
+    with opened(path, embedder=other, background=True) as memory:
+        memory.remember("The ferry is late")
+        for _ in range(200):
+            if memory.embedder_error is not None:
+                break
+            threading.Event().wait(0.05)
+        stopped = next(finding for finding in memory.doctor() if finding.name == "model")
+        assert not stopped.ok
+        assert "job stopped" in stopped.detail

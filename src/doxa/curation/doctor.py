@@ -18,7 +18,8 @@ _RESTORE = "Restore the latest backup that verifies to a new path with `doxa res
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of doctor: what was looked at, whether it is well, and what to do if not."""
+    """One line of doctor: what was looked at, whether it is well, and what to do if not. One that is well and has a `next_step` is a note:
+    something can be switched on, nothing is wrong."""
 
     name: str
     ok: bool
@@ -87,8 +88,7 @@ def _vectors(store: Store, embedder: Embedder | None) -> Finding:
 
 
 def _model(embedder: Embedder | None, error: ModelError | None) -> Finding:
-    if embedder is not None:
-        return Finding("model", True, embedder.name)
     if error is None:
-        return Finding("model", True, "switched off: recall works by words")
-    return Finding("model", False, error.message, error.next_step)
+        return Finding("model", True, "switched off: recall works by words" if embedder is None else embedder.name)
+    missing = embedder is None and not {"path", "model"} & error.fields.keys()  # a model that is there and does not work is named
+    return Finding("model", missing, error.message, error.next_step)
