@@ -8,7 +8,7 @@ value. Whoever types at a terminal acts as operator. Imports are inside the func
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,13 +27,19 @@ class _Commands(TyperGroup):
     """With --json a wrong command line is one JSON error like any other; without, typer's usage text. Both end with 2."""
 
     def main(
-        self, args: Any = None, prog_name: str | None = None, complete_var: str | None = None, standalone_mode: bool = True, **extra: Any
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
     ) -> Any:
-        given = list(sys.argv[1:] if args is None else args)
+        given = sys.argv[1:] if args is None else list(args)
         if not standalone_mode or "--json" not in given:
-            return super().main(args, prog_name, complete_var, standalone_mode, **extra)
+            return super().main(args, prog_name, complete_var, standalone_mode, windows_expand_args, **extra)
         try:
-            code = super().main(given, prog_name, complete_var, False, **extra)
+            code = super().main(given, prog_name, complete_var, False, windows_expand_args, **extra)
         except _USAGE_ERROR as error:
             said = str(getattr(error, "format_message", error.__str__)()).strip() or "No command was given."
             sys.stderr.write(_json({"error": _usage(said)}) + "\n")
