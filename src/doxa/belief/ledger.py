@@ -11,8 +11,9 @@ from dataclasses import replace
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
-from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, item_of, parse_target, require, resolve, revisions_of
-from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place
+from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, parse_target, resolve
+from doxa.belief.kref import Kref, check_name
 from doxa.belief.types import Action, Change, Draft, Fact, check_draft
 from doxa.belief.writes import (
     add_revision,
@@ -280,13 +281,18 @@ class Ledger:
     def erase(self, targets: Iterable[str | Kref]) -> Change:
         """Destroy the content of items, single revisions or exchanges, with every version, index row and log payload. Cannot be undone.
 
-        The reason of the Change says so where the file could not be scrubbed at once, because a reader holds an older state."""
+        A thread goes with the last of its exchanges; an address of a thread, space or project takes the place itself, if all it holds is among
+        the targets (ConflictError otherwise). The reason of the Change says so where the file could not be scrubbed at once."""
         krefs = [parse_target(target) for target in targets]
         with self._store.write(self.identity, op="erase") as tx:
             nodes: dict[int, Node] = {}
+            places = [kref for kref in krefs if is_place(kref)]
             for kref in krefs:
-                for node in _erasable(tx, kref):
-                    nodes[node.id] = node
+                if not is_place(kref):
+                    nodes |= {node.id: node for node in erasable(tx, kref)}
+            for kref in places:
+                nodes |= {node.id: node for node in emptied_places(tx, kref, nodes.keys())}
+            nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
             tx.erase([node.id for node in nodes.values()])
         left = self._store.scrub()
         return _change(tx, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
@@ -311,30 +317,6 @@ def _state(tx: Transaction, item: Node, draft: Draft, links: Links) -> _Made:
     for kind, target in links:
         link(tx, node, kind=kind, target=target)
     return _Made(node)
-
-
-def _erasable(tx: Transaction, kref: Kref) -> list[Node]:
-    """The nodes an address stands for: one artifact, one revision however it is pinned, or an item with all it holds."""
-    if kref.artifact is not None:
-        return [require(tx, parse_kref(f"{resolve(tx, kref).props['kref']}&a={kref.artifact}"))]
-    if kref != kref.item():
-        node = resolve(tx, kref)
-        item = item_of(tx, node.id)
-        number = node.props["number"]
-        assert isinstance(number, int)
-        floor = item.props.get("next_number", 1)
-        assert isinstance(floor, int)
-        tx.set_node(item.id, item.props | {"next_number": max(floor, number + 1)})
-        return [node, *_artifacts(tx, node)]
-    item = require_item(tx, kref)
-    found = [item]
-    for revision in revisions_of(tx, item.id):
-        found += [revision, *_artifacts(tx, revision)]
-    return found
-
-
-def _artifacts(tx: Transaction, node: Node) -> list[Node]:
-    return tx.nodes([edge.dst for edge in tx.edges_out(node.id, "HAS_ARTIFACT")])
 
 
 def _tag_name(tag: str) -> str:

@@ -47,7 +47,7 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
     mode = "erase" if erase else "retire"
     if preview:
         return Forgotten(False, mode, len(targets), tuple(targets[:_SHOWN]), token)
-    if not targets:
+    if not targets and not (erase and _is_container(kref)):  # an empty place still has a name to erase
         raise InputError(f"{kref} holds nothing to forget.", next_step="Check the address.", kref=str(kref))
     if (len(targets) > 1 or (erase and _is_container(kref))) and not _same(confirm, token):
         things = f"{len(targets)} things" if len(targets) > 1 else f"all that {kref} holds"
@@ -57,7 +57,7 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
         )
     ledger = Ledger(store, identity)
     if erase:
-        changes = [ledger.erase(targets).change]
+        changes = [ledger.erase([*targets, kref] if _is_container(kref) else targets).change]
     elif kref.revision is not None:
         changes = [ledger.contract(kref).change]
     else:

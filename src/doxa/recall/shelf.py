@@ -63,7 +63,7 @@ class Shelf:
         return self._code_doc[: self.code_count]
 
     def speakers(self, reader: Reader) -> list[tuple[int, str]]:
-        """The tokens and names of everyone who speaks here."""
+        """The tokens and names of everyone who speaks here; of whom nothing is left, no name is kept."""
         unnamed = self._speaker_tokens - self._speakers.keys()
         if unnamed:
             for token, text in reader.rows("SELECT id, text FROM token WHERE id IN carray(?)", (int64_array(sorted(unnamed)),)):
@@ -94,6 +94,9 @@ class Shelf:
         for index, (name, kind) in enumerate(_COLUMNS, 1):
             self._columns[name][numbers] = np.fromiter((row[index] for row in rows), dtype=kind, count=len(rows))
         self._speaker_tokens.update({row[5] for row in rows})
+        if any(row[1] <= 0 for row in rows):
+            self._speaker_tokens = set(np.unique(self._columns["speaker"][: max(self.count, needed)]).tolist())
+            self._speakers = {token: name for token, name in self._speakers.items() if token in self._speaker_tokens}
         previous = self._columns["prev"][numbers]
         linked = previous >= 0
         self._following[previous[linked]] = numbers[linked]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from doxa.base.clock import TIME_MAX
+from doxa.base.errors import InputError
 from doxa.base.values import decode
 from doxa.base.words import term_counts
 
@@ -28,6 +29,26 @@ COMPACT_AFTER_ROWS = 4_000
 POSTING_BYTES_MAX = 10_240
 TRUSTS = ("untrusted", "candidate", "stated", "verified")  # stored by rank; a later one is trusted more
 TRUST_DEFAULT = "stated"
+
+
+_POSTINGS_HELD = 200_000  # terms in memory before they are written, so that a declaration over a large file stays small
+_PAGE_DOCS = 1_000
+_INSERT = (
+    "INSERT INTO doc(scope, doc, node, live, prev, length, vis_from, vis_until, vectors, changed, kind, space, speaker, thread, time, valid_from, "
+    "valid_until, trust) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SET_ATTRIBUTES = (
+    "UPDATE doc SET kind = ?, space = ?, speaker = ?, thread = ?, time = ?, valid_from = ?, valid_until = ?, trust = ? WHERE scope = ? AND doc = ?"
+)
+_DOCS_AFTER = (
+    "SELECT d.scope, d.doc, n.labels, json(n.props) FROM doc d JOIN node n ON n.id = d.node WHERE (d.scope, d.doc) > (?, ?) "
+    "ORDER BY d.scope, d.doc LIMIT ?"
+)
+# The number stays, since what lies in other processes' memory under it must not become another name.
+_FORGET_NAMES = (
+    "UPDATE token SET text = 'erased:' || id WHERE substr(text, 1, 7) <> 'erased:' AND id NOT IN (SELECT scope FROM doc WHERE node > 0 "
+    "UNION SELECT kind FROM doc UNION SELECT space FROM doc UNION SELECT speaker FROM doc UNION SELECT thread FROM doc)"
+)
 
 
 class SearchRule(NamedTuple):
@@ -45,6 +66,19 @@ def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
     }
 
 
+def parse_rule(name: str, value: object) -> SearchRule:
+    """A declaration as the catalogue takes it. Raises InputError: what recall cannot follow must not get into a file."""
+    if isinstance(value, dict) and value.keys() == set(SearchRule._fields):
+        texts, rest = value["text"], (value["live_edge"], value["off"], value["prev_edge"])
+        if isinstance(texts, (list, tuple)) and all(isinstance(part, str) for part in (*texts, *rest)):
+            return SearchRule(tuple(texts), *rest)
+    raise InputError(
+        f"{name} is no search declaration: {str(value)[:80]!r}.",
+        next_step='Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge": type or ""}.',
+        name=name,
+    )
+
+
 def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
     """The text that is indexed and embedded: each declared property, lists joined. Who speaks is a column, not a word of the text."""
     parts: list[str] = []
@@ -56,22 +90,67 @@ def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def rule_of(labels: Iterable[str], rules: Mapping[str, SearchRule]) -> SearchRule | None:
+    return next((rules[label] for label in labels if label in rules), None)
+
+
+class Attributes(NamedTuple):
+    """What recall filters by, as a search row holds it; the texts lie in the table of tokens."""
+
+    scope: str
+    kind: str
+    space: str
+    speaker: str
+    thread: str
+    time: int
+    valid_from: int
+    valid_until: int
+    trust: int
+
+
+def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
+    trust, valid_from, valid_until = props.get("trust", TRUST_DEFAULT), props.get("valid_from"), props.get("valid_until")
+    return Attributes(
+        "scope:" + str(props.get("project", "")),
+        "kind:" + str(props.get("kind", "")),
+        "space:" + str(props.get("space", "")),
+        "speaker:" + str(props.get("speaker", "")),
+        "thread:" + str(props.get("thread", "")),
+        props.get("time", born),
+        -TIME_MAX if valid_from is None else valid_from,
+        TIME_MAX if valid_until is None else valid_until,
+        TRUSTS.index(trust) if trust in TRUSTS else 0,
+    )
+
+
 class SearchWriter:
-    """Collects the nodes that a transaction touched and brings their search rows up to date before the commit."""
+    """Collects the nodes that a transaction touched and brings their search rows up to date before the commit.
+
+    A node whose text, project or rule changed gets a new row under a new number, so that no reader mistakes old words, vectors or codes for
+    its own; a change of anything else is written to the row it has.
+    """
 
     def __init__(self, db: apsw.Connection, rules: Mapping[str, SearchRule]) -> None:
         self._db = db
-        self._rules = rules
+        self._rules = self._rules_before = rules
         self._live_edges = {rule.live_edge for rule in rules.values() if rule.live_edge}
         self._prev_edges = {rule.prev_edge for rule in rules.values() if rule.prev_edge}
         self._dirty: dict[int, None] = {}
+        self._before: dict[int, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
         self._owners: set[int] = set()
         self._gone: set[int] = set()
         self._tokens: dict[str, int] = {}
+        self._change = 0
+        self._postings: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+        self._numbers: dict[int, int] = {}
+        self._followers: dict[int, None] = {}
+        self._forget_names = False
 
-    def node_touched(self, identity: int, labels: Iterable[str]) -> None:
-        if any(label in self._rules for label in labels):
+    def node_touched(self, identity: int, labels: Iterable[str], *, before: tuple[tuple[str, ...], Mapping[str, Any]]) -> None:
+        """`before` is its labels and properties before the touch; what the transaction found at first counts."""
+        if any(label in self._rules for label in (*labels, *before[0])):
             self._dirty[identity] = None
+            self._before.setdefault(identity, before)
         self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
@@ -86,85 +165,124 @@ class SearchWriter:
         if kind in self._live_edges or kind in self._prev_edges:
             self._dirty[dst] = None
 
+    def rule_set(self, label: str, rule: SearchRule | None) -> None:
+        """A label became searchable, is searched otherwise, or no longer: all its nodes follow in this transaction."""
+        if self._rules.get(label) == rule:
+            return
+        others = {name: known for name, known in self._rules.items() if name != label}
+        self._rules = others if rule is None else others | {label: rule}
+        self._live_edges |= {rule.live_edge} - {""} if rule else set()
+        self._prev_edges |= {rule.prev_edge} - {""} if rule else set()
+        self._dirty |= dict.fromkeys(row[0] for row in self._db.execute("SELECT node FROM node_label WHERE label = ? ORDER BY node", (label,)))
+
+    def erased(self) -> None:
+        """Names that no search row uses any more are to go with the content."""
+        self._forget_names = True
+
     def flush(self) -> bool:
         """Write what changed. True if any search row did."""
         for kind in self._live_edges:
             for owner in self._owners:
                 for (dst,) in self._db.execute("SELECT dst FROM edge WHERE src = ? AND type = ?", (owner, kind)):
                     self._dirty[dst] = None
-        if not self._dirty and not self._gone:
-            return False
-        change = self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get
-        postings: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-        numbers: dict[int, int] = {}
-        for identity in self._dirty:  # in order of writing: a doc's predecessor has its number first
-            if identity in self._gone:
-                continue
-            self._refresh(identity, change=change, postings=postings, numbers=numbers)
-        for identity in self._gone:
-            self._remove(identity, change)
-        for (scope, term), entries in postings.items():
+        if self._dirty or self._gone:
+            self._change = self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get
+            for identity in self._dirty:  # in order of writing: a doc's predecessor has its number first
+                if identity not in self._gone:
+                    self._refresh(identity)
+            for identity in self._gone:
+                self._remove(identity)
+            self._write_postings()
+            self._relink()
+        if self._forget_names:
+            self._db.execute(_FORGET_NAMES)
+        return bool(self._change)
+
+    def rebuild(self) -> None:
+        """Cut the text of every search row into words anew, for another analyser. Numbers, vectors and attributes stay."""
+        self._change = self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get
+        for table in ("posting", "posting_new"):
+            self._db.execute(f"DELETE FROM {table}")
+        self._db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")
+        at = (-1, -1)
+        while rows := _fetched(self._db, _DOCS_AFTER, (*at, _PAGE_DOCS)):
+            for scope, number, labels, props in rows:
+                rule = rule_of(decode(labels), self._rules)
+                length = self._index(scope, number, text_of(rule, decode(props)) if rule else "")
+                self._db.execute("UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?", (length, self._change, scope, number))
+            at = rows[-1][:2]
+        self._write_postings()
+
+    def _refresh(self, identity: int) -> None:
+        row: Any = self._db.execute("SELECT labels, json(props), vis_from, vis_until, born FROM node WHERE id = ?", (identity,)).fetchone()
+        labels, props = (tuple(decode(row[0])), decode(row[1])) if row else ((), {})
+        rule = rule_of(labels, self._rules)
+        old: Any = self._db.execute("SELECT scope, doc FROM doc WHERE node = ?", (identity,)).fetchone()
+        if old is not None:
+            labels_before, props_before = self._before.get(identity, (labels, props))
+            rule_before = rule_of(labels_before, self._rules_before)
+            text_before = text_of(rule_before, props_before) if rule_before else None
+            if rule is None or text_of(rule, props) != text_before or props.get("project") != props_before.get("project"):
+                self._note_followers(identity)
+                self._remove(identity, text=text_before)
+                old = None
+        if rule is None:
+            return
+        live, here = self._is_live(identity, rule, props), attributes_of(props, born=row[4])
+        if old is None:
+            scope = self._token(here.scope)
+            number = self._next_number(scope)
+            length = self._index(scope, number, text_of(rule, props))
+            fixed = (scope, number, identity, live, self._prev(identity, rule, scope), length, row[2], row[3], 0, self._change)
+            self._db.execute(_INSERT, (*fixed, *map(self._token, here[1:5]), *here[5:]))
+            self._note_followers(identity)
+            return
+        self._db.execute(
+            "UPDATE doc SET live = ?, prev = ?, vis_from = ?, vis_until = ?, changed = ? WHERE scope = ? AND doc = ?",
+            (live, self._prev(identity, rule, old[0]), row[2], row[3], self._change, *old),
+        )
+        if identity in self._before:
+            self._db.execute(_SET_ATTRIBUTES, (*map(self._token, here[1:5]), *here[5:], *old))
+
+    def _next_number(self, scope: int) -> int:
+        if scope not in self._numbers:
+            self._numbers[scope] = self._db.execute("SELECT coalesce(max(doc), -1) + 1 FROM doc WHERE scope = ?", (scope,)).get
+        self._numbers[scope] += 1
+        return self._numbers[scope] - 1
+
+    def _index(self, scope: int, number: int, text: str) -> int:
+        """Note the words of a row to be written; returns its length in words."""
+        counts = term_counts(text)
+        for term, count in counts.items():
+            self._postings[scope, term].append((number, min(count, COUNT_MAX)))
+        if len(self._postings) > _POSTINGS_HELD:
+            self._write_postings()
+        return sum(counts.values())
+
+    def _write_postings(self) -> None:
+        for (scope, term), entries in self._postings.items():
             entries.sort()
             data = b"".join([RECORD.pack(number, count) for number, count in entries])
             self._db.execute("INSERT INTO posting_new(scope, first, term, data) VALUES(?, ?, ?, ?)", (scope, entries[0][0], term, data))
-        self._compact_when_due(len(postings))
-        return True
+        added = len(self._postings)
+        self._postings.clear()
+        self._compact_when_due(added)
 
-    def _refresh(self, identity: int, *, change: int, postings: dict[tuple[int, str], list[tuple[int, int]]], numbers: dict[int, int]) -> None:
-        row: Any = self._db.execute("SELECT labels, json(props), vis_from, vis_until, born FROM node WHERE id = ?", (identity,)).fetchone()
-        rule = next((self._rules[label] for label in decode(row[0]) if label in self._rules), None) if row else None
-        old: Any = self._db.execute("SELECT scope, doc, live, length FROM doc WHERE node = ?", (identity,)).fetchone()
-        if rule is None:
-            if old:
-                self._remove(identity, change)
-            return
-        props = decode(row[1])
-        live = self._is_live(identity, rule, props)
-        if old is not None:
-            prev = self._prev(identity, rule)
-            self._db.execute(
-                "UPDATE doc SET live = ?, prev = ?, vis_from = ?, vis_until = ?, changed = ? WHERE scope = ? AND doc = ?",
-                (live, prev, row[2], row[3], change, old[0], old[1]),
-            )
-            return
-        scope = self._token("scope:" + str(props.get("project", "")))
-        if scope not in numbers:
-            numbers[scope] = self._db.execute("SELECT coalesce(max(doc), -1) + 1 FROM doc WHERE scope = ?", (scope,)).get
-        number = numbers[scope]
-        numbers[scope] = number + 1
-        counts = term_counts(text_of(rule, props))
-        for term, count in counts.items():
-            postings[scope, term].append((number, min(count, COUNT_MAX)))
-        self._insert(identity, scope=scope, number=number, rule=rule, props=props, born=row[4], live=live, length=sum(counts.values()), change=change)
+    def _note_followers(self, identity: int) -> None:
+        """Rows whose predecessor gets or loses its number after they were written."""
+        for kind in self._prev_edges:
+            for (dst,) in self._db.execute("SELECT d.node FROM edge e JOIN doc d ON d.node = e.dst WHERE e.src = ? AND e.type = ?", (identity, kind)):
+                self._followers[dst] = None
 
-    def _insert(
-        self, identity: int, *, scope: int, number: int, rule: SearchRule, props: Mapping[str, Any], born: int, live: bool, length: int, change: int
-    ) -> None:
-        trust = props.get("trust", TRUST_DEFAULT)
-        valid_from = props.get("valid_from")
-        valid_until = props.get("valid_until")
-        self._db.execute(
-            "INSERT INTO doc(scope, doc, node, live, kind, space, speaker, thread, time, valid_from, valid_until, trust, prev, length, "
-            "vectors, changed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                scope,
-                number,
-                identity,
-                live,
-                self._token("kind:" + str(props.get("kind", ""))),
-                self._token("space:" + str(props.get("space", ""))),
-                self._token("speaker:" + str(props.get("speaker", ""))),
-                self._token("thread:" + str(props.get("thread", ""))),
-                props.get("time", born),
-                -TIME_MAX if valid_from is None else valid_from,
-                TIME_MAX if valid_until is None else valid_until,
-                TRUSTS.index(trust) if trust in TRUSTS else 0,
-                self._prev(identity, rule),
-                length,
-                0,
-                change,
-            ),
-        )
+    def _relink(self) -> None:
+        for identity in self._followers:
+            row: Any = self._db.execute(
+                "SELECT d.scope, d.doc, n.labels FROM doc d JOIN node n ON n.id = d.node WHERE d.node = ?", (identity,)
+            ).fetchone()
+            rule = rule_of(decode(row[2]), self._rules) if row else None
+            if rule:
+                prev = self._prev(identity, rule, row[0])
+                self._db.execute("UPDATE doc SET prev = ?, changed = ? WHERE scope = ? AND doc = ?", (prev, self._change, *row[:2]))
 
     def _is_live(self, identity: int, rule: SearchRule, props: Mapping[str, Any]) -> bool:
         if props.get(rule.off):
@@ -177,13 +295,13 @@ class SearchWriter:
         ).get
         return found is not None
 
-    def _prev(self, identity: int, rule: SearchRule) -> int:
+    def _prev(self, identity: int, rule: SearchRule, scope: int) -> int:
         """The number of the doc before this one in its conversation, or -1."""
         if not rule.prev_edge:
             return -1
         found = self._db.execute(
-            "SELECT d.doc FROM edge e JOIN doc d ON d.node = e.src WHERE e.dst = ? AND e.type = ? ORDER BY e.id LIMIT 1",
-            (identity, rule.prev_edge),
+            "SELECT d.doc FROM edge e JOIN doc d ON d.node = e.src WHERE e.dst = ? AND e.type = ? AND d.scope = ? ORDER BY e.id LIMIT 1",
+            (identity, rule.prev_edge, scope),
         ).get
         return -1 if found is None else int(found)
 
@@ -196,17 +314,25 @@ class SearchWriter:
             self._tokens[text] = known
         return known
 
-    def _remove(self, identity: int, change: int) -> None:
-        """The node is gone or erased: its terms, vectors and attributes go too. The number stays taken, so that no other doc inherits it."""
+    def _remove(self, identity: int, *, text: str | None = None) -> None:
+        """The row's terms, vectors and attributes go. The number stays taken, so that no other doc inherits it; a row without content keeps it.
+
+        `text` is what the row was made of, if that is known: then only its words are looked up, else every posting of the scope is read.
+        """
         row: Any = self._db.execute("SELECT scope, doc FROM doc WHERE node = ?", (identity,)).fetchone()
         if row is None:
             return
         scope, number = row
+        words = None if text is None else tuple(term_counts(text))
         for table in ("posting", "posting_new"):
             # instr finds a byte run at any offset; rewrite() keeps only whole records, so a false hit changes nothing
-            hits: list[Any] = self._db.execute(
-                f"SELECT term, first, data FROM {table} WHERE scope = ? AND instr(data, ?) > 0", (scope, number.to_bytes(4, "little"))
-            ).fetchall()
+            sql = f"SELECT term, first, data FROM {table} WHERE scope = ? AND instr(data, ?) > 0"
+            record = number.to_bytes(4, "little")
+            if words is None:
+                hits: list[Any] = self._db.execute(sql, (scope, record)).fetchall()
+            else:
+                bound = apsw.carray(words) if words else None
+                hits = self._db.execute(sql + " AND term IN (SELECT value FROM carray(?))", (scope, record, bound)).fetchall() if bound else []
             for term, first, data in hits:
                 self._rewrite(table, (scope, term, first), data=data, without=number)
         self._db.execute("DELETE FROM vector WHERE scope = ? AND doc = ?", (scope, number))
@@ -214,7 +340,7 @@ class SearchWriter:
         self._db.execute(
             "UPDATE doc SET live = 0, node = ?, length = 0, kind = 0, space = 0, speaker = 0, thread = 0, time = 0, prev = -1, vectors = 1, "
             "changed = ? WHERE scope = ? AND doc = ?",
-            (-identity, change, scope, number),
+            (-(scope << 32 | number) - 1, self._change, scope, number),
         )
 
     def _rewrite(self, table: str, key: tuple[int, str, int], *, data: bytes, without: int) -> None:
@@ -232,6 +358,10 @@ class SearchWriter:
         ).get
         if rows >= COMPACT_AFTER_ROWS:
             compact(self._db)
+
+
+def _fetched(db: apsw.Connection, sql: str, args: tuple[int, ...]) -> list[Any]:
+    return db.execute(sql, args).fetchall()
 
 
 def compact(db: apsw.Connection) -> None:

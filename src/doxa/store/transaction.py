@@ -26,7 +26,7 @@ from doxa.store.guard import Guards, rank
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
-from doxa.store.search import SearchRule, SearchWriter
+from doxa.store.search import SearchRule, SearchWriter, parse_rule
 
 GENESIS = bytes(32)
 _NAME_CHARS_MAX = 200
@@ -113,7 +113,7 @@ class Transaction(Reader):
         self._require_free(clean.get("kref"), owner=identity)
         self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.set_node(self._db, identity, names, props=data, now=self.now)
-        self._search.node_touched(identity, (*names, *before.labels))
+        self._search.node_touched(identity, names, before=(before.labels, before.props))
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -177,12 +177,16 @@ class Transaction(Reader):
     # Catalogue, erasure, derived rows
 
     def set_catalogue(self, name: str, value: object) -> None:
-        """Declare or remove (None) a rule. Operators and the system only."""
+        """Declare or remove (None) a rule. Operators and the system only. What a search declaration is about is indexed in this transaction."""
         if rank(self.identity.role) < rank("operator"):
             raise RoleError("Only an operator may change the catalogue.", next_step="Ask the operator to make this change.", name=name)
+        label = name.removeprefix("search:") if name.startswith("search:") else None
+        rule = None if label is None or value is None else parse_rule(name, value)
         self._log("catalogue.set", 0, payload=canonical({"name": name, "value": value}))
         apply.set_catalogue(self._db, name, value)
         self.catalogue_changed = True
+        if label is not None:
+            self._search.rule_set(label, rule)
 
     def erase(self, nodes: Sequence[NodeId]) -> int:
         """Destroy nodes with every version, their edges, search rows and log payloads. The chain stays verifiable. Returns payloads destroyed."""
@@ -195,14 +199,16 @@ class Transaction(Reader):
                     row[0] for row in self._db.execute(f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity))
                 )
         mark(self._db, self.tx)
+        self._search.erased()
         erased_nodes, erased_edges = sorted(nodes), sorted(edges)
         self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
         for identity in nodes:
             self._search.node_gone(identity)
         touched = [row for i in edges for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))]
         apply.erase(self._db, nodes=erased_nodes, edges=erased_edges)
+        gone = set(nodes)
         for kind, dst in touched:
-            if dst not in nodes:
+            if dst not in gone:
                 self._search.edge_touched(kind, dst)
         return sum(self._destroy(prefix, ids) for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges)))
 

@@ -17,7 +17,7 @@ from doxa.base.words import term_counts
 from doxa.store.apply import replay_entry
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, RECORD, rules_of, text_of
+from doxa.store.search import COUNT_MAX, RECORD, attributes_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
 from doxa.store.transaction import GENESIS, entry_hash, receipt_hash
 
@@ -157,6 +157,13 @@ _INVARIANTS = (
 )
 
 
+_ATTRIBUTES = (
+    "SELECT s.text, k.text, p.text, w.text, t.text, d.time, d.valid_from, d.valid_until, d.trust FROM doc d LEFT JOIN token s ON s.id = d.scope "
+    "LEFT JOIN token k ON k.id = d.kind LEFT JOIN token p ON p.id = d.space LEFT JOIN token w ON w.id = d.speaker "
+    "LEFT JOIN token t ON t.id = d.thread WHERE d.node = ?"
+)
+
+
 def _check_search(snapshot: Reader) -> list[str]:
     """Recompute every search row from the graph."""
     db = snapshot._db
@@ -167,8 +174,11 @@ def _check_search(snapshot: Reader) -> list[str]:
             for number, count in RECORD.iter_unpack(data):
                 held.setdefault((scope, number), {})[term] = count
     problems: list[str] = []
-    for label, rule in rules.items():
+    for label in rules:
         for node in snapshot.labelled(label):
+            rule = rule_of(node.labels, rules)
+            if rule is None or rule is not rules[label]:
+                continue
             row = db.execute("SELECT scope, doc, live FROM doc WHERE node = ?", (node.id,)).fetchone()
             if row is None:
                 problems.append(f"node {node.id} is not searchable")
@@ -182,6 +192,8 @@ def _check_search(snapshot: Reader) -> list[str]:
                 live = any(not owner.props.get(rule.off) for owner in owners)
             if live != bool(row[2]):
                 problems.append(f"node {node.id} is {'not ' if live else ''}in recall against the graph")
+            if db.execute(_ATTRIBUTES, (node.id,)).fetchone() != attributes_of(node.props, born=node.born):
+                problems.append(f"what recall filters node {node.id} by is not what it says")
     problems += [f"words of search row {key} that no node has" for key in list(held)[:10]]
     return problems
 

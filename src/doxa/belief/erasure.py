@@ -1,0 +1,73 @@
+"""What an erasure takes: the nodes that an address stands for, and the places that are left without content, since their names are content too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from doxa.base.errors import ConflictError
+from doxa.belief.graph import item_of, require, resolve, revisions_of
+from doxa.belief.kref import Kref, parse_kref
+from doxa.belief.writes import require_item
+from doxa.store import Node, Transaction
+
+THREAD_KIND = "thread"
+_PLACES = frozenset(("Project", "Space", "Thread"))
+
+
+def is_place(kref: Kref) -> bool:
+    """Whether an address names a project, space or thread."""
+    return not kref.is_item or kref.kind == THREAD_KIND
+
+
+def erasable(tx: Transaction, kref: Kref) -> list[Node]:
+    """The nodes an address stands for: one artifact, one revision however it is pinned, or an item with all it holds."""
+    if kref.artifact is not None:
+        return [require(tx, parse_kref(f"{resolve(tx, kref).props['kref']}&a={kref.artifact}"))]
+    if kref != kref.item():
+        node = resolve(tx, kref)
+        item = item_of(tx, node.id)
+        number = node.props["number"]
+        assert isinstance(number, int)
+        floor = item.props.get("next_number", 1)
+        assert isinstance(floor, int)
+        tx.set_node(item.id, item.props | {"next_number": max(floor, number + 1)})
+        return [node, *_artifacts(tx, node)]
+    item = require_item(tx, kref)
+    found = [item]
+    for revision in revisions_of(tx, item.id):
+        found += [revision, *_artifacts(tx, revision)]
+    return found
+
+
+def _artifacts(tx: Transaction, node: Node) -> list[Node]:
+    return tx.nodes([edge.dst for edge in tx.edges_out(node.id, "HAS_ARTIFACT")])
+
+
+def emptied_places(tx: Transaction, kref: Kref, taken: Collection[int]) -> list[Node]:
+    """The place at an address and all below it, which must hold nothing but what is taken."""
+    place = require(tx, kref)
+    if kref.kind == THREAD_KIND:
+        held = [edge.dst for edge in tx.edges_out(place.id, "HAS_EXCHANGE")]
+        below: list[Node] = []
+    else:
+        prefix = f"{kref}/"
+        rows = tx.rows("SELECT id FROM node WHERE kref >= ?1 AND kref < ?2 ORDER BY id", (prefix, prefix[:-1] + "0"))
+        found = tx.nodes([row[0] for row in rows])
+        below = [node for node in found if _PLACES & set(node.labels)]
+        held = [node.id for node in found if {"Item", "Exchange"} & set(node.labels)]
+    others = [identity for identity in held if identity not in taken]
+    if others:
+        raise ConflictError(
+            f"{kref} holds {len(others)} things that are not among what is to be erased.",
+            next_step="Look at a new preview of forgetting it, then decide anew.",
+            kref=str(kref),
+            count=len(others),
+        )
+    return [place, *below]
+
+
+def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
+    """The threads that lose the last of their exchanges."""
+    exchanges = {node.id for node in taken if "Exchange" in node.labels}
+    threads = {edge.src for identity in exchanges for edge in tx.edges_in(identity, "HAS_EXCHANGE")}
+    return tx.nodes([thread for thread in sorted(threads) if all(e.dst in exchanges for e in tx.edges_out(thread, "HAS_EXCHANGE"))])

@@ -1,0 +1,183 @@
+"""Search rows follow the graph: a rule declared late, withdrawn or changed, a text or attribute that changes, and an index of another analyser."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from doxa.base.errors import InputError
+from doxa.base.ids import NodeId
+from doxa.recall import Ask, Recaller
+from doxa.store import Identity, Store, check
+
+ANA = Identity("ana", "operator")
+RULE: dict[str, Any] = {"text": ["summary"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"}
+
+
+def revision(text: str, **more: Any) -> dict[str, Any]:
+    kref = "kref://p/" + text.replace(" ", "-") + ".fact?r=1"
+    return {"kref": kref, "project": "p", "space": "", "kind": "fact", "summary": text, "time": 1} | more
+
+
+def found(store: Store, text: str, **more: Any) -> list[str]:
+    return [hit.text for hit in Recaller(store, lambda: None).recall(Ask(text, lanes=("words",), **more)).hits]
+
+
+def declare(store: Store, label: str, rule: dict[str, Any] | None) -> None:
+    with store.write(ANA, op="rules") as tx:
+        tx.set_catalogue(f"search:{label}", rule)
+
+
+def add(store: Store, *texts: str, label: str = "Revision", **more: Any) -> list[NodeId]:
+    with store.write(ANA, op="add") as tx:
+        return [tx.create_node((label,), revision(text, **more)) for text in texts]
+
+
+def change(store: Store, node: NodeId, labels: tuple[str, ...] | None = None, **props: Any) -> None:
+    with store.write(ANA, op="set") as tx:
+        held = tx.node(node)
+        assert held is not None
+        tx.set_node(node, held.props | props, labels=labels)
+
+
+def rows(store: Store, sql: str) -> list[tuple[Any, ...]]:
+    with store.read() as snapshot:
+        return snapshot.rows(sql)
+
+
+def test_a_rule_declared_late_indexes_what_is_there(store: Store) -> None:
+    with store.write(ANA, op="add") as tx:
+        after = tx.create_node(("Revision",), revision("green tea"))  # the later turn has the lower number
+        before = tx.create_node(("Revision",), revision("black tea"))
+        tx.create_edge("NEXT", before, dst=after)
+    assert rows(store, "SELECT * FROM doc") == []
+    declare(store, "Revision", RULE)
+    assert sorted(found(store, "tea")) == ["black tea", "green tea"]
+    assert rows(store, "SELECT d.prev, b.doc FROM doc d, doc b WHERE d.node = 1 AND b.node = 2") == [(1, 1)]
+    assert rows(store, "SELECT vectors FROM doc") == [(0,), (0,)]
+    assert check(store) == []
+
+
+def test_a_withdrawn_rule_takes_its_rows_along_and_may_come_back(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    add(store, "green tea", "black tea")
+    for _ in range(3):
+        declare(store, "Revision", None)
+        assert rows(store, "SELECT count(*) FROM doc WHERE node > 0") == [(0,)]
+        assert rows(store, "SELECT (SELECT count(*) FROM posting) + (SELECT count(*) FROM posting_new)") == [(0,)]
+        assert check(store) == []
+        declare(store, "Revision", RULE)
+        assert sorted(found(store, "tea")) == ["black tea", "green tea"]
+        assert check(store) == []
+
+
+def test_a_changed_rule_changes_words_and_liveness(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    add(store, "green tea", title="ceremony")
+    assert found(store, "ceremony") == []
+    declare(store, "Revision", RULE | {"text": ["title"]})
+    assert found(store, "ceremony") == ["ceremony: green tea"]
+    assert found(store, "green") == []
+    declare(store, "Revision", RULE | {"text": ["title"], "live_edge": "CURRENT"})
+    assert found(store, "ceremony") == []
+    assert check(store) == []
+
+
+def test_a_declaration_over_many_nodes_is_written_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.store.search._POSTINGS_HELD", 50)
+    rng = random.Random(7)
+    add(store, *(" ".join(rng.choices([f"word{i}" for i in range(40)], k=9)) + f" n{n}" for n in range(300)))
+    declare(store, "Revision", RULE)
+    assert rows(store, "SELECT count(*) FROM doc") == [(300,)]
+    assert check(store) == []
+
+
+@pytest.mark.parametrize("value", [{}, [], "x", RULE | {"more": 1}, RULE | {"text": "summary"}, RULE | {"off": None}])
+def test_a_declaration_that_nothing_can_follow_is_refused(store: Store, value: Any) -> None:
+    with pytest.raises(InputError, match="no search declaration"):
+        declare(store, "Revision", value)
+    add(store, "still writes")
+
+
+def test_a_changed_text_is_found_by_its_new_words_alone(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    node, _ = add(store, "green tea", "black tea")
+    with store.write(ANA, op="vectors") as tx:
+        tx.put_vectors(1, 0, model="fake", vectors=[(b"x" * 768, b"y" * 48)])
+    recaller = Recaller(store, lambda: None)
+    assert [hit.text for hit in recaller.recall(Ask("green")).hits] == ["green tea"]
+    change(store, node, summary="blue coffee")
+    assert [hit.text for hit in recaller.recall(Ask("green")).hits] == []
+    assert [hit.text for hit in recaller.recall(Ask("coffee")).hits] == ["blue coffee"]
+    assert [hit.text for hit in recaller.recall(Ask("tea")).hits] == ["black tea"]
+    assert rows(store, "SELECT vectors FROM doc WHERE node = 1") == [(0,)]  # the vector was of the old text
+    assert rows(store, "SELECT * FROM vector") == []
+    assert check(store) == []
+    store.compact()
+    change(store, node, summary="green tea")
+    assert sorted(found(store, "tea")) == ["black tea", "green tea"]
+    assert check(store) == []
+
+
+def test_who_follows_a_changed_text_follows_its_new_row(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    first, second = add(store, "green tea", "yes")
+    with store.write(ANA, op="next") as tx:
+        tx.create_edge("NEXT", first, dst=second)
+    change(store, first, summary="black tea")
+    assert rows(store, "SELECT d.prev - b.doc FROM doc d, doc b WHERE d.node = 2 AND b.node = 1") == [(0,)]
+
+
+def test_changed_attributes_and_labels_are_followed(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    (node,) = add(store, "green tea")
+    change(store, node, space="a/b", kind="note", trust="verified", valid_until=5, thread="t", speaker="Bo")
+    assert check(store) == []
+    assert found(store, "tea", space="a", kinds=("note",), trust="verified", thread="t", speaker="Bo", valid_at=4) == ["green tea"]
+    assert found(store, "tea", valid_at=5) == []
+    change(store, node, project="q")
+    assert found(store, "tea", project="q") == ["green tea"]
+    assert found(store, "tea", project="p") == []
+    for _ in range(2):
+        change(store, node, labels=("Other",))
+        assert found(store, "tea") == []
+        change(store, node, labels=("Revision",))
+        assert found(store, "tea") == ["green tea"]
+    assert check(store) == []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_sequence_of_changes_leaves_a_sound_index(store: Store, seed: int) -> None:
+    rng = random.Random(seed)
+    nodes: list[NodeId] = []
+    words = ("tea", "milk", "cup", "green")
+    for _ in range(60):
+        with store.write(ANA, op="any") as tx:
+            for _ in range(rng.randint(1, 3)):
+                roll = rng.randrange(7)
+                text = " ".join(rng.choices(words, k=rng.randint(0, 5)))
+                labels = rng.sample(("Revision", "Note", "Plain"), rng.randint(1, 2))
+                if roll <= 1 or not nodes:
+                    nodes.append(tx.create_node(labels, {"project": rng.choice("pq"), "summary": text}))
+                elif roll <= 3:
+                    node = rng.choice(nodes)
+                    tx.set_node(node, {"project": rng.choice("pq"), "summary": text, "kind": rng.choice(words)}, labels=rng.choice((None, labels)))
+                elif roll == 4:
+                    label = rng.choice(("Revision", "Note"))
+                    tx.set_catalogue(f"search:{label}", rng.choice((None, RULE, RULE | {"text": ["kind", "summary"]})))
+                elif roll == 5:
+                    tx.create_edge("NEXT", rng.choice(nodes), dst=rng.choice(nodes))
+                else:
+                    node = rng.choice(nodes)
+                    nodes.remove(node)
+                    tx.erase([node])
+        assert check(store) == []
+    assert rows(store, _WRONG_PREV) == []
+
+
+_WRONG_PREV = """
+SELECT d.node, d.prev FROM doc d WHERE d.node > 0 AND d.prev >= 0 AND NOT EXISTS
+  (SELECT 1 FROM edge e JOIN doc b ON b.node = e.src WHERE e.dst = d.node AND e.type = 'NEXT' AND b.scope = d.scope AND b.doc = d.prev)
+"""
