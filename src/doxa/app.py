@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from doxa.base.clock import Clock, parse_time
 from doxa.base.errors import InputError, ModelError, RoleError
 from doxa.base.ids import ROLES, Role
+from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S
 from doxa.base.values import Value
 from doxa.belief import (
     Change,
@@ -66,8 +67,6 @@ Facts = Iterable[Sequence[object]]
 _FIELDS = frozenset(
     "project space name kind title topics keywords valid_from valid_until confidence trust metadata embedding_text".split()
 )
-_WORKER_WAIT_S = 0.2
-_WORKER_STOP_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +433,7 @@ class Memory(Session):
         self._stopping.set()
         self._due.set()
         if self._worker is not None:
-            self._worker.join(timeout=_WORKER_STOP_S)
+            self._worker.join(timeout=JOB_STOP_S)
             self._worker = None
         self.store.close()
 
@@ -492,7 +491,7 @@ class Memory(Session):
         while not self._stopping.is_set():
             self._due.wait()
             self._due.clear()
-            self._stopping.wait(_WORKER_WAIT_S)  # let a burst of writes finish first
+            self._stopping.wait(JOB_PAUSE_MS / 1_000)  # let a burst of writes finish first
             if self._stopping.is_set():
                 return
             try:

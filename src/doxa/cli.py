@@ -60,7 +60,6 @@ app = typer.Typer(
 
 EXIT_CODES = {"input": 2, "kref": 2, "limit": 2, "not_found": 3, "conflict": 4, "constraint": 4, "role": 4, "confirmation": 4}
 _STORE_EXIT = 5
-_EMBED_AFTER_COMMAND = 64
 
 Db = Annotated[Path | None, typer.Option("--db", help="The memory file (default: DOXA_DB, or the user's data folder).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
@@ -518,10 +517,11 @@ def _user() -> str:
 def _embed_some(memory: Memory) -> None:
     """A single belief gets its vector at once if the model is at hand; a backlog waits for `doxa embed`."""
     from doxa.base.errors import DoxaError
+    from doxa.base.limits import COMMAND_EMBED_DOCS
 
-    if memory.pending() <= _EMBED_AFTER_COMMAND:
+    if memory.pending() <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
-            memory.embed(limit=_EMBED_AFTER_COMMAND)
+            memory.embed(limit=COMMAND_EMBED_DOCS)
 
 
 def _facts(texts: list[str] | None) -> list[tuple[str, str, str]]:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from doxa.base.errors import ConstraintError, InputError, ModelError
-from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, JOB_ATTEMPTS_MAX
-from doxa.curation.embedding import PASSAGE_CHARS, parts
+from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, EMBED_PASSAGE_CHARS_MAX, JOB_ATTEMPTS_MAX
+from doxa.curation.embedding import parts
 from doxa.models import FailingEmbedder, HashEmbedder
 from tests.fixtures_shared import opened
 
@@ -36,15 +36,15 @@ def test_parts_hold_the_text_and_its_passages(text: str) -> None:
     found = parts(text)
     assert found[0] == text
     assert len(found) <= EMBED_PARTS_PER_DOC_MAX + 2
-    assert all(0 < len(passage) <= PASSAGE_CHARS for passage in found[1:])
-    assert len(found) == 1 or len(text) > PASSAGE_CHARS
+    assert all(0 < len(passage) <= EMBED_PASSAGE_CHARS_MAX for passage in found[1:])
+    assert len(found) == 1 or len(text) > EMBED_PASSAGE_CHARS_MAX
     if 1 < len(found) <= EMBED_PARTS_PER_DOC_MAX:
         assert "".join("".join(found[1:]).split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "word " * 1_000, "A sentence. " * 400, "line\n" * 1_000, "\n" * 3_000, " " * 3_000])
 def test_every_shape_of_long_text_is_cut(text: str) -> None:
-    assert all(len(passage) <= PASSAGE_CHARS for passage in parts(text)[1:])
+    assert all(len(passage) <= EMBED_PASSAGE_CHARS_MAX for passage in parts(text)[1:])
     assert len(parts(text)) <= EMBED_PARTS_PER_DOC_MAX + 2
 
 

@@ -16,14 +16,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from doxa.base import limits
+
 Precision = Literal["day", "week", "month", "year"]
 
-DATES_MAX = 200
-YEAR_MIN = 1900
-YEAR_MAX = 2199
-# A month or day without a year means the nearest one; beyond this distance the other neighbour is about as near.
-NEAREST_DAYS_MAX = 150
-
+YEAR_MIN, YEAR_MAX = 1900, 2199  # a number outside is no year
 _DAY_NS = 86_400 * 10**9
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -139,7 +136,7 @@ def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
         group = "core" if "core" in pattern.groupindex else 0
         for match in pattern.finditer(text):
             start, end = match.span(group)
-            if len(taken) >= DATES_MAX:
+            if len(taken) >= limits.DATES_PER_TURN_MAX:
                 break
             if any(start < other.end and other.start < end for other in taken):
                 continue
@@ -226,7 +223,7 @@ def _nearest(spans: list[_Span], today: date) -> _Span | None:
         return max((span[0] - today).days, (today - span[1]).days + 1, 0)
 
     best = min(spans, key=distance, default=None)
-    return best if best is not None and distance(best) <= NEAREST_DAYS_MAX else None
+    return best if best is not None and distance(best) <= limits.DATE_NEAREST_DAYS_MAX else None
 
 
 def _relative(match: re.Match[str], today: date | None) -> _Span | None:

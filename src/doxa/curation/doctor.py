@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.base.limits import FREE_BYTES_MIN
 from doxa.curation.embedding import given_up, pending
 from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
-_FREE_BYTES_LOW = 512 * 1024**2
 _RESTORE = "Restore the latest backup that verifies to a new path with `doxa restore`."
 
 
@@ -53,7 +53,7 @@ def _file(store: Store) -> Finding:
 
 def _space(store: Store) -> Finding:
     free = shutil.disk_usage(Path(store.path).resolve().parent).free
-    enough = free > _FREE_BYTES_LOW
+    enough = free > FREE_BYTES_MIN
     return Finding("disk", enough, f"{free / 1024**3:.1f} GiB free", "" if enough else "Free some space before the next large import.")
 
 

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX
+from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, EMBED_PASSAGE_CHARS_MAX
 from doxa.models.contract import Embedder
 from doxa.recall import pack_vector
 from doxa.store import Identity, Reader, SearchRule, Store, text_of
 
-PASSAGE_CHARS = 1_200
 EMBEDDING_TEXT = "embedding_text"  # kept among a revision's metadata, so that it is versioned, exported and seen
 _IDENTITY = Identity("embedding", "system")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
@@ -64,12 +63,12 @@ def embed_anew(store: Store) -> None:
 
 def parts(text: str) -> list[str]:
     """The text itself, and for a long one its passages too: what the embedder would cut off gets a vector of its own."""
-    if len(text) <= PASSAGE_CHARS:
+    if len(text) <= EMBED_PASSAGE_CHARS_MAX:
         return [text]
     passages: list[str] = []
     held = ""
     for piece in _pieces(text):
-        if held and len(held) + 1 + len(piece) > PASSAGE_CHARS:
+        if held and len(held) + 1 + len(piece) > EMBED_PASSAGE_CHARS_MAX:
             passages.append(held)
             held = piece
         else:
@@ -82,15 +81,15 @@ def parts(text: str) -> list[str]:
 def _pieces(text: str) -> Iterator[str]:
     """Lines, or where a line is too long its sentences, or where a sentence is too long its words in runs."""
     for line in text.split("\n"):
-        if len(line) <= PASSAGE_CHARS:
+        if len(line) <= EMBED_PASSAGE_CHARS_MAX:
             if line.strip():
                 yield line
             continue
         for sentence in _SENTENCE_END.split(line):
             rest = sentence
-            while len(rest) > PASSAGE_CHARS:
-                cut = rest.rfind(" ", 1, PASSAGE_CHARS)
-                cut = cut if cut > 0 else PASSAGE_CHARS
+            while len(rest) > EMBED_PASSAGE_CHARS_MAX:
+                cut = rest.rfind(" ", 1, EMBED_PASSAGE_CHARS_MAX)
+                cut = cut if cut > 0 else EMBED_PASSAGE_CHARS_MAX
                 yield rest[:cut]
                 rest = rest[cut:].lstrip()
             if rest:

@@ -27,11 +27,6 @@ from doxa.curation.turns import Turn
 EntityKind = Literal["name", "title", "technical", "handle", "host"]
 CandidateKind = Literal["preference", "decision", "fact", "correction"]
 
-ENTITIES_MAX = 200
-CANDIDATES_MAX = 100
-NAME_WORDS_MAX = 6
-VALUE_CHARS_MAX = 80
-
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -192,7 +187,7 @@ def _close(text: str, run: list[tuple[int, int]], *, sure: list[Entity], doubtfu
         opens = False
     while words and _is_common(words[-1][2]):
         words.pop()
-    if not words or len(words) > NAME_WORDS_MAX or words[-1][2] in _HONORIFICS:
+    if not words or len(words) > limits.ENTITY_WORDS_MAX or words[-1][2] in _HONORIFICS:
         return
     start, end, last = words[0][0], words[-1][1], words[-1][2]
     if last.endswith("'s"):
@@ -221,7 +216,7 @@ def _distinct(entities: list[Entity]) -> tuple[Entity, ...]:
     first: dict[str, Entity] = {}
     for entity in sorted(entities, key=lambda one: one.start):
         first.setdefault(entity.text, entity)
-        if len(first) >= ENTITIES_MAX:
+        if len(first) >= limits.ENTITIES_PER_TURN_MAX:
             break
     return tuple(first.values())
 
@@ -514,9 +509,9 @@ def _candidates(text: str, turn: Turn, *, dates: tuple[DateMention, ...]) -> tup
                         candidate.kind, *fields, candidate.certainty, candidate.rule, start, end, turn.text[start:end], candidate.replaces
                     )
                 )
-        if len(candidates) >= CANDIDATES_MAX:
+        if len(candidates) >= limits.CANDIDATES_PER_TURN_MAX:
             break
-    return tuple(candidates[:CANDIDATES_MAX])
+    return tuple(candidates[:limits.CANDIDATES_PER_TURN_MAX])
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -601,7 +596,7 @@ def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMe
     value = re.sub(
         r"\s+(?:on|in|at|since|by|from|until|about|around|the|just|back)$", "", _plain(text[start : tail.start() if tail else end])
     )
-    return value if len(value) <= VALUE_CHARS_MAX else ""
+    return value if len(value) <= limits.CANDIDATE_VALUE_CHARS_MAX else ""
 
 
 def _acceptable(rule: _Rule, about: str, *, value: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from doxa.base.errors import InputError
+from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
 from doxa.belief import EXCHANGE_KIND, Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
@@ -26,7 +27,6 @@ _TURNING = re.compile(
     r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
 )
 _CONTRACTIONS = ((re.compile(r"\bwon['’]?t\b"), "will not"), (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"), (re.compile(r"n['’]t\b"), " not"))
-_LOOK_AT = 10
 RESERVED_KINDS = (EXCHANGE_KIND, "thread")
 
 
@@ -135,7 +135,7 @@ def _near_duplicate(recaller: Recaller, draft: Draft) -> str:
     wanted = _gist(draft.summary)
     if not wanted:
         return ""
-    ask = Ask(draft.summary, project="", kinds=(draft.kind,), space=draft.space, limit=_LOOK_AT, lanes=("words",))
+    ask = Ask(draft.summary, project="", kinds=(draft.kind,), space=draft.space, limit=DUPLICATE_HITS_READ, lanes=("words",))
     for hit in recaller.recall(ask).hits:
         if hit.project == draft.project and hit.space == draft.space and hit.type == "revision" and _gist(hit.text) == wanted:
             return hit.kref

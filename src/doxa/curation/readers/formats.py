@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from doxa.base.errors import InputError
+from doxa.base.limits import DETECT_BYTES_READ, DETECT_LINES_READ
 from doxa.curation.readers.chatgpt import read_chatgpt
 from doxa.curation.readers.claude_ai import read_claude_ai
 from doxa.curation.readers.claude_code import EXTRAS, read_claude_code
@@ -28,8 +29,6 @@ FORMATS = {
     "locomo": "LoCoMo JSON",
 }
 
-_HEAD_BYTES = 262_144
-_HEAD_LINES = 50
 _KEY = re.compile(rb'(?<!\\)"(mapping|chat_messages|sample_id|conversation|qa)"\s*:')
 _FORMAT_OF_KEY = {b"mapping": "chatgpt", b"chat_messages": "claude-ai", b"sample_id": "locomo", b"conversation": "locomo", b"qa": "locomo"}
 _CLAUDE_CODE_KEY = re.compile(rb'(?<!\\)"(?:sessionId|leafUuid|isSidechain)"\s*:')
@@ -99,7 +98,7 @@ def detect(path: str | Path) -> str:
 
 
 def _detect_documents(path: Path) -> str | None:
-    return next((found for start in document_heads(path, _HEAD_BYTES) if (found := _format_of_document(start))), None)
+    return next((found for start in document_heads(path, DETECT_BYTES_READ) if (found := _format_of_document(start))), None)
 
 
 def _detect_folder(path: Path) -> str | None:
@@ -107,7 +106,7 @@ def _detect_folder(path: Path) -> str | None:
 
 
 def _detect_file(path: Path) -> str | None:
-    start = head(path, _HEAD_BYTES).lstrip()
+    start = head(path, DETECT_BYTES_READ).lstrip()
     if EXPORT_START.match(start):
         raise InputError(
             f"{path} is an export of doxa, not a conversation.", next_step="Take it in with `doxa import` or Memory.import_.", path=str(path)
@@ -123,7 +122,7 @@ def _format_of_document(start: bytes) -> str | None:
 
 
 def _format_of_lines(start: bytes) -> str | None:
-    for line in start.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]:
+    for line in start.split(b"\n", DETECT_LINES_READ)[:DETECT_LINES_READ]:
         try:
             keys = decode(_object, line).keys()
         except ValueError:

@@ -22,7 +22,6 @@ from doxa.base.errors import InputError, LimitError
 
 T = TypeVar("T")
 
-SKIPPED_PLACES_MAX = 20
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -42,7 +41,7 @@ class ReadReport:
 
     def skip(self, place: str) -> None:
         self.skipped += 1
-        if len(self.places) < SKIPPED_PLACES_MAX:
+        if len(self.places) < limits.SKIPPED_ITEMS_MAX:
             self.places.append(place)
 
 
