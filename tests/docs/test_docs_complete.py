@@ -158,6 +158,19 @@ def test_the_constants_of_fusion_are_those_of_the_page() -> None:
     assert f"the best {engine.CANDIDATES} of each project" in text
 
 
+def test_the_sensitivity_of_each_constant_of_fusion_is_given() -> None:
+    from doxa.recall import fusion
+
+    text = page("benchmarks.md")
+    assert text.index("## Sensitivity") < text.index("<!-- figures: begin")  # what is written by hand is not written over
+    for name, value in vars(fusion).items():
+        if name.isupper() and name != "B" and isinstance(value, float):
+            found = re.search(rf"^\| `{name}` \(([\d./]+)\) \|", text, re.MULTILINE)
+            assert found, name
+            top, _, bottom = found.group(1).partition("/")
+            assert abs(float(top) / float(bottom or 1) - value) < 1e-9, name
+
+
 def test_decisions_are_numbered_and_listed() -> None:
     pages = sorted((DOCS / "decisions").glob("*.md"))
     assert [path.name[:4] for path in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
