@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
-from doxa.base.errors import InputError
+from doxa.base.clock import FakeClock
+from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import NodeId
+from doxa.base.words import ANALYSER
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store, check
 
@@ -181,3 +185,46 @@ _WRONG_PREV = """
 SELECT d.node, d.prev FROM doc d WHERE d.node > 0 AND d.prev >= 0 AND NOT EXISTS
   (SELECT 1 FROM edge e JOIN doc b ON b.node = e.src WHERE e.dst = d.node AND e.type = 'NEXT' AND b.scope = d.scope AND b.doc = d.prev)
 """
+
+
+# The analyser
+
+
+def foreign(path: Path) -> None:
+    """Make the file one whose words were cut by other rules."""
+    raw = apsw.Connection(str(path))
+    raw.execute("UPDATE meta SET value = 'other-1' WHERE key = 'analyser'; UPDATE posting_new SET term = term || 'x'; UPDATE doc SET length = 99")
+    raw.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
+    raw.close()
+
+
+def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "a.db"
+    with Store(path, clock=clock) as store:
+        assert rows(store, "SELECT value FROM meta WHERE key = 'analyser'") == [(ANALYSER,)]
+        declare(store, "Revision", RULE)
+        add(store, "green tea", "black tea", "no words: the of")
+        with store.write(ANA, op="vectors") as tx:
+            tx.put_vectors(1, 0, model="fake", vectors=[(b"x" * 768, b"y" * 48)])
+        before = rows(store, "SELECT doc, node, live, length, vectors FROM doc")
+        foreign(path)
+        with pytest.raises(StoreError, match="another version of doxa"):
+            add(store, "would mix two kinds of words")
+    with Store(path, clock=clock, read_only=True) as store:
+        assert ["open the file once for writing" in problem for problem in check(store)] == [True]
+    with Store(path, clock=clock) as store:
+        assert sorted(found(store, "tea")) == ["black tea", "green tea"]
+        assert rows(store, "SELECT doc, node, live, length, vectors FROM doc") == before
+        assert check(store) == []
+        add(store, "red tea")
+        assert check(store) == []
+
+
+def test_a_file_that_does_not_say_is_of_the_first_analyser(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    Store(path).close()
+    raw = apsw.Connection(str(path))
+    raw.execute("DELETE FROM meta WHERE key = 'analyser'")
+    raw.close()
+    with Store(path) as store:
+        assert check(store) == []

@@ -15,7 +15,7 @@ import Stemmer
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
 
-ANALYSER = "snowball-english-1"  # stored with the index: a change of rules means rebuilding it
+ANALYSER = "snowball-english-1"  # stored with the index: raise the number with any change of rules, and files are indexed anew when opened
 
 STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being but by can could did do does doing done down

@@ -21,7 +21,7 @@ import apsw
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError
 from doxa.base.values import decode
-from doxa.base.words import term_counts
+from doxa.base.words import ANALYSER, term_counts
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
@@ -33,6 +33,7 @@ TRUST_DEFAULT = "stated"
 
 _POSTINGS_HELD = 200_000  # terms in memory before they are written, so that a declaration over a large file stays small
 _PAGE_DOCS = 1_000
+_FIRST_ANALYSER = "snowball-english-1"
 _INSERT = (
     "INSERT INTO doc(scope, doc, node, live, prev, length, vis_from, vis_until, vectors, changed, kind, space, speaker, thread, time, valid_from, "
     "valid_until, trust) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -358,6 +359,16 @@ class SearchWriter:
         ).get
         if rows >= COMPACT_AFTER_ROWS:
             compact(self._db)
+
+
+def analyser_of(db: apsw.Connection) -> str:
+    """The rules by which the words of this index were cut. A file that does not say is of the first ones."""
+    found = db.execute("SELECT value FROM meta WHERE key = 'analyser'").get
+    return _FIRST_ANALYSER if found is None else str(found)
+
+
+def note_analyser(db: apsw.Connection) -> None:
+    db.execute("INSERT OR REPLACE INTO meta VALUES('analyser', ?)", (ANALYSER,))
 
 
 def _fetched(db: apsw.Connection, sql: str, args: tuple[int, ...]) -> list[Any]:

@@ -16,12 +16,13 @@ import apsw
 from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.ids import TxId
+from doxa.base.words import ANALYSER
 from doxa.store.engine import Engine, translated
 from doxa.store.guard import Guards
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
 from doxa.store.scrub import left_over, marked, scrub
-from doxa.store.search import SearchRule, compact, rules_of
+from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, note_analyser, rules_of
 from doxa.store.transaction import Identity, Transaction
 
 _BACKUP_PAGES_PER_STEP = 1_000
@@ -114,6 +115,12 @@ class Store:
     def _load_catalogue(self, db: apsw.Connection) -> None:
         version = db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get
         if version != self._catalogue_version:
+            if analyser_of(db) != ANALYSER:
+                raise StoreError(
+                    f"The index of {self.path} was made anew by another version of doxa ({analyser_of(db)}; this one has {ANALYSER}).",
+                    next_step="Use one version of doxa on a file, and open it again.",
+                    path=self.path,
+                )
             catalogue = Reader(db, now=0).catalogue_all()
             self._guards, self._rules, self._catalogue_version = Guards(catalogue), rules_of(catalogue), version
 
@@ -143,6 +150,22 @@ class Store:
             if self.read_only:
                 raise StoreError(f"{self.path} needs a migration first.", next_step="Open it once for writing.", path=self.path)
             self._migrate(db, migrations, existing=bool(tables))
+        if not self.read_only and analyser_of(db) != ANALYSER:
+            self._reindex(db)
+
+    def _reindex(self, db: apsw.Connection) -> None:
+        """The words of this file were cut by other rules than questions will be: cut them anew, in one transaction."""
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if analyser_of(db) != ANALYSER:  # asked again under the lock: another process may have been first
+                SearchWriter(db, rules_of(Reader(db, now=0).catalogue_all("search:"))).rebuild()
+                note_analyser(db)
+                db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")  # other writers look at the rules again
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
 
     @staticmethod
     def _pending(db: apsw.Connection, migrations: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -165,6 +188,8 @@ class Store:
                 db.execute(sql)
                 db.execute("INSERT INTO migration VALUES(?, ?)", (name, self.clock.now_ns()))
             db.execute("INSERT OR IGNORE INTO meta VALUES('catalogue', 0)")
+            if not existing:
+                note_analyser(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}")
             db.execute("COMMIT")
         except BaseException:

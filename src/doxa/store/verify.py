@@ -13,11 +13,11 @@ import apsw
 
 from doxa.base.errors import CorruptError
 from doxa.base.values import decode
-from doxa.base.words import term_counts
+from doxa.base.words import ANALYSER, term_counts
 from doxa.store.apply import replay_entry
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, RECORD, attributes_of, rule_of, rules_of, text_of
+from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
 from doxa.store.transaction import GENESIS, entry_hash, receipt_hash
 
@@ -167,6 +167,9 @@ _ATTRIBUTES = (
 def _check_search(snapshot: Reader) -> list[str]:
     """Recompute every search row from the graph."""
     db = snapshot._db
+    made_by = analyser_of(db)
+    if made_by != ANALYSER:
+        return [f"the index was made by {made_by}, questions are cut by {ANALYSER}: open the file once for writing"]
     rules = rules_of(snapshot.catalogue_all("search:"))
     held: dict[tuple[int, int], dict[str, int]] = {}
     for table in ("posting", "posting_new"):
