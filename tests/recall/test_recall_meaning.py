@@ -194,3 +194,16 @@ def test_the_tail_of_a_long_text_is_found_by_meaning(tmp_path: Path, minilm: Emb
         memory.embed()
         answer = memory.recall("which relative performs classical music?", lanes=("meaning",))
         assert answer.hits[0].kref == "kref://default/minutes.fact?r=1"
+
+
+@pytest.mark.parametrize("dimensions", [1, 7, 63, 65, 100, 300, 1_000])
+def test_a_model_may_have_any_number_of_dimensions(tmp_path: Path, dimensions: int) -> None:
+    with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=dimensions)) as memory:
+        for text in ("The ferry leaves from Bergen", "The tea is green", "The library opens at nine"):
+            memory.remember(text)
+        assert memory.embed() == 3
+        answer = memory.recall("The ferry leaves from Bergen", lanes=("meaning",))
+        assert answer.mode == "vector"
+        assert answer.hits[0].lanes["meaning"] == pytest.approx(1, abs=0.01)
+        if dimensions > 50:
+            assert answer.hits[0].text == "The ferry leaves from Bergen"

@@ -30,7 +30,13 @@ class Estimate(NamedTuple):
 
 def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
     """A unit vector as it is stored: half precision, and its sign code."""
-    return vector.astype("<f2").tobytes(), np.packbits(vector > 0).tobytes()
+    return vector.astype("<f2").tobytes(), sign_code(vector).tobytes()
+
+
+def sign_code(vector: Floats) -> NDArray[np.uint8]:
+    """One bit for each dimension, and zeros up to whole words of 64 bits: codes are compared by words, and equal bits count for nothing."""
+    code = np.packbits(vector > 0)
+    return np.pad(code, (0, -len(code) % 8))
 
 
 def estimate(shelf: Shelf, vector: Floats, *, eligible: Mask) -> Estimate:
@@ -38,7 +44,7 @@ def estimate(shelf: Shelf, vector: Floats, *, eligible: Mask) -> Estimate:
     own = np.full(shelf.count, np.nan, dtype=np.float32)
     if not shelf.code_count:
         return Estimate(own, 0.0)
-    code = np.packbits(vector > 0).view(np.uint64)
+    code = sign_code(vector).view(np.uint64)
     distance = np.bitwise_count(shelf.codes.view(np.uint64) ^ code).sum(axis=1, dtype=np.uint16)
     table = np.cos(np.pi * np.arange(len(vector) + 1) / len(vector)).astype(np.float32)
     cosines = table[distance]
