@@ -20,6 +20,7 @@ from doxa.belief import (
     Revision,
     TagMove,
     declare,
+    draft_kref,
     parse_kref,
     read_any,
     require,
@@ -254,6 +255,64 @@ def test_rollback(ledger: Ledger, believing: Store) -> None:
     assert summaries(believing) == ["one", "two", "three"]
 
 
+def test_rollback_of_what_is_deprecated_or_has_no_current_revision(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", USES, PORT))
+    ledger.put(draft("two", PORT, HOST))
+    ledger.deprecate(K)
+    back = ledger.rollback(K + "?r=2")
+    assert (back.action, back.gained, back.lost, back.reason) == ("rolled_back", (PORT, HOST), (), "it was deprecated")
+    assert (read(believing, K).number, read(believing, K).status) == (2, "current")
+    ledger.undo(back.change or 0)
+    assert read(believing, K).status == "deprecated"
+    back = ledger.rollback(K + "?r=1")
+    assert (back.action, back.previous, back.gained, back.lost) == ("rolled_back", K + "?r=2", (USES, PORT), ())
+    assert (read(believing, K).number, read(believing, K).status) == (1, "current")
+    ledger.contract(K + "?r=1")
+    assert ledger.rollback(K + "?r=1").gained == (USES, PORT)
+    assert read(believing, K).status == "current"
+
+
+def test_facts_are_compared_by_type_too(ledger: Ledger, believing: Store) -> None:
+    one, true, real = (Fact("db", "replicas", value) for value in (1, True, 1.0))
+    ledger.put(draft("one", one))
+    changed = ledger.put(draft("one", true))
+    assert [repr(f.value) for f in (*changed.gained, *changed.lost)] == ["True", "1"]
+    changed = ledger.put(draft("one", true, real))
+    assert [repr(f.value) for f in (*changed.gained, *changed.lost)] == ["1.0"]
+    assert ledger.contract(K, fact=one).action == "unchanged"
+    ledger.contract(K, fact=true)
+    assert [repr(f.value) for f in read(believing, K).facts] == ["1.0"]
+    back = ledger.rollback(K + "?r=1")
+    assert [repr(f.value) for f in (*back.gained, *back.lost)] == ["1", "1.0"]
+
+
+@pytest.mark.parametrize("kind", ["exchange", "thread"])
+def test_kinds_of_conversations_are_not_for_beliefs(ledger: Ledger, kind: str) -> None:
+    for call in (ledger.put, ledger.expand, lambda d: ledger.supersede(K, d)):
+        with pytest.raises(InputError, match="cannot be of kind"):
+            call(Draft("one", project="shop", name="a", kind=kind))
+
+
+def test_a_turn_is_not_revised_or_tagged(ledger: Ledger, believing: Store) -> None:
+    turn = "kref://shop/talk/t1.exchange"
+    with believing.write(ledger.identity, op="said") as tx:
+        tx.create_node(("Exchange",), {"kref": turn, "project": "shop", "space": "talk", "kind": "exchange", "text": "hello", "time": 1})
+    for call in (
+        lambda: ledger.revise(turn, draft()), lambda: ledger.tag(turn, "mine"), lambda: ledger.untag(turn, "mine"), lambda: ledger.rollback(turn),
+        lambda: ledger.supersede(turn, draft()), lambda: ledger.contract(turn, fact=USES),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="no revisions"):
+            call()
+    assert ledger.deprecate(turn).action == "deprecated"
+    assert ledger.restore(turn).action == "restored"
+
+
+def test_an_address_is_made_of_valid_text_only() -> None:
+    for summary in ("x\ud800", "", None):
+        with pytest.raises(InputError):
+            draft_kref(Draft(summary))  # type: ignore[arg-type]
+
+
 # Undo
 
 
@@ -340,9 +399,20 @@ def test_artifacts(ledger: Ledger, believing: Store) -> None:
         node = require(snapshot, parse_kref(made.kref))
         assert node.labels == ("Artifact",)
         assert node.props == {"kref": made.kref, "name": "log.txt", "location": "/data/log.txt", "sha256": "ab", "size_bytes": 5}
-    ledger.undo(made.change or 0)
+    undone = ledger.undo(made.change or 0)
     with believing.read() as snapshot:
         assert snapshot.node_by_kref(made.kref) is None
+    redone = ledger.undo(undone.change or 0)
+    with believing.read() as snapshot:
+        again = require(snapshot, parse_kref(made.kref))
+        assert (again.id, again.labels, again.props) == (node.id, node.labels, node.props)
+        assert [edge.dst for edge in snapshot.edges_out(resolve(snapshot, parse_kref(K)).id, "HAS_ARTIFACT")] == [node.id]
+    undone = ledger.undo(redone.change or 0)
+    other = ledger.attach(K, "log.txt", location="/data/other.txt")
+    with pytest.raises(ConflictError, match="is there again"):
+        ledger.undo(undone.change or 0)
+    with believing.read() as snapshot:
+        assert require(snapshot, parse_kref(other.kref)).props["location"] == "/data/other.txt"
 
 
 def test_bundles(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
@@ -363,6 +433,15 @@ def test_bundles(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
         ledger.bundle(K, add=[])
     with pytest.raises(NotFoundError):
         ledger.bundle(bundle, add=["kref://shop/none.decision"])
+
+
+def test_a_bundle_has_a_limit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.belief.ledger.BUNDLE_MEMBERS_MAX", 1)
+    ledger.put(draft("one"))
+    ledger.put(draft("two", name="other"))
+    with pytest.raises(LimitError) as caught:
+        ledger.bundle("kref://shop/release.bundle", add=[K, "kref://shop/other.decision"])
+    assert caught.value.fields["limit_items"] == 1
 
 
 # Erasure

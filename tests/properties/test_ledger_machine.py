@@ -149,7 +149,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if not self.has(name, number):
             return
         before = copy.deepcopy(self.items)
-        self.items[name].current = number
+        self.items[name].current, self.items[name].deprecated = number, False
         self.done(self.ledger.rollback(self.kref(name, number)), before)
 
     @precondition(lambda self: self.items)

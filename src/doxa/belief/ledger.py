@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from doxa.base.errors import ConflictError, InputError
+from doxa.base.errors import ConflictError, InputError, LimitError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place
 from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, parse_target, resolve
 from doxa.belief.kref import Kref, check_name
-from doxa.belief.types import Action, Change, Draft, Fact, check_draft
+from doxa.belief.types import Action, Change, Draft, Fact, check_draft, without
 from doxa.belief.writes import (
     add_revision,
     check_edge_type,
@@ -27,6 +27,7 @@ from doxa.belief.writes import (
     link,
     move_tag,
     place_of,
+    require_belief,
     require_item,
     set_current,
     set_deprecated,
@@ -92,7 +93,7 @@ class Ledger:
         check_draft(draft)
         kref = parse_target(target)
         with self._store.write(self.identity, op="revise") as tx:
-            require_item(tx, kref)
+            require_belief(tx, kref)
             change = self.put_in(tx, kref.item(), draft, links=links, expect=expect)
         return sealed(change, tx)
 
@@ -111,17 +112,17 @@ class Ledger:
         old = facts_of(before) if before else ()
         return Change(
             "revised" if before else "created", made.kref, tx.tx, tx.now, previous=str(before.props["kref"]) if before else "",
-            gained=tuple(f for f in draft.facts if f not in old), lost=tuple(f for f in old if f not in draft.facts),
+            gained=without(draft.facts, old), lost=without(old, draft.facts),
         )  # fmt: skip
 
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
         """Replace a belief. Under the same address it is a revision; under a new one the old item is retired and linked."""
+        check_draft(draft)
         kref = parse_target(target)
         if not draft.name or draft_kref(draft) == kref.item():
             return self.revise(kref, draft, links=links)
-        check_draft(draft)
         with self._store.write(self.identity, op="supersede") as tx:
-            old_item = require_item(tx, kref)
+            old_item = require_belief(tx, kref)
             old = current_of(tx, old_item.id)
             new_kref = draft_kref(draft)
             new_item = tx.node_by_kref(str(new_kref)) or create_item(tx, new_kref)
@@ -155,12 +156,12 @@ class Ledger:
 
     def _contract_fact(self, kref: Kref, fact: Fact) -> Change:
         with self._store.write(self.identity, op="contract") as tx:
-            item = require_item(tx, kref)
+            item = require_belief(tx, kref)
             node = current_of(tx, item.id)
             held = facts_of(node) if node else ()
-            if node is None or fact not in held:
+            kept = without(held, (fact,))
+            if node is None or len(kept) == len(held):
                 return Change("unchanged", str(kref.item()), None, tx.now, reason="the current revision does not say so")
-            kept = tuple(f for f in held if f != fact)
             if kept:
                 made = add_revision(tx, item, draft_of(node, kept))
             else:
@@ -193,7 +194,7 @@ class Ledger:
         """Point a tag at the revision that the address means. `expect`: the revision it must point to now (0 = none)."""
         kref, name = parse_target(target), _tag_name(tag)
         with self._store.write(self.identity, op="tag") as tx:
-            item, node = require_item(tx, kref), resolve(tx, kref)
+            item, node = require_belief(tx, kref), resolve(tx, kref)
             expect_revision(tx, item, tag=name, expect=expect)
             edge = tag_edge(tx, item.id, name)
             if edge is None or edge.dst != node.id:
@@ -203,26 +204,30 @@ class Ledger:
     def untag(self, target: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         kref, name = parse_target(target), _tag_name(tag)
         with self._store.write(self.identity, op="untag") as tx:
-            item = require_item(tx, kref)
+            item = require_belief(tx, kref)
             expect_revision(tx, item, tag=name, expect=expect)
             if tag_edge(tx, item.id, name):
                 move_tag(tx, item, tag=name, revision=None)
         return _change(tx, "untagged" if tx.receipt_made else "unchanged", kref=str(kref.item()), reason=name)
 
     def rollback(self, target: str | Kref, *, expect: int | None = None) -> Change:
-        """Make the revision that the (pinned) address means current again. The later ones stay in history."""
+        """Make the revision that the (pinned) address means believed again, also when none is or the item is deprecated. The later ones stay in
+        history."""
         kref = parse_target(target)
         with self._store.write(self.identity, op="rollback") as tx:
-            item, node = require_item(tx, kref), resolve(tx, kref)
+            item, node = require_belief(tx, kref), resolve(tx, kref)
             expect_revision(tx, item, tag="current", expect=expect)
-            before = current_of(tx, item.id)
-            if before is not None and before.id == node.id:
+            before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
+            is_current = before is not None and before.id == node.id
+            if is_current and not retired:
                 return Change("unchanged", str(node.props["kref"]), None, tx.now, reason="it is current already")
-            set_current(tx, item.id, node.id)
-            gained, lost = facts_of(node), facts_of(before) if before else ()
+            set_deprecated(tx, item, False)
+            if not is_current:
+                set_current(tx, item.id, node.id)
+            gained, lost = facts_of(node), facts_of(before) if before and not retired else ()
         return _change(
             tx, "rolled_back", kref=str(node.props["kref"]), previous=str(before.props["kref"]) if before else "",
-            gained=tuple(f for f in gained if f not in lost), lost=tuple(f for f in lost if f not in gained),
+            gained=without(gained, lost), lost=without(lost, gained), reason="it was deprecated" if retired else "",
         )  # fmt: skip
 
     def undo(self, change: int) -> Change:
@@ -271,7 +276,13 @@ class Ledger:
                 if item.id not in members and item.id != node.id:
                     members[item.id] = tx.create_edge("MEMBER", node.id, dst=item.id)
             if len(members) > BUNDLE_MEMBERS_MAX:
-                raise InputError(f"A bundle holds at most {BUNDLE_MEMBERS_MAX:,} items.", next_step="Use several bundles.", kref=str(kref))
+                raise LimitError(
+                    f"{kref} would hold {len(members):,} items; the limit is {BUNDLE_MEMBERS_MAX:,}.",
+                    next_step="Use several bundles.",
+                    kref=str(kref),
+                    items=len(members),
+                    limit_items=BUNDLE_MEMBERS_MAX,
+                )
             for text in remove:
                 edge = members.pop(require_item(tx, parse_target(text)).id, None)
                 if edge is not None:

@@ -76,11 +76,25 @@ class Draft:
         return {name: value for name, value in values.items() if value is not None}
 
 
+def without(facts: tuple[Fact, ...], others: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts that are not among the others, compared as they are stored: for Python the values 1, 1.0 and True are equal."""
+    known = {fact.stored() for fact in others}
+    return tuple(fact for fact in facts if fact.stored() not in known)
+
+
+def check_summary(summary: object) -> None:
+    if not isinstance(summary, str) or not summary.strip():
+        raise InputError("A belief needs a summary; this one is blank.", next_step="Say in words what is believed.", field="summary")
+    check_text(summary, field="summary")
+
+
 def check_draft(draft: Draft) -> None:
     """Raise InputError or LimitError for what no revision may say."""
-    if not isinstance(draft.summary, str) or not draft.summary.strip():
-        raise InputError("A belief needs a summary; this one is blank.", next_step="Say in words what is believed.", field="summary")
-    check_text(draft.summary, field="summary")
+    check_summary(draft.summary)
+    if draft.kind in RESERVED_KINDS:
+        raise InputError(
+            f"A belief cannot be of kind {draft.kind!r}: such addresses are of conversations.", next_step="Choose another kind.", field="kind"
+        )
     if draft.trust not in TRUSTS:
         raise InputError(f"{draft.trust!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust", value=draft.trust)
     if isinstance(draft.confidence, bool) or not isinstance(draft.confidence, (int, float)) or not 0 <= draft.confidence <= 1:
@@ -109,6 +123,8 @@ RESERVED = frozenset(
     "kref number project space name kind title summary topics keywords facts valid_from valid_until confidence trust author time created "
     "content_hash deprecated".split()
 )
+
+RESERVED_KINDS = frozenset(("exchange", "thread"))
 
 Action = Literal["created", "revised", "unchanged", "contracted", "deprecated", "restored", "tagged", "untagged", "linked", "unlinked",
                  "rolled_back", "undone", "superseded", "attached", "grouped", "erased"]

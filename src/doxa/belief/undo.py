@@ -65,7 +65,7 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
             tx.set_node(NodeId(entry.element), decode(past[0]))
             return str(body["props"].get("kref", ""))
         case "node.delete":
-            raise ConflictError(f"Change {receipt.tx} removed a node; that is not undone.", next_step="Create it anew.", change=receipt.tx)
+            return _restore_node(tx, NodeId(entry.element), receipt)
     return ""
 
 
@@ -94,6 +94,23 @@ def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
         raise _later(tx, "what is current" if kind == "CURRENT" else f"the tag {name}", receipt=receipt, src=src)
     tx.restore_edge(identity, kind, src=src, dst=dst, props=decode(props))
     return _address(tx, src)
+
+
+def _restore_node(tx: Transaction, identity: NodeId, receipt: Receipt) -> str:
+    rows = tx.rows("SELECT labels, json(props) FROM node_past WHERE id = ? AND until = ?", (identity, receipt.time))
+    if not rows:
+        return ""  # made and removed within the change itself
+    labels, props = decode(rows[0][0]), decode(rows[0][1])
+    kref = str(props.get("kref", ""))
+    if tx.node(identity) is not None or tx.node_by_kref(kref) is not None:
+        raise ConflictError(
+            f"Change {receipt.tx} cannot be undone: {kref or f'node {identity}'}, which it removed, is there again.",
+            next_step="Undo the later change first, or leave what is there.",
+            change=receipt.tx,
+            kref=kref,
+        )
+    tx.restore_node(identity, labels, props=props)
+    return kref
 
 
 def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from doxa.base.ids import NodeId
 from doxa.base.values import canonical
 from doxa.belief.graph import CURRENT, HAS_REVISION, SUPERSEDES, TAG, build_revision, current_of, require, resolve
 from doxa.belief.kref import Kref, check_name, parse_kref, slug
-from doxa.belief.types import Draft, Fact, check_draft
+from doxa.belief.types import Draft, Fact, check_draft, check_summary
 from doxa.store import Edge, Node, Transaction
 
 
@@ -40,6 +40,7 @@ def draft_kref(draft: Draft) -> Kref:
     if draft.name:
         name = check_name(draft.name, what="item", dots=True)
     else:
+        check_summary(draft.summary)
         digest = hashlib.blake2b(draft.summary.encode(), digest_size=4).hexdigest()
         words = slug(draft.title or draft.summary)
         name = f"{words}-{digest}" if words else digest
@@ -177,3 +178,15 @@ def require_item(tx: Transaction, kref: Kref) -> Node:
     if not kref.is_item:
         raise InputError(f"{kref} is no item.", next_step="Give the address of an item, such as kref://project/name.kind.", kref=str(kref))
     return require(tx, kref.item())
+
+
+def require_belief(tx: Transaction, kref: Kref) -> Node:
+    """As require_item, for what has revisions: a turn or thread has none."""
+    node = require_item(tx, kref)
+    if "Item" not in node.labels:
+        raise InputError(
+            f"{kref.item()} is no belief but what was said: it has no revisions and no tags.",
+            next_step="State a belief of its own, derived from it.",
+            kref=str(kref),
+        )
+    return node

@@ -100,6 +100,16 @@ class Transaction(Reader):
         self._search.node_made(identity, names)
         return NodeId(identity)
 
+    def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
+        """Bring back a node that was deleted, under its own id: undo."""
+        names = _labels(labels)
+        self._guards.node_write(self.identity.role, names)
+        self._require_free(props.get("kref"), owner=identity)
+        data = encode_properties(props, owner=_owner(names))
+        self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
+        apply.create_node(self._db, identity, names, props=data, now=self.now)
+        self._search.node_made(identity, names)
+
     def set_node(self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None) -> None:
         """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
         before = self._require_node(identity)
