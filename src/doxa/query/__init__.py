@@ -1,0 +1,1 @@
+"""Cypher to rows: plans, their execution, and the functions that expressions call."""
