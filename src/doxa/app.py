@@ -19,11 +19,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from doxa.base.clock import Clock, parse_time
-from doxa.base.errors import InputError, ModelError, RoleError
+from doxa.base.clock import TIME_MAX, Clock, parse_time
+from doxa.base.errors import InputError, ModelError, RoleError, StoreError
 from doxa.base.ids import ROLES, Role
 from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S
-from doxa.base.values import Value
+from doxa.base.values import Value, check_text
 from doxa.belief import (
     Change,
     Draft,
@@ -165,6 +165,7 @@ class Session:
         """
         from doxa.curation.remember import remember
 
+        _whole(expect, "expect", optional=True)
         self._may_trust(trust)
         draft = Draft(
             summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=_texts(topics, "topics"),
@@ -195,6 +196,10 @@ class Session:
         """
         from doxa.curation.ingest import Ingest
 
+        for name, value in (("project", project), ("space", space), ("thread", thread), ("session", session), ("format", format or "")):
+            _text(value, name)
+        if progress is not None and not callable(progress):
+            raise InputError("progress is no function.", next_step="Give a function of one number, or leave it out.", field="progress")
         turns = _turns(source, thread=thread, session=session, format=format)
         job = Ingest(self._store, self.identity, project=project or self.project, space=space, extracting=extract)
         result = job.run(turns, progress=progress)
@@ -267,11 +272,13 @@ class Session:
 
     def impact(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """What rests on a belief, directly or not."""
+        _whole(depth, "depth")
         with self._store.read() as snapshot:
             return impact(snapshot, kref, depth=depth)
 
     def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """What a belief rests on, down to the conversation it came from."""
+        _whole(depth, "depth")
         with self._store.read() as snapshot:
             return provenance(snapshot, kref, depth=depth)
 
@@ -279,18 +286,21 @@ class Session:
         self, kref: str | Kref, *, direction: Literal["out", "in", "both"] = "out", depth: int = 10, types: Sequence[str] = ()
     ) -> Walk:
         """Everything reached over typed edges within `depth` (1-20), nearest first."""
+        _whole(depth, "depth")
         with self._store.read() as snapshot:
-            return traverse(snapshot, kref, direction=direction, depth=depth, types=types)
+            return traverse(snapshot, kref, direction=direction, depth=depth, types=_texts(types, "types"))
 
     def shortest_path(self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()) -> Walk:
         """The fewest typed edges between two beliefs."""
+        _whole(depth, "depth")
         with self._store.read() as snapshot:
-            return shortest_path(snapshot, start, end, depth=depth, types=types)
+            return shortest_path(snapshot, start, end, depth=depth, types=_texts(types, "types"))
 
     # Change
 
     def revise(self, kref: str | Kref, text: str, *, facts: Facts = (), expect: int | None = None, **fields: Any) -> Change:
         """A new revision of an item; `fields` as in remember. The old revision leaves recall and stays in history."""
+        _whole(expect, "expect", optional=True)
         draft, found = self._draft(kref, text, facts=facts, fields=fields)
         return self._after(self._ledger.revise(kref, draft, expect=expect), found)
 
@@ -312,15 +322,18 @@ class Session:
 
     def rollback(self, kref: str | Kref, *, expect: int | None = None) -> Change:
         """Make the pinned revision current again."""
+        _whole(expect, "expect", optional=True)
         return self._ledger.rollback(kref, expect=expect)
 
     def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the operator's."""
         from doxa.curation.redact import refuse_secret
 
+        _whole(expect, "expect", optional=True)
         return self._ledger.tag(kref, refuse_secret(tag, field="tag"), expect=expect)
 
     def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+        _whole(expect, "expect", optional=True)
         return self._ledger.untag(kref, tag, expect=expect)
 
     def undo(self, change: int) -> Change:
@@ -390,7 +403,7 @@ class Memory(Session):
     """An opened memory file. Close it, or use it as a context manager. Safe to share between threads."""
 
     def __init__(self, config: Config) -> None:
-        _check_role(config.role)
+        _check_config(config)
         self.config = config
         if not config.read_only:
             _make_private(config.path)
@@ -420,6 +433,8 @@ class Memory(Session):
     def session(self, *, actor: str = "", role: Role = "agent", project: str = "") -> Session:
         """Another identity on the same file. A session cannot have more power than the memory was opened with."""
         _check_role(role)
+        for name, value in (("actor", actor), ("project", project)):
+            _text(value, name)
         if ROLES.index(role) > ROLES.index(self.config.role):
             raise RoleError(
                 f"This memory was opened as {self.config.role}; it cannot give a session the role {role}.",
@@ -471,6 +486,9 @@ class Memory(Session):
         """Make vectors for what has none, here and now; `anew` makes all again (another model). Returns how many. Without a model: 0."""
         from doxa.curation.embedding import embed_anew, embed_pending
 
+        _whole(limit, "limit", optional=True)
+        with self.store.read():  # a closed memory says so, also where there is nothing to do
+            pass
         if self.embedder is None:
             return 0
         if anew:
@@ -504,6 +522,8 @@ class Memory(Session):
 
     def log(self, *, limit: int = 20, after: int = 0, newest_first: bool = True) -> list[Receipt]:
         """Changes with their numbers, times, actors and operations."""
+        for name, value in (("limit", limit), ("after", after)):
+            _whole(value, name)
         with self.store.read() as snapshot:
             return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
 
@@ -517,7 +537,7 @@ class Memory(Session):
         """Whether the log contains a receipt with this hash (hexadecimal): compare with one noted elsewhere."""
         try:
             wanted = bytes.fromhex(head)
-        except ValueError:
+        except (ValueError, TypeError):
             return False
         with self.store.read() as snapshot:
             return bool(snapshot.rows("SELECT 1 FROM receipt WHERE hash = ?", (wanted,)))
@@ -534,7 +554,12 @@ class Memory(Session):
 
     def backup(self, path: str | Path) -> Path:
         """A consistent copy while others read and write; verified before it is reported."""
-        made = self.store.backup(path)
+        target = _path(path, "path")
+        _text(str(target), "path")
+        try:
+            made = self.store.backup(target)
+        except OSError as error:
+            raise _unusable(target, error) from None
         with Store(made, read_only=True) as copy:
             verify_log(copy)
         return made
@@ -581,9 +606,12 @@ def open_memory(
     read_only: bool = False,
 ) -> Memory:
     """Open (or create) a memory file; without a path, the user's own (`default_path`). Raises a StoreError that says what is wrong."""
-    place = Path(path) if path is not None else default_path()
+    place = _path(path, "path") if path is not None else default_path()
     if path is None:
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise _unusable(place.parent, error) from None
     return Memory(Config(place, role, actor, project, embedder, model_folder, clock, background, read_only))
 
 
@@ -631,7 +659,7 @@ def _load_embedder(config: Config) -> tuple[Embedder | None, ModelError | None]:
     from doxa.models import load_minilm
 
     try:
-        return load_minilm(config.model_folder or default_model_folder()), None
+        return load_minilm(Path(config.model_folder or default_model_folder())), None
     except ModelError as error:
         return None, error
 
@@ -640,6 +668,21 @@ def _make_private(path: Path) -> None:
     """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode."""
     with suppress(OSError):  # what is wrong with the path is the store's to say
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def _check_config(config: Config) -> None:
+    """What a wrong argument of `open` would otherwise do much later."""
+    _check_role(config.role)
+    for name, value in (("path", str(_path(config.path, "path"))), ("actor", config.actor), ("project", config.project)):
+        _text(value, name)
+    if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):  # opening a pipe would wait for its other end
+        raise StoreError(f"{config.path} is no file.", next_step="Give the path of a memory file, or of a new one.", path=str(config.path))
+    if config.model_folder is not None:
+        _path(config.model_folder, "model_folder")
+    if config.embedder is not None and config.embedder != "auto" and not hasattr(config.embedder, "embed"):
+        raise InputError(f"{config.embedder!r:.80} is no embedder.", next_step='Give "auto", None or an object with `embed`.', field="embedder")
+    if config.clock is not None and not hasattr(config.clock, "now_ns"):
+        raise InputError(f"{config.clock!r:.80} is no clock.", next_step="Give an object with `now_ns`, or leave it out.", field="clock")
 
 
 def _check_role(role: object) -> None:
@@ -655,7 +698,19 @@ def _texts(values: Iterable[str], field: str) -> tuple[str, ...]:
     for item in found:
         if not isinstance(item, str):
             raise InputError(f"{field} holds texts; this is {type(item).__name__}.", next_step="Give each as text.", field=field)
+        check_text(item, field=field)
     return found
+
+
+def _text(value: object, field: str) -> None:
+    if not isinstance(value, str):
+        raise InputError(f"{field} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=field)
+    check_text(value, field=field)
+
+
+def _whole(value: object, field: str, *, optional: bool = False) -> None:
+    if not (value is None and optional) and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= TIME_MAX):
+        raise InputError(f"{field} is a whole number from 0; this is {value!r:.60}.", next_step="Give such a number.", field=field)
 
 
 def _facts(values: Facts) -> tuple[Fact, ...]:
@@ -688,9 +743,23 @@ def _noted(change: Change, secrets: Iterable[str]) -> Change:
 
 
 def _path(value: str | Path, field: str) -> Path:
-    if isinstance(value, (str, Path)) and str(value).strip() and "\0" not in str(value):
-        return Path(value)
-    raise InputError(f"{field} is no path: {str(value)[:80]!r}.", next_step="Give the path of a file.", field=field)
+    """A path that the system can be asked about, whether or not something is there."""
+    try:
+        path = Path(value)
+        if str(value).strip():
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                path.lstat()
+            return path
+        reason = "it is empty"
+    except (TypeError, ValueError, OSError) as error:  # no path at all; a NUL or a surrogate in it; too long
+        reason = getattr(error, "strerror", None) or ("it cannot be encoded" if isinstance(error, UnicodeError) else str(error))
+    raise InputError(f"{value!r:.80} cannot be a path: {reason}.", next_step="Give the path of a file.", field=field)
+
+
+def _unusable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path} cannot be used: {error.strerror or error}.", next_step="Check the path, its folder and permissions.", path=str(path)
+    )
 
 
 def _time(value: Time | None, field: str) -> int | None:
@@ -703,6 +772,9 @@ def _turns(source: str | Path | Iterable[Any], *, thread: str, session: str, for
     if isinstance(source, (str, Path)):
         from doxa.curation.readers import read
 
-        return read(source, format)
+        return read(_path(source, "source"), format)
+    if not isinstance(source, Iterable):
+        kind = type(source).__name__
+        raise InputError(f"A conversation is a path or a list of messages; this is {kind}.", next_step="Give either.", field="source")
     messages: Iterable[Any] = source
     return (item if isinstance(item, Turn) else turn_of(item, thread=thread, session=session) for item in messages)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -461,6 +462,9 @@ def demo(
 
 def main() -> None:
     """The entry point of the `doxa` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows fewer characters is no reason to fail
     app()
 
 
@@ -564,7 +568,15 @@ def _json(value: object) -> str:
     import msgspec
 
     named = value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else value
-    return msgspec.json.encode(_with_times(msgspec.to_builtins(named, enc_hook=str))).decode()
+    plain = _with_times(msgspec.to_builtins(named, enc_hook=str))
+    try:
+        text = msgspec.json.encode(plain).decode()
+        text.encode(sys.stdout.encoding or "utf-8")
+        return text
+    except UnicodeEncodeError:  # an argument that is not UTF-8, quoted by an error; or an output that is not
+        import json
+
+        return json.dumps(plain)
 
 
 _TIMES = frozenset(("time", "recorded", "created", "since", "until", "valid_from", "valid_until"))

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from doxa.cli import app
@@ -280,3 +281,49 @@ def test_the_demonstration(tmp_path: Path, models: str) -> None:
         assert memory.check() == []
         assert memory.recall("tea shop", project="tea-shop").hits
     assert process("demo", "--keep", "demo.db", env=env, cwd=tmp_path).returncode == 2
+
+
+HOSTILE = ["", " ", "\0", "a\0b", "\udcff", "x" * 1_048_577, "-1", "0", "9" * 20, "1.5", "nan", "kref://", "kref://default", "kref://default/db.fact?t=no",
+           "kref://nowhere/x.fact", "/nowhere/at/all", "/", "|||"]  # fmt: skip
+HOSTILE_OPTIONS = ("", "\0", "\udcff", HOSTILE[5], "nan", "9" * 20, "/nowhere/at/all")
+GIVEN = {"text": "some", "question": "some", "time": "2026-01-01", "name": "draft", "change": "1", "edge": "SEES", "kref": DB, "source": DB,
+         "target": DB, "path": FIXTURES / "doxa.jsonl"}  # fmt: skip
+COMMANDS = {name: command for name, command in getattr(get_command(app), "commands", {}).items() if name not in ("demo", "mcp")}
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_hostile_arguments_end_in_a_code_and_one_json_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str, name: str) -> None:
+    monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
+    monkeypatch.setenv("DOXA_MODELS", models)
+    monkeypatch.chdir(tmp_path)
+    CliRunner().invoke(app, ["remember", "The shop runs on MySQL", "--name", "db"])
+    files = {("restore", "source"): "none.db", ("restore", "target"): "to.db", ("backup", "target"): "to.db", ("export", "target"): "to.jsonl"}
+    params = [parameter for parameter in COMMANDS[name].params if not getattr(parameter, "is_flag", False)]
+    places = [parameter for parameter in params if parameter.param_type_name == "argument"]
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # the model has tests of its own, and loading it takes time
+    for hostile in HOSTILE:
+        for parameter in params if hostile in HOSTILE_OPTIONS else places:
+            words = [str(hostile if place is parameter else files.get((name, place.name), GIVEN.get(place.name, ""))) for place in places]
+            option = [] if parameter in places else [f"{parameter.opts[0]}={hostile}"]
+            result = CliRunner().invoke(app, [name, "--json", *option, "--", *words])
+            shown = (parameter.name, hostile[:40], result.exit_code, result.output[:300])
+            assert result.exception is None or isinstance(result.exception, SystemExit), (*shown, result.exception)
+            assert result.exit_code in (0, 2, 3, 4, 5), shown
+            if name != "export" or result.exit_code:
+                json.loads(result.stdout if result.exit_code == 0 else result.stderr)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="bytes as arguments, pipes")
+def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
+    env = {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_MODELS": models, "PYTHONIOENCODING": "ascii"}
+    assert process("remember", "naïve 🚀", env=env).returncode == 0
+    assert "na\\xefve" in process("recall", "naïve", "--words-only", env=env).stdout
+    assert json.loads(process("recall", "naïve", "--words-only", "--json", env=env).stdout)["hits"][0]["text"] == "naïve 🚀"
+    for arguments in (("remember", b"caf\xe9"), ("import", b"\xff.jsonl"), ("init", "--db", b"\xff.db")):
+        command = [sys.executable, "-m", "doxa.cli", *arguments, "--json"]
+        done = subprocess.run(command, env=os.environ | env, capture_output=True, timeout=60, check=False, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert json.loads(done.stderr)["error"]["code"] == "input"
+    os.mkfifo(tmp_path / "pipe")
+    for arguments in (("restore", "pipe", "new.db"), ("init", "--db", "pipe"), ("import", "pipe")):
+        assert process(*arguments, env=env, cwd=tmp_path).returncode in (2, 5)

@@ -96,10 +96,10 @@ def check_draft(draft: Draft) -> None:
             f"A belief cannot be of kind {draft.kind!r}: such addresses are of conversations.", next_step="Choose another kind.", field="kind"
         )
     if draft.trust not in TRUSTS:
-        raise InputError(f"{draft.trust!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust", value=draft.trust)
+        raise InputError(f"{str(draft.trust)[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
     if isinstance(draft.confidence, bool) or not isinstance(draft.confidence, (int, float)) or not 0 <= draft.confidence <= 1:
         raise InputError(
-            f"A confidence lies between 0 and 1; this is {draft.confidence!r}.", next_step="Give a number from 0 to 1.", field="confidence"
+            f"A confidence lies between 0 and 1; this is {draft.confidence!r:.60}.", next_step="Give a number from 0 to 1.", field="confidence"
         )
     if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
         raise InputError("valid_from is not before valid_until.", next_step="Give a window that begins before it ends.", field="valid_until")

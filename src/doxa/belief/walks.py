@@ -146,12 +146,12 @@ _ENDS: dict[str, tuple[tuple[str, str], ...]] = {"out": (("src", "dst"),), "in":
 def _check_depth(depth: int) -> int:
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= TRAVERSE_DEPTH_MAX:
         raise LimitError(
-            f"A depth lies between 1 and {TRAVERSE_DEPTH_MAX}; this is {depth!r}.", next_step="Ask for fewer levels.", limit_depth=TRAVERSE_DEPTH_MAX
+            f"A depth lies between 1 and {TRAVERSE_DEPTH_MAX}; this is {depth!r:.60}.", next_step="Ask for fewer levels.", limit_depth=TRAVERSE_DEPTH_MAX
         )
     return depth
 
 
 def _check(direction: Direction) -> Direction:
-    if direction not in _ENDS:
-        raise InputError(f"{direction!r} is no direction.", next_step="Use out, in or both.", field="direction")
+    if not isinstance(direction, str) or direction not in _ENDS:
+        raise InputError(f"{str(direction)[:40]!r} is no direction.", next_step="Use out, in or both.", field="direction")
     return direction

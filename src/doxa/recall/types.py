@@ -61,7 +61,7 @@ def check_ask(ask: Ask) -> None:
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= RECALL_TOKENS_MAX):
         raise LimitError(f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.", next_step="Give another budget.", field="tokens_max")
     if ask.trust and ask.trust not in TRUSTS:
-        raise InputError(f"{ask.trust!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
+        raise InputError(f"{ask.trust[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
     unknown = set(ask.lanes) - {"words", "meaning"}
     if unknown or not ask.lanes:
         raise InputError(f"There is no lane {', '.join(sorted(unknown)) or '(none)'}.", next_step="Use words, meaning or both.", field="lanes")
