@@ -201,3 +201,28 @@ def test_an_agent_writes_in_its_own_project_only(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         assert [hit.text for hit in memory.recall("shop", project="other").hits] == ["The shop is theirs"]
         assert memory.get("kref://other/s/shop.fact").number == 1  # type: ignore[union-attr]
+
+
+HOSTILE: tuple[Any, ...] = (
+    "", " ", "\0", "\ud800", "x" * 1_048_577, 5, -1, 0, 10**30, 1.5, float("nan"), True, None, [], ["x"], [5], ["\ud800"], {}, {"a": {"b": 1}}, "kref://",
+    "kref://p", "kref://nowhere/a.fact", "kref://p/a.fact?t=zzz", "kref://p/a.fact?at=0001-01-01", [["a", "b", "c"]], [["a", "b", float("nan")]],
+    [[1, 2, 3]], [None], "2026-01-01",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_hostile_arguments_are_results_that_can_be_sent(tmp_path: Path, name: str) -> None:
+    from doxa.servers.mcp.tools import call
+
+    tool = next(tool for tool in TOOLS if tool["name"] == name)["inputSchema"]
+    given = {"query": "a", "text": "some text", "kref": "kref://p/a.fact"}
+    with opened(tmp_path / "m.db", role="agent", project="p") as memory:
+        memory.remember("a is b", name="a")
+        for field in (*tool["properties"], "unknown"):
+            for value in HOSTILE:
+                arguments = {key: given[key] for key in tool.get("required", ())} | {field: value}
+                text, result, failed = call(memory.session(), name, arguments)
+                assert text.encode() and json.dumps(result).encode()
+                assert len(text) < 10_000 or not failed
+                assert not failed or result["error"]["next_step"]
+        assert memory.check() == []

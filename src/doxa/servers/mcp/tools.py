@@ -140,15 +140,15 @@ def call(session: Session, name: str, arguments: Mapping[str, Any]) -> tuple[str
     try:
         shape = ARGUMENTS.get(name)
         if shape is None:
-            raise InputError(f"There is no tool {name!r}.", next_step=f"Use one of {', '.join(ARGUMENTS)}.", tool=name)
+            raise InputError(f"There is no tool {name[:80]!r}.", next_step=f"Use one of {', '.join(ARGUMENTS)}.", tool=name)
         try:
             args = msgspec.convert(dict(arguments), shape)
-        except msgspec.ValidationError as error:
-            raise InputError(f"{name} cannot take these arguments: {error}.", next_step="Follow the tool's schema.", tool=name) from None
+        except (msgspec.ValidationError, UnicodeError) as error:
+            raise InputError(f"{name} cannot take these arguments: {str(error)[:500]}.", next_step="Follow the tool's schema.", tool=name) from None
         text, result = _CALLS[name](session, args)
         return text, msgspec.to_builtins(result), False
     except DoxaError as error:
-        return str(error), {"error": msgspec.to_builtins(error.as_dict(), enc_hook=str)}, True
+        return _sendable(str(error)), {"error": _sendable(msgspec.to_builtins(error.as_dict(), enc_hook=str))}, True
 
 
 def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
@@ -254,6 +254,15 @@ def _readable(value: Any) -> Any:
             name: format_time(item) if name in _TIMES and isinstance(item, int) else _readable(item) for name, item in value.items()
         }
     return [_readable(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _sendable(value: Any) -> Any:
+    """What an error quotes of a request may hold halves of surrogate pairs, which no JSON text can."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {name: _sendable(item) for name, item in value.items()}
+    return [_sendable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))
