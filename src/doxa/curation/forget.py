@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from doxa.base.errors import ConfirmationError, InputError
+from doxa.base.limits import PREVIEW_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.belief import Kref, Ledger, parse_target, require, resolve
 from doxa.store import Identity, Reader, Store
-
-_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
         token = _token(snapshot, targets, erase=erase)
     mode = "erase" if erase else "retire"
     if preview:
-        return Forgotten(False, mode, len(targets), tuple(targets[:_SHOWN]), token)
+        return Forgotten(False, mode, len(targets), tuple(targets[:PREVIEW_ITEMS_MAX]), token)
     if not targets and not (erase and _is_container(kref)):  # an empty place still has a name to erase
         raise InputError(f"{kref} holds nothing to forget.", next_step="Check the address.", kref=str(kref))
     if (len(targets) > 1 or (erase and _is_container(kref))) and not _same(confirm, token):
@@ -64,7 +63,7 @@ def forget(store: Store, identity: Identity, target: str | Kref, *, erase: bool 
         changes = [ledger.deprecate(t).change for t in targets]
     made = tuple(change for change in changes if change is not None)
     note = store.left_to_scrub() if erase else "" if made else "it was retired already"
-    return Forgotten(True, mode, len(targets), tuple(targets[:_SHOWN]), "", made, note)
+    return Forgotten(True, mode, len(targets), tuple(targets[:PREVIEW_ITEMS_MAX]), "", made, note)
 
 
 def _is_container(kref: Kref) -> bool:
