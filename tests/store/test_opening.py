@@ -40,6 +40,28 @@ def test_a_new_file_is_private_marked_and_sound(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no modes here")
+def test_the_log_beside_a_file_is_as_private_as_the_file(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with Store(tmp_path / "a.db") as store:
+            add(store, 1)
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {"a.db": 0o600, "a.db-wal": 0o600, "a.db-shm": 0o600}
+
+
+@pytest.mark.parametrize("name", ["a\0b.db", "\ud800.db"])
+def test_a_path_that_no_system_can_name_is_refused(tmp_path: Path, name: str) -> None:
+    for read_only in (False, True):
+        with pytest.raises(StoreError, match="no usable path"):
+            Store(tmp_path / name, read_only=read_only)
+    with Store(tmp_path / "a.db") as store, pytest.raises(StoreError, match="no usable path"):
+        store.backup(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
 def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store:
         add(store, 1)
@@ -191,8 +213,11 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, clock: Fa
         add(store, 1)
         before = digest(store)
     broken = (*MIGRATIONS, ("0002-half", "CREATE TABLE half(x)"), ("0003-broken", "UPDATE node SET since = 0; CREATE TABLE half(x)"))
-    with pytest.raises(apsw.SQLError):
+    with pytest.raises(StoreError, match=r"0003-broken .* failed: .*table half already exists.* as it was") as caught:
         Store(path, clock=clock, migrations=broken)
+    (named,) = tmp_path.glob("a.db.before-0002-half-*")
+    assert str(named) in caught.value.next_step
+    assert caught.value.fields["snapshot"] == str(named)
     with Store(path, clock=clock) as store:
         assert digest(store) == before
         with store.read() as snapshot:
@@ -202,6 +227,13 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, clock: Fa
     (kept,) = tmp_path.glob("a.db.before-0002-half-*")
     with Store(kept, read_only=True) as old:
         assert numbers(old) == [1]
+
+
+def test_a_failing_migration_of_a_new_file_is_told_too(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="0001-broken") as caught:
+        Store(tmp_path / "a.db", migrations=(("0001-broken", "SELECT nonsense"),))
+    assert caught.value.fields["snapshot"] == ""
+    Store(tmp_path / "a.db").close()  # nothing half-written stands in the way
 
 
 def test_a_new_file_needs_no_snapshot(tmp_path: Path) -> None:

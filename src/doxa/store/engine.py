@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -22,6 +22,7 @@ from doxa.base.limits import BUSY_TIMEOUT_MS
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
 _STATEMENTS_CACHED = 400
+_FILE_MODE = 0o600
 _PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("synchronous", "FULL"),
     ("foreign_keys", 0),
@@ -163,6 +164,26 @@ def translated(path: str) -> Iterator[None]:
         raise StoreError(
             f"The disk refused a read or write of {path}: {error}.", next_step="Check the disk, then repeat the call.", path=path
         ) from error
+
+
+def usable_path(path: str | os.PathLike[str]) -> str:
+    """The path as text. Raises StoreError for one that no system can name: the engine would not say which."""
+    text = os.fspath(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        problem = "it is not valid Unicode"
+    else:
+        if "\0" not in text:
+            return text
+        problem = "it holds a NUL character"
+    raise StoreError(f"{text!r} is no usable path: {problem}.", next_step="Give the path of a file in an existing folder.", path=repr(text))
+
+
+def make_private(path: str) -> None:
+    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode."""
+    with suppress(OSError):  # what is wrong with the path is told when it is opened
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
 
 
 def _read_only(path: str) -> ReadOnlyError:

@@ -17,7 +17,7 @@ from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.ids import TxId
 from doxa.base.words import ANALYSER
-from doxa.store.engine import Engine, translated
+from doxa.store.engine import Engine, make_private, translated, usable_path
 from doxa.store.guard import Guards
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
@@ -26,7 +26,6 @@ from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, no
 from doxa.store.transaction import Identity, Transaction
 
 _BACKUP_PAGES_PER_STEP = 1_000
-_FILE_MODE = 0o600
 
 
 class Store:
@@ -40,7 +39,7 @@ class Store:
         read_only: bool = False,
         migrations: Sequence[tuple[str, str]] = MIGRATIONS,
     ) -> None:
-        self.path = str(path)
+        self.path = usable_path(path)
         self.clock: Clock = clock or SystemClock()
         self.read_only = read_only
         self._engine = Engine(self.path, read_only=read_only)
@@ -48,6 +47,8 @@ class Store:
         self._guards = Guards({})
         self._rules: dict[str, SearchRule] = {}
         try:
+            if not read_only:
+                make_private(self.path)
             with translated(self.path):
                 self._prepare(migrations)
         except BaseException:
@@ -176,12 +177,11 @@ class Store:
 
     def _migrate(self, db: apsw.Connection, migrations: Sequence[tuple[str, str]], *, existing: bool) -> None:
         """All pending steps in one transaction, after a snapshot of what was there."""
+        snapshot = None
         if existing:
             stamp = format_time(self.clock.now_ns()).translate({ord(":"): None, ord("-"): None, ord("."): None})
-            self.backup(f"{self.path}.before-{self._pending(db, migrations)[0][0]}-{stamp}")
-        else:
-            with suppress(OSError):
-                os.chmod(self.path, _FILE_MODE)
+            snapshot = self.backup(f"{self.path}.before-{self._pending(db, migrations)[0][0]}-{stamp}")
+        name = ""
         db.execute("BEGIN IMMEDIATE")
         try:
             for name, sql in self._pending(db, migrations):  # asked again under the lock: another process may have been first
@@ -192,22 +192,36 @@ class Store:
                 note_analyser(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}")
             db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
+        except BaseException as error:
+            with suppress(apsw.Error):  # the first error is the one to tell
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+            if isinstance(error, (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)):  # the others have a class of ours
+                raise self._migration_failed(name, error, snapshot) from error
             raise
+
+    def _migration_failed(self, name: str, error: apsw.Error, snapshot: Path | None) -> StoreError:
+        kept = f" The snapshot {snapshot} holds it as it was." if snapshot else ""
+        return StoreError(
+            f"The migration {name} of {self.path} failed: {error}. Nothing of it was written: the file is as it was.",
+            next_step=f"Open it with the version of doxa that wrote it, and report this.{kept}",
+            path=self.path,
+            migration=name,
+            snapshot=str(snapshot) if snapshot else "",
+        )
 
     # Care of the file
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """A consistent copy while others read and write. The target must not exist; it appears whole or not at all."""
-        path = Path(target)
+        path = Path(usable_path(target))
         if path.exists():
             raise StoreError(f"{path} exists already.", next_step="Give a path that does not exist yet.", path=str(path))
         part = path.with_name(path.name + ".part")
         part.unlink(missing_ok=True)
         with translated(str(path)):
             source = self._engine.connection()
+            make_private(str(part))
             copy = apsw.Connection(str(part))
             try:
                 with copy.backup("main", source, "main") as step:
@@ -219,8 +233,6 @@ class Store:
                 part.unlink(missing_ok=True)
                 raise
             copy.close()
-        with suppress(OSError):
-            os.chmod(part, _FILE_MODE)
         os.replace(part, path)
         return path
 
