@@ -1,20 +1,28 @@
 """What a property may hold, and its one canonical byte form, so that hashes and replay agree on every machine.
 
-A property value is null, a boolean, a 64-bit integer, a finite float, text, or a list of these (lists do not nest). The canonical
-form is UTF-8 JSON with sorted keys and no blanks.
+A property value is null, a boolean, a 64-bit integer, a float, text, a temporal value, a point, bytes, or a list of these (lists do
+not nest). The canonical form is UTF-8 JSON with sorted keys and no blanks. What JSON cannot say is an object of one key:
+
+    {"$date": days}  {"$time": [nanos, offset]}  {"$localtime": nanos}  {"$localdatetime": [seconds, nanos]}
+    {"$datetime": [seconds, nanos, offset, zone]}  {"$duration": [months, days, seconds, nanos]}
+    {"$point": [srid, x, y, z]}  {"$bytes": base64}  {"$float": "NaN" | "Infinity" | "-Infinity"}
 """
 
 from __future__ import annotations
 
+import base64
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import LIST_ITEMS_MAX, PROPERTIES_BYTES_MAX, PROPERTY_NAME_CHARS_MAX, TEXT_BYTES_MAX
+from doxa.base.spatial import Point
+from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 
-Scalar = bool | int | float | str
+Scalar = bool | int | float | str | bytes | Temporal | Point
 Value = Scalar | list[Scalar] | None
 Properties = dict[str, Value]
 
@@ -72,7 +80,7 @@ def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
 
 
 def encode_properties(values: Properties, *, owner: str) -> bytes:
-    data = _encoder.encode(values)
+    data = _encoder.encode(values if all(type(value) in _PLAIN for value in values.values()) else {k: _tagged(v) for k, v in values.items()})
     if len(data) > PROPERTIES_BYTES_MAX:
         raise LimitError(
             f"The properties of {owner} take {len(data):,} bytes; the limit is {PROPERTIES_BYTES_MAX:,}.",
@@ -82,6 +90,59 @@ def encode_properties(values: Properties, *, owner: str) -> bytes:
             limit_bytes=PROPERTIES_BYTES_MAX,
         )
     return data
+
+
+_PLAIN = frozenset({str, int, bool})
+_TAGS: dict[type, tuple[str, Callable[[Any], object]]] = {
+    Date: ("$date", lambda v: v.days),
+    LocalTime: ("$localtime", lambda v: v.nanos),
+    Time: ("$time", lambda v: [v.nanos, v.offset]),
+    LocalDateTime: ("$localdatetime", lambda v: [v.seconds, v.nanos]),
+    DateTime: ("$datetime", lambda v: [v.seconds, v.nanos, v.offset, v.zone]),
+    Duration: ("$duration", lambda v: [v.months, v.days, v.seconds, v.nanos]),
+    Point: ("$point", lambda v: [v.srid, v.x, v.y, v.z]),
+    bytes: ("$bytes", lambda v: base64.b64encode(v).decode()),
+}
+_MADE: dict[str, Callable[[Any], object]] = {
+    "$date": Date,
+    "$localtime": LocalTime,
+    "$time": lambda v: Time(*v),
+    "$localdatetime": lambda v: LocalDateTime(*v),
+    "$datetime": lambda v: DateTime(*v),
+    "$duration": lambda v: Duration(*v),
+    "$point": lambda v: Point(*v),
+    "$bytes": base64.b64decode,
+    "$float": float,
+}
+
+
+def _tagged(value: Any) -> object:
+    if type(value) is list:
+        return [_tagged(item) for item in value]
+    if type(value) is float:
+        return value if math.isfinite(value) else {"$float": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
+    tag = _TAGS.get(type(value))
+    return value if tag is None else {tag[0]: tag[1](value)}
+
+
+def decode_properties(text: str) -> Any:
+    """Properties (or a list of labels) from their JSON text."""
+    values = decode(text)
+    if '{"$' not in text:
+        return values
+    return {name: _untagged(value) for name, value in values.items()} if type(values) is dict else values
+
+
+def _untagged(values: Any) -> Any:
+    if type(values) is list:
+        return [_untagged(item) for item in values]
+    if type(values) is dict:
+        if len(values) == 1:
+            tag, inner = next(iter(values.items()))
+            if tag in _MADE and (tag != "$float" or type(inner) is str):
+                return _MADE[tag](inner)
+        return {name: _untagged(value) for name, value in values.items()}
+    return values
 
 
 def _check_value(value: object, field: str) -> Value:
@@ -105,11 +166,11 @@ def _check_scalar(value: object, field: str) -> Scalar:
         return value
     if isinstance(value, int) and _INT_MIN <= value <= _INT_MAX:
         return value
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float) or type(value) in _TAGS:
         return value
     raise InputError(
         f"{field} cannot hold {type(value).__name__} {str(value)[:40]!r}.",
-        next_step="Use text, a 64-bit integer, a finite number, a boolean, or a list of these.",
+        next_step="Use text, a 64-bit integer, a float, a boolean, a temporal value, a point, bytes, or a list of these.",
         field=field,
         type=type(value).__name__,
     )

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from doxa.base.ids import EdgeId, NodeId, TxId
-from doxa.base.values import decode
+from doxa.base.values import decode, decode_properties
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 
 _NODE = "id, labels, json(props), since, born"
@@ -168,6 +168,10 @@ class Reader:
         cursor = self._db.execute(sql, tuple(args))
         return cursor.fetchall()
 
+    def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The same, row by row: for results of any size."""
+        return iter(self._db.execute(sql, tuple(args)))
+
 
 def int64_array(values: Sequence[int]) -> Any:
     """Bind a list of integers as a table: `… IN carray(?)`. The binding refuses an empty array; null is the empty table."""
@@ -181,13 +185,13 @@ def _int64(values: Sequence[int]) -> Any:
 
 
 def _node(row: Sequence[Any]) -> Node:
-    return Node(row[0], tuple(decode(row[1])), decode(row[2]), row[3], row[4], row[5] if len(row) > 5 else None)
+    return Node(row[0], tuple(decode(row[1])), decode_properties(row[2]), row[3], row[4], row[5] if len(row) > 5 else None)
 
 
 def _edge(row: Sequence[Any]) -> Edge:
     props = row[4]
     return Edge(
-        row[0], row[1], row[2], row[3], {} if props == "{}" else decode(props), row[5], row[6], row[7] if len(row) > 7 else None
+        row[0], row[1], row[2], row[3], {} if props == "{}" else decode_properties(props), row[5], row[6], row[7] if len(row) > 7 else None
     )
 
 

@@ -1,0 +1,63 @@
+"""How a query can be wrong: one error class with the openCypher type, detail and place, raised here and by execution alike.
+
+The types and details are those of the openCypher TCK (for example SyntaxError / UndefinedVariable), so that doors can map them to
+Neo4j status codes in one table.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from doxa.base.errors import DoxaError
+
+_EXCERPT_CHARS = 60
+
+
+class QueryError(DoxaError):
+    """A query that cannot be run, or whose run failed. `kind` and `detail` are openCypher's; `line` and `column` count from 1."""
+
+    code = "query"
+
+    def __init__(self, message: str, *, kind: str, detail: str, next_step: str = "", **fields: object) -> None:
+        super().__init__(message, next_step=next_step, kind=kind, detail=detail, **fields)
+        self.kind = kind
+        self.detail = detail
+
+
+def locate(text: str, at: int) -> tuple[int, int, str]:
+    """Line and column (from 1) of a character offset, and the line's part around it with a caret below."""
+    at = max(0, min(at, len(text)))
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    line = text[start : len(text) if end < 0 else end]
+    column = at - start
+    left = max(0, column - _EXCERPT_CHARS // 2)
+    part = line[left : left + _EXCERPT_CHARS]
+    return text.count("\n", 0, start) + 1, column + 1, f"{part}\n{' ' * (column - left)}^"
+
+
+class Problem(Exception):
+    """Raised inside the room, where the text is not at hand; `explained` adds the place."""
+
+    def __init__(self, message: str, *, at: int, detail: str, kind: str = "SyntaxError", hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.at, self.detail, self.kind, self.hint = message, at, detail, kind, hint
+
+
+def explained(problem: Problem, text: str) -> QueryError:
+    line, column, excerpt = locate(text, problem.at)
+    return QueryError(
+        f"{problem.message} (line {line}, column {column})\n{excerpt}\n",
+        kind=problem.kind,
+        detail=problem.detail,
+        next_step=problem.hint,
+        phase="compile",
+        line=line,
+        column=column,
+        offset=problem.at,
+        excerpt=excerpt,
+    )
+
+
+def fail(message: str, at: int, *, detail: str = "UnexpectedSyntax", kind: str = "SyntaxError", hint: str = "") -> NoReturn:
+    raise Problem(message, at=at, detail=detail, kind=kind, hint=hint)

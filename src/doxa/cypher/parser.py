@@ -1,0 +1,68 @@
+"""The whole statement: EXPLAIN or PROFILE, AS OF, then a query or a schema command. `parse` is the door of the room."""
+
+from __future__ import annotations
+
+from doxa.cypher import tree as t
+from doxa.cypher.clauses import ClauseParser
+from doxa.cypher.errors import Problem, explained, fail
+from doxa.cypher.schema import SchemaParser
+
+
+class Parser(SchemaParser, ClauseParser):
+    def statement(self) -> t.Statement:
+        at = self.token.at
+        mode = None
+        if self.is_word("EXPLAIN") or self.is_word("PROFILE"):
+            mode = self.take().upper
+        if self.is_word("CYPHER"):
+            self._options()
+        if mode is None and (self.is_word("EXPLAIN") or self.is_word("PROFILE")):
+            mode = self.take().upper
+        system = valid = None
+        while self.take_word("AS", "OF"):
+            if self.take_word("SYSTEM", "TIME"):
+                system = self.expression()
+            else:
+                self.need_word("VALID", "TIME")
+                valid = self.expression()
+        body = self.schema_command() or self.query()
+        self.take_op(";")
+        if self.token.kind != "END":
+            self._trailing()
+        return t.Statement(body, mode, system, valid, at=at)  # type: ignore[arg-type]
+
+    def _options(self) -> None:
+        """CYPHER 5 runtime=…: planner options of other systems are read and have no effect."""
+        self.take()
+        if self.token.kind in ("INT", "FLOAT"):
+            self.take()
+        while self.token.kind == "NAME" and self.ahead().text == "=":
+            self.take()
+            self.take()
+            self.take()
+
+    def _trailing(self) -> None:
+        token = self.token
+        if token.text == ";":
+            fail("Only one statement can be run at a time.", token.at, hint="Send the statements one after the other.")
+        self.unexpected("the end of the query or another clause")
+
+
+def parse(text: str) -> t.Statement:
+    """Text to tree. Raises QueryError with line, column, excerpt and a hint."""
+    try:
+        return Parser(text).statement()
+    except Problem as problem:
+        raise explained(problem, text) from None
+
+
+def parse_expression(text: str) -> t.Expression:
+    """One expression by itself, for schema rules and tests."""
+    try:
+        parser = Parser(text)
+        found = parser.expression()
+        if parser.token.kind != "END":
+            parser.unexpected("the end of the expression")
+        return found
+    except Problem as problem:
+        raise explained(problem, text) from None

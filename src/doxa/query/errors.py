@@ -1,0 +1,30 @@
+"""Failures while a query runs, as openCypher names them."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from doxa.cypher.errors import QueryError
+
+
+def fail(message: str, *, kind: str = "TypeError", detail: str = "InvalidArgumentType", hint: str = "", **fields: object) -> NoReturn:
+    raise QueryError(message, kind=kind, detail=detail, next_step=hint, phase="runtime", **fields)
+
+
+def shown(value: object) -> str:
+    """A value for a message: its Cypher type and its beginning."""
+    return f"{type_name(value)} {str(value)[:40]!r}"
+
+
+def type_name(value: object) -> str:
+    """The Cypher type of a value, as error texts and valueType() say it."""
+    if value is None:
+        return "NULL"
+    return _NAMES.get(type(value).__name__, type(value).__name__)
+
+
+_NAMES = {
+    "bool": "BOOLEAN", "int": "INTEGER", "float": "FLOAT", "str": "STRING", "list": "LIST", "tuple": "LIST", "dict": "MAP", "bytes": "BYTES",
+    "Node": "NODE", "Edge": "RELATIONSHIP", "Path": "PATH", "Point": "POINT", "Date": "DATE", "Time": "ZONED TIME", "LocalTime": "LOCAL TIME",
+    "DateTime": "ZONED DATETIME", "LocalDateTime": "LOCAL DATETIME", "Duration": "DURATION",
+}  # fmt: skip

@@ -1,0 +1,178 @@
+"""The graph as one running query sees it: a snapshot, now or as of a time, and with a transaction its own writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from doxa.base.errors import InputError, LimitError, NotFoundError
+from doxa.base.ids import EdgeId, NodeId
+from doxa.base.values import decode_properties
+from doxa.query.errors import fail
+from doxa.query.values import Edge, Node
+from doxa.store import Reader, Transaction
+
+COUNTERS = ("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted", "properties_set", "labels_added", "labels_removed")
+
+
+class Graph:
+    """Reads and, with a transaction, writes. `epoch` counts the writes: what was loaded before one is loaded again after it."""
+
+    def __init__(self, reader: Reader, *, as_of: int | None = None) -> None:
+        self.reader = reader
+        self.as_of = as_of
+        self.epoch = 0
+        self.counters = dict.fromkeys(COUNTERS, 0)
+        self._labels: dict[str, tuple[str, ...]] = {}
+
+    # Reading
+
+    def rows(self, sql: str, args: Sequence[Any] = ()) -> Iterable[tuple[Any, ...]]:
+        return self.reader.stream(sql, args)
+
+    def node(self, identity: int) -> Node:
+        return Node(identity, self)
+
+    def node_of(self, identity: int, labels: str, props: str) -> Node:
+        """A node from its row: labels and properties as JSON text."""
+        return Node(identity, self, labels=self.labels_of(labels), props=decode_properties(props))
+
+    def labels_of(self, text: str) -> tuple[str, ...]:
+        """Label sets are few and long-lived: each text is read once."""
+        found = self._labels.get(text)
+        if found is None:
+            found = self._labels[text] = tuple(decode_properties(text))
+        return found
+
+    def edge_of(self, identity: int, kind: str, start: int, end: int, props: str) -> Edge:
+        return Edge(identity, self, kind=kind, start=start, end=end, props={} if props == "{}" else decode_properties(props))
+
+    def load_node(self, identity: int) -> tuple[tuple[str, ...], dict[str, Any]]:
+        for row in self.rows(f"SELECT labels, json(props) FROM {self.node_table()} WHERE id = ?", (identity,)):
+            return self.labels_of(row[0]), decode_properties(row[1])
+        fail("The node was deleted; it has no properties or labels any more.", kind="EntityNotFound", detail="DeletedEntityAccess", node=identity)
+
+    def load_edge(self, identity: int) -> dict[str, Any]:
+        for row in self.rows(f"SELECT json(props) FROM {self.edge_table()} WHERE id = ?", (identity,)):
+            return dict(decode_properties(row[0]))
+        fail("The relationship was deleted; it has no properties any more.", kind="EntityNotFound", detail="DeletedEntityAccess", edge=identity)
+
+    def edge(self, identity: int) -> Edge | None:
+        for row in self.rows(f"SELECT id, type, src, dst, json(props) FROM {self.edge_table()} WHERE id = ?", (identity,)):
+            return self.edge_of(*row)
+        return None
+
+    # As of a time the tables are the live rows that were there, united with the past versions that were
+
+    def node_table(self) -> str:
+        if self.as_of is None:
+            return "node"
+        time = int(self.as_of)
+        return (
+            f"(SELECT id, labels, props, kref FROM node WHERE since <= {time} UNION ALL "
+            f"SELECT id, labels, props, kref FROM node_past WHERE since <= {time} AND until > {time})"
+        )
+
+    def edge_table(self) -> str:
+        if self.as_of is None:
+            return "edge"
+        time = int(self.as_of)
+        return (
+            f"(SELECT id, type, src, dst, props FROM edge WHERE since <= {time} UNION ALL "
+            f"SELECT id, type, src, dst, props FROM edge_past WHERE since <= {time} AND until > {time})"
+        )
+
+    def label_table(self) -> str:
+        if self.as_of is None:
+            return "node_label"
+        time = int(self.as_of)
+        return (
+            f"(SELECT l.label, l.node FROM node_label l JOIN node n ON n.id = l.node WHERE n.since <= {time} UNION ALL "
+            f"SELECT j.value, p.id FROM node_past p, json_each(p.labels) j WHERE p.since <= {time} AND p.until > {time})"
+        )
+
+    # Writing
+
+    def _writer(self) -> Transaction:
+        assert isinstance(self.reader, Transaction), "a plan that writes runs in a transaction"
+        self.epoch += 1
+        return self.reader
+
+    def create_node(self, labels: Iterable[str], props: Mapping[str, Any]) -> Node:
+        names = tuple(sorted(set(labels)))
+        clean = {name: value for name, value in props.items() if value is not None}
+        with _storable():
+            identity = self._writer().create_node(names, clean)
+        self.counters["nodes_created"] += 1
+        self.counters["labels_added"] += len(names)
+        self.counters["properties_set"] += len(clean)
+        return self.node(identity)
+
+    def create_edge(self, kind: str, start: Node, *, end: Node, props: Mapping[str, Any]) -> Edge:
+        clean = {name: value for name, value in props.items() if value is not None}
+        with _storable():
+            try:
+                identity = self._writer().create_edge(kind, NodeId(start.id), dst=NodeId(end.id), props=clean)
+            except NotFoundError:
+                fail("A relationship cannot connect a deleted node.", kind="EntityNotFound", detail="DeletedEntityAccess")
+        self.counters["relationships_created"] += 1
+        self.counters["properties_set"] += len(clean)
+        return Edge(identity, self, kind=kind, start=start.id, end=end.id)
+
+    def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
+        """Make these the element's properties; nulls are absent."""
+        before = element.properties
+        clean = {name: value for name, value in props.items() if value is not None}
+        self.counters["properties_set"] += sum(1 for name, value in clean.items() if name not in before or before[name] is not value)
+        self.counters["properties_set"] += sum(1 for name in before if name not in clean)
+        with _storable():
+            if isinstance(element, Node):
+                self._writer().set_node(NodeId(element.id), clean)
+            else:
+                self._writer().set_edge(EdgeId(element.id), clean)
+
+    def set_labels(self, node: Node, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        before = set(node.labels)
+        after = (before | set(add)) - set(remove)
+        if after != before:
+            self.counters["labels_added"] += len(after - before)
+            self.counters["labels_removed"] += len(before - after)
+            props = node.properties
+            self._writer().set_node(NodeId(node.id), props, labels=after)
+
+    def delete_edge(self, identity: int) -> None:
+        if self.edge(identity) is not None:
+            self._writer().delete_edge(EdgeId(identity))
+            self.counters["relationships_deleted"] += 1
+
+    def delete_node(self, identity: int) -> None:
+        writer = self._writer()
+        held = writer.node(NodeId(identity))
+        if held is None:
+            return
+        if any(True for _ in self.edges_of(identity)):
+            fail(
+                "A node that still has relationships cannot be deleted.",
+                kind="ConstraintVerificationFailed",
+                detail="DeleteConnectedNode",
+                hint="Use DETACH DELETE to delete its relationships too.",
+                node=identity,
+            )
+        writer.delete_node(NodeId(identity))
+        self.counters["nodes_deleted"] += 1
+        self.counters["labels_removed"] += 0
+
+    def edges_of(self, identity: int) -> Iterator[int]:
+        rows = self.rows(f"SELECT id FROM {self.edge_table()} WHERE src = ? UNION SELECT id FROM {self.edge_table()} WHERE dst = ?", (identity, identity))
+        return iter([row[0] for row in rows])
+
+
+class _storable:
+    """Turns the store's refusal of a value into openCypher's error."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InputError) and not isinstance(error, LimitError):
+            fail(error.message, kind="TypeError", detail="InvalidPropertyType", hint=error.next_step)

@@ -1,0 +1,567 @@
+"""MATCH as a chain of steps: regions in SQL, lengths and shortest paths walked from what is bound, conditions as soon as they can be told.
+
+    MATCH (a:A {x: 1})-[:R]->(b)-[:S*1..3]->(c) WHERE c.y > b.y
+    Region a, b, R  ·  Walk b -[:S*1..3]-> c  ·  Filter c.y > b.y
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from doxa.cypher import tree as t
+from doxa.query.adjacency import Adjacency, ordered_trails, shortest, trails
+from doxa.query.errors import fail, shown
+from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, label_test
+from doxa.query.pattern import EdgeVar, PatternGraph, conjuncts, equalities, free_variables, plain_types, taken_apart, variables_of
+from doxa.query.region import Region, RegionStep, push
+from doxa.query.values import Edge, Node, Path, equals
+
+if TYPE_CHECKING:
+    from doxa.query.run import Run
+
+Step = Any  # anything with rows(run, source) and describe()
+
+
+class MatchPlanner:
+    """Plans one MATCH. `layout` grows as the steps bind; `loads` tells which variables' properties are read later."""
+
+    def __init__(
+        self, graph: PatternGraph, layout: Layout, *, compiler: Compiler, loads: Callable[[str], bool], width: int, fresh: Iterator[int]
+    ) -> None:
+        self.graph = graph
+        self.layout = dict(layout)
+        self.before = frozenset(layout)
+        self.compiler = compiler
+        self.loads = loads
+        self.size = width
+        self.fresh = fresh
+        self.steps: list[Step] = []
+        self.conjuncts = list(graph.conjuncts)
+        self.pending = list(graph.edges)
+        self.edge_slots: list[str] = []
+        self.segments = 0
+        path_keys = {key for _, keys in graph.paths for key in keys}
+        self.kept = {key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not key.startswith("  ")} | path_keys
+        for edge in graph.edges:
+            if not edge.fixed:
+                self.kept |= {edge.left, edge.right, edge.key}
+        if sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout) and len(graph.edges) > 1:
+            self.kept |= {edge.key for edge in graph.edges}
+
+    def plan(self) -> tuple[list[Step], dict[str, int], int]:
+        """The steps, the layout after them and the row's width."""
+        self._bound_edges()
+        self._filters()
+        while self.pending or any(node not in self.layout for node in self.graph.nodes):
+            if not self._walk_from_known():
+                self._region(self._component())
+            self._filters()
+        self._paths()
+        self._filters(last=True)
+        if self.segments > 1 and len(self.graph.edges) > 1:
+            self._unique()
+        return self.steps, self.layout, self.size
+
+    def _slot(self, key: str) -> int:
+        self.layout[key] = self.size
+        self.size += 1
+        return self.layout[key]
+
+    def _place(self, key: str) -> tuple[int, bool]:
+        """The slot of a node, and whether it is bound already."""
+        if key in self.layout:
+            return self.layout[key], True
+        return self._slot(key), False
+
+    # Conditions
+
+    def _filters(self, *, last: bool = False) -> None:
+        """Test what can be told by now."""
+        for conjunct in list(self.conjuncts):
+            needs = free_variables(conjunct) & self._own()
+            if needs <= set(self.layout) or last:
+                self.conjuncts.remove(conjunct)
+                self.steps.append(FilterStep(self.compiler.condition(conjunct, self.layout), conjunct))
+
+    def _own(self) -> set[str]:
+        """All that this MATCH will bind."""
+        names = {*self.graph.nodes, *(edge.key for edge in self.graph.edges), *(name for name, _ in self.graph.paths)}
+        for edge in self.graph.edges:
+            if isinstance(edge.pattern, t.QuantifiedPattern):
+                names |= set(variables_of(edge.pattern.path))
+        return names
+
+    # Edges bound before
+
+    def _bound_edges(self) -> None:
+        for edge in list(self.pending):
+            if edge.key in self.layout and not edge.shortest:
+                self.pending.remove(edge)
+                self.segments += 1
+                assert isinstance(edge.pattern, t.EdgePattern)
+                left, left_known = self._place(edge.left)
+                right, right_known = self._place(edge.right)
+                self.edge_slots.append(edge.key)
+                self.steps.append(
+                    BoundEdgeStep(edge, slot=self.layout[edge.key], left=(left, left_known), right=(right, right_known or edge.left == edge.right))
+                )
+
+    # Regions
+
+    def _component(self) -> tuple[list[str], list[EdgeVar]]:
+        """A connected piece of fixed edges and unknown nodes; one that touches what is bound comes first."""
+        pieces = self._pieces()
+        touching = [piece for piece in pieces if any(node in self.layout for node in piece[0])]
+        return touching[0] if touching else max(pieces, key=self._promise)
+
+    def _pieces(self) -> list[tuple[list[str], list[EdgeVar]]]:
+        fixed = [edge for edge in self.pending if edge.fixed]
+        seen: set[str] = set()
+        pieces: list[tuple[list[str], list[EdgeVar]]] = []
+        for start in self.graph.nodes:
+            if start in seen or start in self.layout:
+                continue
+            nodes, edges, frontier = [start], [], [start]
+            while frontier:
+                here = frontier.pop()
+                for edge in fixed:
+                    if edge in edges or here not in (edge.left, edge.right):
+                        continue
+                    edges.append(edge)
+                    for other in (edge.left, edge.right):
+                        if other not in nodes:
+                            nodes.append(other)
+                            if other not in self.layout:
+                                frontier.append(other)
+            seen.update(node for node in nodes if node not in self.layout)
+            pieces.append((nodes, edges))
+        loose = [edge for edge in fixed if edge.left in self.layout and edge.right in self.layout]
+        pieces.extend(([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge]) for edge in loose)
+        return pieces
+
+    def _promise(self, piece: tuple[list[str], list[EdgeVar]]) -> int:
+        """How selective the conditions of a piece look."""
+        best = 0
+        for conjunct in self.conjuncts:
+            match conjunct:
+                case t.HasLabels(t.Variable(key)) if key in piece[0]:
+                    best = max(best, 1)
+                case t.Comparison((t.Property(t.Variable(key)), _), ("=",)) if key in piece[0]:
+                    best = max(best, 2)
+        return best
+
+    def _region(self, piece: tuple[list[str], list[EdgeVar]]) -> None:
+        nodes, edges = piece
+        outside = frozenset(self.layout)
+        region = Region(nodes, edges, {key: self.layout[key] for key in nodes if key in self.layout})
+        fallbacks: list[t.Expression] = []
+        for conjunct in list(self.conjuncts):
+            if push(conjunct, region, outside=outside, compiler=self.compiler, layout=self.layout):
+                self.conjuncts.remove(conjunct)
+                if region.tests and len(region.tests) > len(fallbacks):
+                    fallbacks.append(conjunct)
+        tested = {test.key for test in region.tests}
+        later = {name for conjunct in self.conjuncts for name in free_variables(conjunct)}
+        for key in nodes:
+            if key not in region.known and (key in self.kept or key in later or key in tested):
+                region.outputs.append((key, "node", self.loads(key) or key in later))
+                self._slot(key)
+            elif key not in region.known:
+                self.layout.setdefault(key, -1)
+        for edge in edges:
+            self.pending.remove(edge)
+            if edge.key in self.kept or edge.key in later or edge.key in tested:
+                region.outputs.append((edge.key, "edge", self.loads(edge.key) or edge.key in later))
+                self._slot(edge.key)
+                self.edge_slots.append(edge.key)
+        if edges:
+            self.segments += 1
+        self.steps.append(RegionStep(region, [self.compiler.condition(conjunct, self.layout) for conjunct in fallbacks]))
+
+    # Lengths
+
+    def _walk_from_known(self) -> bool:
+        """Plan one length, shortest path or quantified part whose start is bound. Fixed edges at bound nodes come first."""
+        if any(edge.fixed and (self._known(edge.left) or self._known(edge.right)) for edge in self.pending):
+            return False
+        for edge in self.pending:
+            if edge.fixed:
+                continue
+            if edge.shortest and not (self._known(edge.left) and self._known(edge.right)):
+                continue
+            if self._known(edge.left) or self._known(edge.right):
+                self.pending.remove(edge)
+                self.segments += 2
+                self._walk(edge)
+                return True
+        return False
+
+    def _known(self, key: str) -> bool:
+        return key in self.layout
+
+    def _walk(self, edge: EdgeVar) -> None:
+        if isinstance(edge.pattern, t.QuantifiedPattern):
+            self._quantified(edge, edge.pattern)
+            return
+        passes = self._passes(edge.pattern)
+        left, left_known = self._place(edge.left)
+        right, right_known = self._place(edge.right)
+        if edge.left == edge.right:
+            right_known = True
+        base = self.size
+        slot = self._slot(edge.key)
+        self.edge_slots.append(edge.key)
+        if edge.shortest:
+            wanted, self.conjuncts = self._about_path(edge)
+            path_slot = None
+            if edge.path is not None:
+                path_slot = self._slot(edge.path)
+            tests = [self.compiler.condition(conjunct, self.layout) for conjunct in wanted]
+            self.steps.append(ShortestStep(edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None))
+            return
+        self.steps.append(WalkStep(edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base))
+
+    def _about_path(self, edge: EdgeVar) -> tuple[list[t.Expression], list[t.Expression]]:
+        """Conditions on a shortest path take part in its search: the shortest that satisfies them is meant."""
+        names = {edge.key, edge.path} - {None}
+        wanted = [c for c in self.conjuncts if free_variables(c) & names and free_variables(c) & self._own() <= names | set(self.layout)]
+        return wanted, [c for c in self.conjuncts if c not in wanted]
+
+    def _passes(self, pattern: t.EdgePattern) -> Callable[[Row, Run], Callable[[Edge], bool] | None]:
+        """What each edge of a length must satisfy, for one row."""
+        name = pattern.variable or "  each"
+        inner = {**self.layout, name: self.size}
+        variable = t.Variable(name, at=pattern.at)
+        tests = [self.compiler.condition(item, inner) for item in equalities(variable, pattern.properties)]
+        if pattern.where is not None:
+            tests += [self.compiler.condition(item, inner) for item in conjuncts(pattern.where)]
+        typed = label_test(pattern.types) if pattern.types is not None and plain_types(pattern.types) is None else None
+        if not tests and typed is None:
+            return lambda row, run: None
+        size = self.size
+
+        def bound(row: Row, run: Run) -> Callable[[Edge], bool]:
+            padded = row + (None,) * (size - len(row))
+
+            def passes(edge: Edge) -> bool:
+                return (typed is None or typed(frozenset((edge.type,)))) and all(test((*padded, edge), run) is True for test in tests)
+
+            return passes
+
+        return bound
+
+    # Quantified parts
+
+    def _quantified(self, edge: EdgeVar, part: t.QuantifiedPattern) -> None:
+        forward = self._known(edge.left)
+        near, far = (edge.left, edge.right) if forward else (edge.right, edge.left)
+        near_slot = self.layout[near]
+        far_slot, far_known = self._place(far)
+        names = variables_of(part.path)
+        inner = taken_apart((part.path,), part.where, fresh=self.fresh)
+        inner_start = [key for key in inner.nodes][0] if forward else inner.nodes[-1]
+        inner_end = inner.nodes[-1] if forward else inner.nodes[0]
+        if len(inner.nodes) == 1:
+            inner_end = inner_start
+        layout = {key: slot for key, slot in self.layout.items() if slot >= 0 and key not in inner.nodes}
+        start_slot = self.size
+        layout[inner_start] = start_slot
+        planner = MatchPlanner(inner, layout, compiler=self.compiler, loads=lambda _: True, width=self.size + 1, fresh=self.fresh)
+        planner.kept |= {*inner.nodes, *(one.key for one in inner.edges)}
+        steps, after, _ = planner.plan()
+        base = self.size
+        slots = {name: self._slot(name) for name in names}
+        path_slot = self._slot(edge.key)
+        self.edge_slots.append(edge.key)
+        self.steps.append(
+            QuantifiedStep(
+                part, steps=steps, near=near_slot, far=(far_slot, far_known), start=start_slot, end=after[inner_end], base=base, forward=forward,
+                variables=[(name, after[name]) for name in slots], edges=[after[one.key] for one in inner.edges],
+                nodes=[after[key] for key in inner.nodes], path=path_slot,
+            )
+        )  # fmt: skip
+
+    # Paths and uniqueness
+
+    def _paths(self) -> None:
+        for name, keys in self.graph.paths:
+            if name not in self.layout:
+                slots = [self.layout[key] for key in keys]
+                self._slot(name)
+                self.steps.append(PathStep(name, slots))
+
+    def _unique(self) -> None:
+        slots = [self.layout[key] for key in self.edge_slots if key in self.layout]
+        if len(slots) > 1:
+            self.steps.append(UniqueStep(slots))
+
+
+def nodes_along(start: Node, edges: list[Edge], run: Run) -> list[Node]:
+    """The nodes of a walk, from its start."""
+    nodes = [start]
+    here = start.id
+    for edge in edges:
+        here = edge.end if edge.start == here else edge.start
+        nodes.append(run.graph.node(here))
+    return nodes
+
+
+class FilterStep:
+    def __init__(self, test: Evaluate, expression: t.Expression) -> None:
+        self.test = test
+        self.expression = expression
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        test = self.test
+        return (row for row in source if test(row, run) is True)
+
+
+class BoundEdgeStep:
+    """An edge, or a list of edges, that is bound already: its ends must fit."""
+
+    def __init__(self, edge: EdgeVar, *, slot: int, left: tuple[int, bool], right: tuple[int, bool]) -> None:
+        self.edge = edge
+        self.slot = slot
+        self.left, self.right = left, right
+        assert isinstance(edge.pattern, t.EdgePattern)
+        self.pattern = edge.pattern
+        self.typed = label_test(edge.pattern.types) if edge.pattern.types is not None else None
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            value = row[self.slot]
+            if value is None:
+                continue
+            edges = value if self.pattern.length is not None else [value]
+            if not isinstance(edges, list) or not all(isinstance(edge, Edge) for edge in edges):
+                fail(f"A pattern needs a relationship here, not {shown(value)}.")
+            if self.typed is not None and not all(self.typed(frozenset((edge.type,))) for edge in edges):
+                continue
+            for start, end in self._ends(edges, row):
+                after = self._bind(row, start, end, run)
+                if after is not None:
+                    yield after
+
+    def _ends(self, edges: list[Edge], row: Row) -> Iterator[tuple[int, int]]:
+        direction = self.pattern.direction
+        if self.pattern.length is not None:
+            least, most = self.pattern.length
+            if len(edges) < (1 if least is None else least) or (most is not None and len(edges) > most):
+                return
+        if not edges:
+            known = row[self.left[0]] if self.left[1] else row[self.right[0]] if self.right[1] else None
+            if known is not None:
+                yield known.id, known.id
+            return
+        starts = {"out": [edges[0].start], "in": [edges[0].end], "both": list(dict.fromkeys((edges[0].start, edges[0].end)))}[direction]
+        for start in starts:
+            here: int | None = start
+            for edge in edges:
+                if direction != "in" and edge.start == here:
+                    here = edge.end
+                elif direction != "out" and edge.end == here:
+                    here = edge.start
+                else:
+                    here = None
+                    break
+            if here is not None:
+                yield start, here
+
+    def _bind(self, row: Row, start: int, end: int, run: Run) -> Row | None:
+        after = row
+        for (slot, known), identity in ((self.left, start), (self.right, end)):
+            if slot < len(after):
+                if after[slot] is None or after[slot].id != identity:
+                    return None
+            else:
+                after = (*after, run.graph.node(identity))
+        return after
+
+
+class WalkStep:
+    """A length of edges from a bound node."""
+
+    def __init__(
+        self,
+        edge: EdgeVar,
+        *,
+        left: tuple[int, bool],
+        right: tuple[int, bool],
+        slot: int,
+        passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
+        base: int,
+    ) -> None:
+        assert isinstance(edge.pattern, t.EdgePattern) and edge.pattern.length is not None
+        self.edge = edge
+        least, most = edge.pattern.length
+        self.least, self.most = 1 if least is None else least, most
+        self.types = plain_types(edge.pattern.types) or None
+        self.forward = left[1]
+        self.near, self.far = (left[0], right) if self.forward else (right[0], left)
+        self.passes = passes
+        flipped = {"out": "in", "in": "out", "both": "both"}
+        self.direction = edge.pattern.direction if self.forward else flipped[edge.pattern.direction]
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        shared: Adjacency | None = None
+        for row in source:
+            start = row[self.near]
+            target = row[self.far[0]] if self.far[1] else None
+            if start is None or (self.far[1] and target is None):
+                continue
+            if not isinstance(start, Node):
+                fail(f"A pattern needs a node here, not {shown(start)}.")
+            passes = self.passes(row, run)
+            if shared is None or passes is not None:
+                shared = Adjacency(run, types=self.types, direction=self.direction, passes=passes)
+            for edges, end in trails(shared, start.id, least=self.least, most=self.most):
+                run.tick()
+                if target is not None and target.id != end:
+                    continue
+                walked = edges if self.forward else edges[::-1]
+                yield (*row, walked) if self.far[1] else (*row, run.graph.node(end), walked)
+
+
+class ShortestStep:
+    """shortestPath or allShortestPaths between two bound nodes."""
+
+    def __init__(
+        self,
+        edge: EdgeVar,
+        *,
+        left: int,
+        right: int,
+        passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
+        tests: list[Evaluate],
+        path: bool,
+    ) -> None:
+        assert isinstance(edge.pattern, t.EdgePattern)
+        self.edge = edge
+        self.left, self.right = left, right
+        length = edge.pattern.length or ((1, 1) if edge.pattern.length is None else (1, None))
+        self.least = 1 if length[0] is None else length[0]
+        self.most = length[1]
+        self.types = plain_types(edge.pattern.types) or None
+        self.direction = edge.pattern.direction
+        self.passes = passes
+        self.tests = tests
+        self.path = path
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            start, end = row[self.left], row[self.right]
+            if start is None or end is None:
+                continue
+            adjacency = Adjacency(run, types=self.types, direction=self.direction, passes=self.passes(row, run))
+            yield from self._tested(run, row, adjacency) if self.tests else self._plain(run, row, adjacency)
+
+    def _plain(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:
+        start, end = row[self.left], row[self.right]
+        every = self.edge.shortest == "all"
+        for edges in shortest(adjacency, start.id, end=end.id, least=self.least, most=self.most, every=every):
+            yield self._row(run, row, edges)
+
+    def _row(self, run: Run, row: Row, edges: list[Edge]) -> Row:
+        value: Any = edges
+        assert isinstance(self.edge.pattern, t.EdgePattern)
+        if self.edge.pattern.length is None:
+            value = edges[0]
+        after = (*row, value)
+        return (*after, Path(nodes_along(row[self.left], edges, run), edges)) if self.path else after
+
+    def _tested(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:
+        found_at: int | None = None
+        for edges, end in ordered_trails(adjacency, row[self.left].id, most=self.most):
+            run.tick()
+            if found_at is not None and (len(edges) > found_at or self.edge.shortest == "one"):
+                return
+            if len(edges) < self.least or end != row[self.right].id:
+                continue
+            after = self._row(run, row, edges)
+            if all(test(after, run) is True for test in self.tests):
+                found_at = len(edges)
+                yield after
+
+
+class QuantifiedStep:
+    """A part repeated between least and most times; its variables become lists, in the order of the path."""
+
+    def __init__(
+        self, part: t.QuantifiedPattern, *, steps: list[Step], near: int, far: tuple[int, bool], start: int, end: int, base: int, forward: bool,
+        variables: list[tuple[str, int]], edges: list[int], nodes: list[int], path: int,
+    ) -> None:  # fmt: skip
+        self.part, self.steps = part, steps
+        self.near, self.far = near, far
+        self.start, self.end, self.base, self.forward = start, end, base, forward
+        self.variables, self.edges, self.nodes = variables, edges, nodes
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            start = row[self.near]
+            if start is None or (self.far[1] and row[self.far[0]] is None):
+                continue
+            padded = row + (None,) * (self.start - len(row))
+            yield from self._repeat(run, row, padded, start, [])
+
+    def _repeat(self, run: Run, row: Row, padded: Row, here: Node, laps: list[Row]) -> Iterator[Row]:
+        run.tick()
+        if len(laps) >= self.part.least:
+            after = self._finished(row, here, laps)
+            if after is not None:
+                yield after
+        if self.part.most is not None and len(laps) >= self.part.most:
+            return
+        used = {lap[slot].id for lap in laps for slot in self.edges}
+        lap_rows: Iterator[Row] = iter(((*padded, here),))
+        for step in self.steps:
+            lap_rows = step.rows(run, lap_rows)
+        for lap in list(lap_rows):
+            if not any(lap[slot].id in used for slot in self.edges):
+                yield from self._repeat(run, row, padded, lap[self.end], [*laps, lap])
+
+    def _finished(self, row: Row, here: Node, laps: list[Row]) -> Row | None:
+        after = row
+        if self.far[1]:
+            if row[self.far[0]].id != here.id:
+                return None
+        else:
+            after = (*row, here)
+        ordered = laps if self.forward else laps[::-1]
+        lists = [[lap[slot] for lap in ordered] for _, slot in self.variables]
+        return (*after, *lists, [lap[slot] for lap in ordered for slot in self.edges])
+
+
+class PathStep:
+    def __init__(self, name: str, slots: list[int]) -> None:
+        self.name = name
+        self.slots = slots
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        first = self.slots[0]
+        middles = self.slots[1::2]
+        for row in source:
+            nodes, edges = [row[first]], []
+            for slot in middles:
+                value = row[slot]
+                part = value if isinstance(value, list) else [value]
+                nodes.extend(nodes_along(nodes[-1], part, run)[1:])
+                edges.extend(part)
+            yield (*row, Path(nodes, edges))
+
+
+class UniqueStep:
+    """No edge twice in one MATCH, across its steps."""
+
+    def __init__(self, slots: list[int]) -> None:
+        self.slots = slots
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            found = [edge.id for slot in self.slots for edge in (row[slot] if isinstance(row[slot], list) else (row[slot],))]
+            if len(found) == len(set(found)):
+                yield row
+
+
+def same(one: Any, other: Any) -> bool:
+    return equals(one, other) is True

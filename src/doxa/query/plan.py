@@ -1,0 +1,275 @@
+"""From a checked tree to steps. One planner per query text; the plan is kept and run many times.
+
+    MATCH (a:A) WHERE a.x > $x WITH a, count(*) AS c RETURN a.name, c
+    Region a  ·  Group a: count  ·  Project a, c  ·  Project a.name, c
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from doxa.cypher import tree as t
+from doxa.query.evaluate import Compiler, Layout, Nested, Row
+from doxa.query.match import FilterStep, MatchPlanner
+from doxa.query.pattern import taken_apart
+from doxa.query.procedures import Procedure, ProcedureStep
+from doxa.query.project import plan_projection
+from doxa.query.sources import CsvStep, SubqueryStep, UnwindStep, OptionalStep, UnionStep
+from doxa.query.update import ChangeStep, CreateStep, DeleteStep, ForeachStep, MergeStep, PatternMaker, changer
+
+if TYPE_CHECKING:
+    from doxa.query.run import Run
+
+FindProcedure = Callable[[str], Procedure]
+_PIN = "  pin"  # holds the last outer slot in a layout, so that the layout is as wide as the row
+UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
+
+
+@dataclass(slots=True)
+class Branch:
+    """The steps of one branch and its columns; `columns` are slots of the last row. No columns: a query that returns nothing."""
+
+    steps: list[Any]
+    columns: dict[str, int]
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for step in self.steps:
+            source = step.rows(run, source)
+        return source
+
+
+class Planner(Nested):
+    def __init__(self, query: t.Query, find_procedure: FindProcedure) -> None:
+        self.find_procedure = find_procedure
+        self.compiler = Compiler(self)
+        self.fresh = itertools.count()
+        self.loaded = _loaded(query)
+
+    # Queries
+
+    def plan(self, query: t.Query) -> UnionStep:
+        return self.union(query, {}, 0, top=True)
+
+    def union(self, query: t.Query, layout: Layout, keep: int, *, scope: Layout | None = None, top: bool = False) -> UnionStep:
+        """All branches, over rows whose first `keep` slots are the outer variables of `layout`. `scope`: what the first clause sees besides."""
+        branches = [self.branch(clauses, layout, keep, top=top) for clauses in query.branches]
+        return UnionStep(branches, every=query.every, keep=keep)
+
+    def branch(self, clauses: tuple[t.Clause, ...], layout: Layout, keep: int, *, top: bool = False, importing: bool = False) -> Branch:
+        """One branch. `importing`: what its first WITH does not name is out of sight afterwards."""
+        steps: list[Any] = []
+        columns: dict[str, int] = {}
+        current = {**layout, **({_PIN: keep - 1} if keep else {})}
+        width = keep
+        wrote = False
+        for clause in clauses:
+            if isinstance(clause, t.Return):
+                added, current = self._projection(clause.projection, None, current, keep=keep, writes=wrote)
+                steps += added
+                columns = {name: slot for name, slot in current.items() if slot >= keep}
+            elif isinstance(clause, t.With):
+                added, current = self._projection(clause.projection, clause.where, current, keep=keep, writes=wrote)
+                steps += added
+                if importing and clause is clauses[0]:
+                    current = {name: slot for name, slot in current.items() if slot >= keep or name == _PIN}
+                width = max(_width(current), keep)
+            else:
+                added, current, width = self.clause(clause, current, width)
+                steps += added
+                if top and len(clauses) == 1 and isinstance(clause, t.CallProcedure):
+                    columns = {name: slot for name, slot in current.items() if slot >= keep}
+            wrote = wrote or isinstance(clause, (*UPDATES, t.CallSubquery, t.CallProcedure))
+        return Branch(steps, columns)
+
+    def _projection(
+        self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, keep: int, writes: bool
+    ) -> tuple[list[Any], dict[str, int]]:
+        scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
+        return plan_projection(projection, where, layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes)
+
+    # Clauses
+
+    def clause(self, clause: t.Clause, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+        """Steps, layout and width after one clause."""
+        match clause:
+            case t.Match():
+                return self._match(clause, layout, width)
+            case t.Unwind(source, variable):
+                step = UnwindStep(self.compiler.compile(source, layout))
+                return [step], {**layout, variable: width}, width + 1
+            case t.LoadCsv(source, variable, headers, separator):
+                csv = CsvStep(self.compiler.compile(source, layout), headers=headers, separator=separator or ",")
+                return [csv], {**layout, variable: width}, width + 1
+            case t.CallProcedure():
+                return self._procedure(clause, layout, width)
+            case t.CallSubquery():
+                return self._subquery(clause, layout, width)
+            case t.Use() | t.Finish():
+                return [FinishStep()] if isinstance(clause, t.Finish) else [], layout, width
+            case _:
+                return self._update(clause, layout, width)
+
+    def _match(self, clause: t.Match, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+        graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
+        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=width, fresh=self.fresh)
+        steps, after, size = planner.plan()
+        visible = {name: slot for name, slot in after.items() if slot >= 0}
+        if clause.optional:
+            steps = [OptionalStep(steps, size - width)]
+        return steps, visible, size
+
+    def _update(self, clause: t.Clause, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+        after = dict(layout)
+        match clause:
+            case t.Create(patterns):
+                makers = []
+                for pattern in patterns:
+                    makers.append(PatternMaker(pattern, after, width, compiler=self.compiler))
+                    width = makers[-1].width
+                return [CreateStep(makers)], after, width
+            case t.Merge():
+                return self._merge(clause, layout, width)
+            case t.Set(changes) | t.Remove(changes):
+                return [ChangeStep([changer(change, layout, self.compiler) for change in changes])], layout, width
+            case t.Delete(targets, detach):
+                return [DeleteStep([self.compiler.compile(target, layout) for target in targets], detach=detach)], layout, width
+            case t.Foreach(variable, source, updates):
+                inner, inner_width = {**layout, variable: width}, width + 1
+                steps: list[Any] = []
+                for update in updates:
+                    added, inner, inner_width = self._update(update, inner, inner_width)
+                    steps += added
+                return [ForeachStep(self.compiler.compile(source, layout), steps)], layout, width
+        raise AssertionError(type(clause))
+
+    def _merge(self, clause: t.Merge, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+        made = dict(layout)
+        maker = PatternMaker(clause.pattern, made, width, compiler=self.compiler)
+        graph = taken_apart((clause.pattern,), None, fresh=self.fresh)
+        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=lambda _: False, width=width, fresh=self.fresh)
+        planner.kept |= {*graph.nodes, *(edge.key for edge in graph.edges)}
+        steps, found, _ = planner.plan()
+        keys = _keys_in_order(clause.pattern, graph)
+        slots = [found[key] for key, slot in zip(keys, maker.slots, strict=True) if slot >= width]
+        seen: set[int] = set()
+        unique = [slot for slot, target in zip(slots, [s for s in maker.slots if s >= width], strict=True) if not (target in seen or seen.add(target))]  # type: ignore[func-returns-value]
+        if clause.pattern.variable:
+            unique.append(found[clause.pattern.variable])
+        checks = [
+            self.compiler.compile(value, layout)
+            for element in clause.pattern.elements
+            if isinstance(element, (t.NodePattern, t.EdgePattern)) and isinstance(element.properties, t.MapOf)
+            for _, value in element.properties.items
+        ]
+        step = MergeStep(
+            find=steps,
+            slots=unique,
+            make=maker,
+            checks=checks,
+            on_create=[changer(change, made, self.compiler) for change in clause.on_create],
+            on_match=[changer(change, made, self.compiler) for change in clause.on_match],
+        )
+        return [step], made, maker.width
+
+    # CALL
+
+    def _procedure(self, clause: t.CallProcedure, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+        procedure = self.find_procedure(clause.name)
+        args = None if clause.args is None else [self.compiler.compile(arg, layout) for arg in clause.args]
+        names = [name for name, _ in procedure.signature.results]
+        yields = clause.yields
+        if yields is None or yields == (("*", "*"),):
+            yields = tuple((name, name) for name in names)
+        after = {**layout, **{alias: width + index for index, (_, alias) in enumerate(yields)}}
+        step: Any = ProcedureStep(procedure, args, [names.index(name) for name, _ in yields])
+        steps = [step]
+        if clause.where is not None:
+            steps.append(FilterStep(self.compiler.condition(clause.where, after), clause.where))
+        if clause.optional:
+            steps = [OptionalStep(steps, len(yields))]
+        return steps, after, width + len(yields)
+
+    def _subquery(self, clause: t.CallSubquery, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+        """Rows go in with all their slots kept; a first WITH, or the list of imports, says which the query may see."""
+        visible = dict(layout) if clause.imports is None or clause.imports == ("*",) else {name: layout[name] for name in clause.imports}
+        branches = []
+        for clauses in clause.query.branches:
+            importing = clause.imports is None and isinstance(clauses[0], t.With)
+            branches.append(self.branch(clauses, visible if importing or clause.imports is not None else {}, width, importing=importing))
+        union = UnionStep(branches, every=clause.query.every, keep=width)
+        names = list(union.names)
+        after = {**layout, **{name: width + index for index, name in enumerate(names)}}
+        batch = clause.batch
+        rows = self.compiler.compile(batch.rows, {}) if batch is not None and batch.rows is not None else None
+        step: Any = SubqueryStep(union, writes=any(isinstance(part, UPDATES) for part in t.walk(clause.query)), batch=batch, batch_rows=rows)
+        size = width + len(names)
+        if batch is not None and batch.report:
+            after[batch.report] = size
+            size += 1
+        steps = [OptionalStep([step], size - width)] if clause.optional else [step]
+        return steps, after, size
+
+    # What stands inside expressions
+
+    def pattern(self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout) -> tuple[Callable[[Row, Run], Any], Layout]:
+        size = _width(layout)
+        graph = taken_apart((pattern,), where, fresh=self.fresh)
+        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=size, fresh=self.fresh)
+        steps, after, _ = planner.plan()
+
+        def matches(row: Row, run: Run) -> Iterator[Row]:
+            source: Iterator[Row] = iter((row,))
+            for step in steps:
+                source = step.rows(run, source)
+            return source
+
+        return matches, {name: slot for name, slot in after.items() if slot >= 0}
+
+    def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
+        keep = _width(layout)
+        union = self.union(query, layout, keep)
+
+        def results(row: Row, run: Run) -> Iterator[Row]:
+            with run.outer(row):
+                for found in union.rows(run, iter((row,))):
+                    yield found[keep:]
+
+        return results
+
+
+class FinishStep:
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for _ in source:
+            pass
+        return iter(())
+
+
+def _width(layout: Layout) -> int:
+    return max(layout.values(), default=-1) + 1
+
+
+def _keys_in_order(pattern: t.PathPattern, graph: Any) -> list[str]:
+    """The keys of a pattern's elements, in its order."""
+    anonymous_nodes = iter([key for key in graph.nodes if key.startswith("  ")])
+    edges = iter(graph.edges)
+    keys = []
+    for element in pattern.elements:
+        if isinstance(element, t.NodePattern):
+            keys.append(element.variable or next(anonymous_nodes))
+        else:
+            keys.append(next(edges).key)
+    return keys
+
+
+def _loaded(query: t.Query) -> frozenset[str]:
+    """Variables that stand in some expression: their labels and properties are read with them."""
+    return frozenset(part.name for part in t.walk(query) if isinstance(part, t.Variable)) | (
+        frozenset(_pattern_names(query)) if any(isinstance(part, t.Projection) and part.star for part in t.walk(query)) else frozenset()
+    )
+
+
+def _pattern_names(query: t.Query) -> list[str]:
+    return [part.variable for part in t.walk(query) if isinstance(part, (t.NodePattern, t.EdgePattern)) and part.variable]

@@ -1,0 +1,83 @@
+"""Procedures: a signature and a function from arguments to rows. Rooms above register theirs; nothing here knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doxa.cypher.signatures import ProcedureSignature
+from doxa.query.errors import fail, shown, type_name
+from doxa.query.evaluate import Evaluate, Row
+
+if TYPE_CHECKING:
+    from doxa.query.run import Run
+
+
+class Procedure(NamedTuple):
+    """`call(run, *arguments)` gives tuples in the order of the signature's results."""
+
+    signature: ProcedureSignature
+    call: Callable[..., Iterable[tuple[Any, ...]]]
+
+
+class Registry:
+    """Procedures by name, in any case."""
+
+    def __init__(self, procedures: Iterable[Procedure] = ()) -> None:
+        self._found: dict[str, Procedure] = {}
+        for procedure in procedures:
+            self.add(procedure)
+
+    def add(self, procedure: Procedure) -> None:
+        self._found[procedure.signature.name.lower()] = procedure
+
+    def find(self, name: str) -> Procedure | None:
+        return self._found.get(name.lower())
+
+    def signature(self, name: str) -> ProcedureSignature | None:
+        found = self.find(name)
+        return None if found is None else found.signature
+
+    def all(self) -> list[Procedure]:
+        return sorted(self._found.values(), key=lambda procedure: procedure.signature.name)
+
+
+class ProcedureStep:
+    """Calls a procedure for each row and appends the columns asked for. One without results lets the row pass."""
+
+    def __init__(self, procedure: Procedure, args: list[Evaluate] | None, columns: list[int]) -> None:
+        self.procedure, self.args, self.columns = procedure, args, columns
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        signature = self.procedure.signature
+        for row in source:
+            if self.args is None:
+                values = [run.parameter(name) for name, _ in signature.args]
+            else:
+                values = [arg(row, run) for arg in self.args]
+            values = [_fitting(value, kind, name) for value, (name, kind) in zip(values, signature.args, strict=False)]
+            found = self.procedure.call(run, *values)
+            if not signature.results:
+                for _ in found:
+                    pass
+                yield row
+                continue
+            for result in found:
+                run.tick()
+                yield (*row, *[result[column] for column in self.columns])
+
+
+_KINDS = {"INTEGER": ("INTEGER",), "FLOAT": ("FLOAT",), "NUMBER": ("INTEGER", "FLOAT"), "STRING": ("STRING",), "BOOLEAN": ("BOOLEAN",),
+          "MAP": ("MAP", "NODE", "RELATIONSHIP"), "NODE": ("NODE",), "RELATIONSHIP": ("RELATIONSHIP",), "LIST": ("LIST",)}  # fmt: skip
+
+
+def _fitting(value: Any, kind: str, name: str) -> Any:
+    """The argument as its declared type; integers pass for floats."""
+    base = kind.rstrip("?").strip().upper().partition("<")[0].partition(" ")[0]
+    if value is None or base not in _KINDS:
+        return value
+    if base == "FLOAT" and type(value) is int:
+        return float(value)
+    if type_name(value) not in _KINDS[base]:
+        fail(f"The argument {name} takes {kind}, not {shown(value)}.", kind="TypeError", detail="InvalidArgumentType")
+    return value

@@ -1,0 +1,451 @@
+"""A connected piece of a pattern as one SQL statement: scans, joins over the adjacency indexes, labels, and conditions that SQL can test exactly.
+
+A condition moves into SQL only with the guards that keep Cypher's meaning; what a value must be is known when the statement runs, so
+the statement is made for the kinds of the values given and kept. Conditions with other values are tested on the rows instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from doxa.cypher import tree as t
+from doxa.query.errors import fail, shown
+from doxa.query.evaluate import Compiler, Evaluate, Layout, Row
+from doxa.query.pattern import EdgeVar, free_variables, plain_types
+from doxa.query.values import Node
+
+if TYPE_CHECKING:
+    from doxa.query.run import Run
+
+_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(slots=True)
+class Test:
+    """A pushed comparison: property `name` of `key` against a value from outside the region."""
+
+    key: str
+    name: str
+    op: str
+    value: Evaluate
+    fallback: Evaluate | None = None
+
+
+@dataclass(slots=True)
+class Region:
+    """What one statement finds: the new nodes and edges, given the nodes known before."""
+
+    nodes: list[str]
+    edges: list[EdgeVar]
+    known: dict[str, int]  # nodes bound before: their slots
+    outputs: list[tuple[str, str, bool]] = field(default_factory=list)  # (key, "node" or "edge", loaded with its properties)
+    labels: list[tuple[str, t.LabelExpression]] = field(default_factory=list)
+    tests: list[Test] = field(default_factory=list)
+    nulls: list[tuple[str, str, bool]] = field(default_factory=list)  # property IS (NOT) NULL
+    order: list[str] = field(default_factory=list)
+
+    def describe(self) -> str:
+        return self.statement(None, tuple("text" for _ in self.tests))[0]
+
+    # The statement
+
+    def statement(self, run: Run | None, kinds: tuple[str, ...]) -> tuple[str, list[Any]]:
+        """SQL and its arguments: ("node", slot), ("test", index) or a constant."""
+        return Builder(self, run, kinds).build()
+
+
+class Builder:
+    def __init__(self, region: Region, run: Run | None, kinds: tuple[str, ...]) -> None:
+        self.region = region
+        self.kinds = kinds
+        graph = run.graph if run is not None else None
+        self.node_table = graph.node_table() if graph else "node"
+        self.edge_table = graph.edge_table() if graph else "edge"
+        self.label_table = graph.label_table() if graph else "node_label"
+        self.sources: list[str] = []
+        self.source_args: list[Any] = []
+        self.where: list[str] = []
+        self.where_args: list[Any] = []
+        self.ids: dict[str, str] = {}
+        self.tables: dict[str, str] = {}
+        self.scanned: dict[str, t.LabelExpression] = {}  # labels whose first name the scan already tests
+        self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(region.edges)}
+        self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
+
+    def build(self) -> tuple[str, list[Any]]:
+        region = self.region
+        for key in region.known:
+            self.ids[key] = "?"
+        pending = list(region.edges)
+        if not any(edge.left in self.ids or edge.right in self.ids for edge in pending):
+            self._start(pending)
+        while pending:
+            edge = next((e for e in pending if e.left in self.ids or e.right in self.ids), None)
+            assert edge is not None
+            pending.remove(edge)
+            self._join(edge)
+        for key in region.nodes:
+            if key not in region.known and self._needs_table(key):
+                self._attach(key)
+        self._conditions()
+        self._unique()
+        select = self._select()
+        sql = f"SELECT {', '.join(select) or '1'} FROM {' CROSS JOIN '.join(self.sources)}"
+        if self.where:
+            sql += f" WHERE {' AND '.join(self.where)}"
+        return sql, [*self.source_args, *self.where_args]
+
+    def _id(self, key: str) -> str:
+        """The id of a node in SQL. A known one is a parameter, so its argument is noted where it is used."""
+        if key in self.region.known:
+            self.where_args.append(("node", self.region.known[key]))
+            return "?"
+        return self.ids[key]
+
+    def _start(self, pending: list[EdgeVar]) -> None:
+        """The first table: the most selective node, or an edge if no node says anything."""
+        region = self.region
+        best = max(region.nodes, key=self._selectivity)
+        if pending and self._selectivity(best) == 0:
+            edge = pending.pop(0)
+            self.sources.append(f"{self.edge_table} {self.edge_alias[edge.key]}")
+            self._typed(edge)
+            alias = self.edge_alias[edge.key]
+            if isinstance(edge.pattern, t.EdgePattern) and edge.pattern.direction == "both":
+                self._both_ends(edge, alias)
+            else:
+                out = isinstance(edge.pattern, t.EdgePattern) and edge.pattern.direction == "out"
+                self._found(edge.left, f"{alias}.{'src' if out else 'dst'}")
+                self._found(edge.right, f"{alias}.{'dst' if out else 'src'}")
+            return
+        self._scan(best)
+
+    def _both_ends(self, edge: EdgeVar, alias: str) -> None:
+        """An undirected edge without a starting point: each edge in both orders, a loop once."""
+        self.sources[-1] = (
+            f"(SELECT id, type, src, dst, props, src AS one, dst AS two FROM {self.edge_table} UNION ALL "
+            f"SELECT id, type, src, dst, props, dst, src FROM {self.edge_table} WHERE src <> dst) {alias}"
+        )
+        self._found(edge.left, f"{alias}.one")
+        self._found(edge.right, f"{alias}.two")
+
+    def _found(self, key: str, sql: str) -> None:
+        if key in self.ids:
+            self.where.append(f"{sql} = {self._id(key)}")
+        else:
+            self.ids[key] = sql
+
+    def _selectivity(self, key: str) -> int:
+        if any(test.key == key and test.op == "=" and test.name == "kref" and kind == "text" for test, kind in zip(self.region.tests, self.kinds, strict=True)):
+            return 4
+        if any(test.key == key and test.op == "=" for test in self.region.tests):
+            return 3
+        return 2 if any(held == key for held, _ in self.region.labels) else 0
+
+    def _scan(self, key: str) -> None:
+        alias = self.node_alias[key]
+        kref = self._selectivity(key) == 4
+        first = next((names for held, names in self.region.labels if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
+        name = _first_name(first)
+        if name is not None and not kref:
+            self.sources.append(f"{self.label_table} l{alias}")
+            self.where.append(f"l{alias}.label = ?")
+            self.where_args.append(name)
+            self.ids[key] = f"l{alias}.node"
+            assert first is not None
+            self.scanned[key] = first
+        else:
+            self.sources.append(f"{self.node_table} {alias}")
+            self.ids[key] = f"{alias}.id"
+            self.tables[key] = alias
+
+    def _join(self, edge: EdgeVar) -> None:
+        assert isinstance(edge.pattern, t.EdgePattern)
+        alias = self.edge_alias[edge.key]
+        self.sources.append(f"{self.edge_table} {alias}")
+        from_left = edge.left in self.ids
+        here, there = (edge.left, edge.right) if from_left else (edge.right, edge.left)
+        direction = edge.pattern.direction
+        if direction == "both":
+            if there in self.ids:
+                ends = [f"{alias}.src = {self._id(one)} AND {alias}.dst = {self._id(other)}" for one, other in ((here, there), (there, here))]
+                self.where.append(f"({ends[0]} OR {ends[1]})")
+                self._typed(edge)
+                return
+            self.where.append(f"({alias}.src = {self._id(here)} OR {alias}.dst = {self._id(here)})")
+            if here in self.region.known:
+                self.ids[there] = f"({alias}.src + {alias}.dst - {self._hold(here)})"
+            else:
+                self.ids[there] = f"({alias}.src + {alias}.dst - {self.ids[here]})"
+        else:
+            forward = (direction == "out") == from_left
+            near, far = ("src", "dst") if forward else ("dst", "src")
+            self.where.append(f"{alias}.{near} = {self._id(here)}")
+            self._found(there, f"{alias}.{far}")
+        self._typed(edge)
+
+    def _hold(self, key: str) -> str:
+        """A known node's id as a column, for use in more than one place."""
+        alias = f"k{self.region.known[key]}"
+        source = f"(SELECT ? AS id) {alias}"
+        if source not in self.sources:
+            self.sources.insert(0, source)
+            self.source_args.insert(0, ("node", self.region.known[key]))
+        return f"{alias}.id"
+
+    def _typed(self, edge: EdgeVar) -> None:
+        assert isinstance(edge.pattern, t.EdgePattern)
+        names = plain_types(edge.pattern.types)
+        if names:
+            alias = self.edge_alias[edge.key]
+            self.where.append(f"{alias}.type = ?" if len(names) == 1 else f"{alias}.type IN ({', '.join('?' * len(names))})")
+            self.where_args.extend(names)
+
+    def _needs_table(self, key: str) -> bool:
+        region = self.region
+        loaded = any(held == key and loads for held, _, loads in region.outputs)
+        return key not in self.tables and (
+            loaded or key not in self.ids or any(test.key == key for test in region.tests) or any(held == key for held, _, _ in region.nulls)
+        )
+
+    def _attach(self, key: str) -> None:
+        alias = self.node_alias[key]
+        if key not in self.ids:  # a node by itself
+            self._scan(key)
+            if key in self.tables or not self._needs_table(key):
+                return
+        self.sources.append(f"{self.node_table} {alias}")
+        self.where.append(f"{alias}.id = {self.ids[key]}")
+        self.tables[key] = alias
+
+    # Conditions
+
+    def _conditions(self) -> None:
+        region = self.region
+        for key, names in region.labels:
+            left: t.LabelExpression | None = names
+            if names is self.scanned.get(key):
+                left = _without_first(names)
+            if left is not None:
+                self.where.append(self._labelled(left, key))
+        for index, (test, kind) in enumerate(zip(region.tests, self.kinds, strict=True)):
+            self._test(test, kind, index=index)
+        for key, name, negated in region.nulls:
+            self.where.append(f"{self._table(key)}.props -> ? IS {'NOT ' if negated else ''}NULL")
+            self.where_args.append(json_path(name))
+
+    def _table(self, key: str) -> str:
+        return self.edge_alias.get(key) or self.tables[key]
+
+    def _labelled(self, labels: t.LabelExpression, key: str) -> str:
+        match labels:
+            case t.LabelName(name):
+                sql = f"EXISTS (SELECT 1 FROM {self.label_table} x WHERE x.label = ? AND x.node = "
+                self.where_args.append(name)
+                return f"{sql}{self._id(key)})"
+            case t.LabelAny():
+                return f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)} AND x.labels <> '[]')"
+            case t.LabelNot(of):
+                return f"NOT {self._labelled(of, key)}"
+            case t.LabelAnd(items):
+                return f"({' AND '.join(self._labelled(item, key) for item in items)})"
+            case t.LabelOr(items):
+                return f"({' OR '.join(self._labelled(item, key) for item in items)})"
+        raise AssertionError(labels)
+
+    def _test(self, test: Test, kind: str, *, index: int) -> None:
+        table = self._table(test.key)
+        path = json_path(test.name)
+        if kind == "text" and test.name == "kref" and test.op == "=" and test.key in self.tables:
+            self.where.append(f"{table}.kref = ?")
+            self.where_args.append(("test", index))
+        if kind == "boolean":
+            if test.op == "=":
+                self.where.append(f"json_type({table}.props, ?) = CASE ? WHEN 1 THEN 'true' ELSE 'false' END")
+                self.where_args.extend((path, ("test", index)))
+        elif kind in ("number", "text"):
+            self.where.append(f"{table}.props ->> ? {test.op} ?")
+            self.where_args.extend((path, ("test", index)))
+            guard = "IN ('integer', 'real')" if kind == "number" else "= 'text'"
+            self.where.append(f"json_type({table}.props, ?) {guard}")
+            self.where_args.append(path)
+
+    def _unique(self) -> None:
+        """No edge is used twice in one MATCH."""
+        edges = self.region.edges
+        for index, one in enumerate(edges):
+            for other in edges[index + 1 :]:
+                first, second = _types(one), _types(other)
+                if not first or not second or set(first) & set(second):
+                    self.where.append(f"{self.edge_alias[one.key]}.id <> {self.edge_alias[other.key]}.id")
+
+    def _select(self) -> list[str]:
+        columns: list[str] = []
+        for key, kind, loaded in self.region.outputs:
+            if kind == "edge":
+                alias = self.edge_alias[key]
+                columns.extend((f"{alias}.id", f"{alias}.type", f"{alias}.src", f"{alias}.dst"))
+                if loaded:
+                    columns.append(f"json({alias}.props)")
+            else:
+                columns.append(self.ids[key])
+                if loaded:
+                    columns.extend((f"{self.tables[key]}.labels", f"json({self.tables[key]}.props)"))
+        return columns
+
+
+def _types(edge: EdgeVar) -> tuple[str, ...]:
+    assert isinstance(edge.pattern, t.EdgePattern)
+    return plain_types(edge.pattern.types) or ()
+
+
+def _first_name(labels: t.LabelExpression | None) -> str | None:
+    if isinstance(labels, t.LabelName):
+        return labels.name
+    if isinstance(labels, t.LabelAnd) and isinstance(labels.items[0], t.LabelName):
+        return labels.items[0].name
+    return None
+
+
+def _without_first(labels: t.LabelExpression) -> t.LabelExpression | None:
+    if isinstance(labels, t.LabelName):
+        return None
+    assert isinstance(labels, t.LabelAnd)
+    rest = labels.items[1:]
+    return rest[0] if len(rest) == 1 else t.LabelAnd(rest, at=labels.at)
+
+
+def json_path(name: str) -> str:
+    return f'$."{name}"'
+
+
+def pushable_name(name: str) -> bool:
+    """SQLite's JSON paths have no escape for these."""
+    return '"' not in name and "\\" not in name and name.isprintable()
+
+
+# Deciding what moves into SQL
+
+
+def push(conjunct: t.Expression, region: Region, *, outside: frozenset[str], compiler: Compiler, layout: Layout) -> bool:
+    """Move a conjunct into the region if SQL can test it exactly. `outside`: variables bound before the region."""
+    inside = {*region.nodes, *(edge.key for edge in region.edges)} - set(region.known)
+    match conjunct:
+        case t.HasLabels(t.Variable(key), labels) if key in region.nodes and key in inside:
+            region.labels.append((key, labels))
+            return True
+        case t.IsNull(t.Property(t.Variable(key), name), negated) if key in inside and pushable_name(name):
+            region.nulls.append((key, name, negated))
+            return True
+        case t.Comparison((left, right), (op,)) if op in _FLIPPED:
+            for one, other, sign in ((left, right, op), (right, left, _FLIPPED[op])):
+                if _property_inside(one, inside) and _outside(other, outside):
+                    assert isinstance(one, t.Property) and isinstance(one.of, t.Variable)
+                    region.tests.append(Test(one.of.name, one.name, sign, compiler.compile(other, layout)))
+                    return True
+    return False
+
+
+def _property_inside(expression: t.Expression, inside: set[str]) -> bool:
+    return isinstance(expression, t.Property) and isinstance(expression.of, t.Variable) and expression.of.name in inside and pushable_name(expression.name)
+
+
+def _outside(expression: t.Expression, outside: frozenset[str]) -> bool:
+    if any(isinstance(part, (t.Subquery, t.PatternTest, t.PatternComprehension, t.PathValue)) for part in t.walk(expression)):
+        return False
+    if any(isinstance(part, t.Call) and part.name.lower() in ("rand", "randomuuid") for part in t.walk(expression)):
+        return False
+    return free_variables(expression) <= outside
+
+
+def kind_of(value: Any) -> str:
+    """How a value can be compared in SQL; "other" is left to Python."""
+    kind = type(value)
+    if kind is str:
+        return "text" if "\x00" not in value else "other"
+    if kind is int or (kind is float and value == value and abs(value) != float("inf")):
+        return "number"
+    if kind is bool:
+        return "boolean"
+    return "null" if value is None else "other"
+
+
+# Running
+
+
+class RegionStep:
+    """Runs a region for each row and appends what it found."""
+
+    def __init__(self, region: Region, fallbacks: list[Evaluate]) -> None:
+        self.region = region
+        self.fallbacks = fallbacks
+        self._statements: dict[tuple[str, ...], tuple[str, list[Any]]] = {}
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        region, graph = self.region, run.graph
+        build = _builders(region, run)
+        for row in source:
+            if any(row[slot] is None for slot in region.known.values()):
+                continue
+            values = [test.value(row, run) for test in region.tests]
+            kinds = tuple([kind_of(value) for value in values])
+            if "null" in kinds:
+                continue
+            sql, args = self._statement(run, kinds)
+            bound = [_argument(arg, row, values) for arg in args]
+            leftover = [
+                self.fallbacks[i]
+                for i, kind in enumerate(kinds)
+                if kind == "other" or (kind == "boolean" and region.tests[i].op != "=")
+            ]
+            for found in graph.rows(sql, bound):
+                run.tick()
+                after = row + build(found)
+                if not leftover or all(test(after, run) is True for test in leftover):
+                    yield after
+
+    def _statement(self, run: Run, kinds: tuple[str, ...]) -> tuple[str, list[Any]]:
+        if run.graph.as_of is not None:
+            return self.region.statement(run, kinds)
+        held = self._statements.get(kinds)
+        if held is None:
+            held = self._statements[kinds] = self.region.statement(run, kinds)
+        return held
+
+
+def _argument(arg: Any, row: Row, values: list[Any]) -> Any:
+    if type(arg) is tuple:
+        if arg[0] == "test":
+            return values[arg[1]]
+        node = row[arg[1]]
+        if not isinstance(node, Node):
+            fail(f"A pattern needs a node here, not {shown(node)}.")
+        return node.id
+    return arg
+
+
+def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+    graph = run.graph
+    parts: list[Callable[[tuple[Any, ...]], Any]] = []
+    at = 0
+    for _, kind, loaded in region.outputs:
+        parts.append(_builder(graph, kind, loaded=loaded, at=at))
+        at += (5 if loaded else 4) if kind == "edge" else (3 if loaded else 1)
+    if len(parts) == 1:
+        only = parts[0]
+        return lambda found: (only(found),)
+    return lambda found: tuple([part(found) for part in parts])
+
+
+def _builder(graph: Any, kind: str, *, loaded: bool, at: int) -> Callable[[tuple[Any, ...]], Any]:
+    from doxa.query.values import Edge
+
+    if kind == "edge":
+        if loaded:
+            return lambda found: graph.edge_of(found[at], found[at + 1], found[at + 2], found[at + 3], found[at + 4])
+        return lambda found: Edge(found[at], graph, kind=found[at + 1], start=found[at + 2], end=found[at + 3])
+    if loaded:
+        return lambda found: graph.node_of(found[at], found[at + 1], found[at + 2])
+    return lambda found: Node(found[at], graph)

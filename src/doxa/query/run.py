@@ -1,0 +1,177 @@
+"""One execution of a plan, and the engine that keeps plans: text to tree to steps once, rows as often as asked.
+
+`QueryEngine.prepare` is the whole path of a query's compilation; `execute` runs it against a snapshot or a transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from doxa.base.limits import PLANS_KEPT_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.cypher import tree as t
+from doxa.cypher.check import Checked, check
+from doxa.cypher.parser import parse
+from doxa.query.errors import fail
+from doxa.query.evaluate import Row
+from doxa.query.graph import Graph
+from doxa.query.plan import Planner
+from doxa.query.procedures import Procedure, Registry
+from doxa.query.sources import UnionStep
+from doxa.query.values import detach
+from doxa.store import Reader
+
+_TICKS_PER_LOOK = 1_024
+
+
+class Run:
+    """What steps and expressions may ask of the execution they belong to."""
+
+    def __init__(
+        self, graph: Graph, params: Mapping[str, Any], *, now_ns: int, timeout_ms: int = QUERY_TIMEOUT_MS, csv_folder: str | None = None
+    ) -> None:
+        self.graph = graph
+        self.params = params
+        self.transaction_ns = now_ns
+        self.statement_ns = now_ns
+        self.timezone = "Z"
+        self.csv_folder = csv_folder
+        self.csv_file: str | None = None
+        self.csv_line: int | None = None
+        self.outer_row: Row = ()
+        self.cancelled = False
+        self._deadline = time.monotonic() + timeout_ms / 1000
+        self._timeout_ms = timeout_ms
+        self._ticks = 0
+
+    def realtime_ns(self) -> int:
+        return time.time_ns()
+
+    def parameter(self, name: str) -> Any:
+        try:
+            return self.params[name]
+        except KeyError:
+            fail(f"The parameter ${name} is missing.", kind="ParameterMissing", detail="MissingParameter", hint="Pass it with the query.", name=name)
+
+    def tick(self) -> None:
+        """Called for every row of work: looks now and then whether to go on."""
+        self._ticks += 1
+        if self._ticks >= _TICKS_PER_LOOK:
+            self._ticks = 0
+            if self.cancelled:
+                fail("The query was cancelled.", kind="TransactionError", detail="Terminated")
+            if time.monotonic() > self._deadline:
+                fail(f"The query ran longer than {self._timeout_ms:,} ms.", kind="TransactionError", detail="TimedOut", hint="Narrow it, or raise the timeout.")
+
+    def whole(self, source: Iterator[Row]) -> list[Row]:
+        """All rows, before anything is written on their account."""
+        rows = []
+        for row in source:
+            rows.append(row)
+            if len(rows) > SORT_ROWS_MAX:
+                self.too_many("rows before a write", SORT_ROWS_MAX)
+        return rows
+
+    def too_many(self, what: str, limit: int) -> NoReturn:
+        fail(f"The query holds more than {limit:,} {what}.", kind="MemoryLimit", detail="TooManyRows", hint="Narrow it, or work in batches.", limit=limit)
+
+    @contextmanager
+    def outer(self, row: Row) -> Iterator[None]:
+        """The row around a nested query, for groups without rows."""
+        before, self.outer_row = self.outer_row, row
+        try:
+            yield
+        finally:
+            self.outer_row = before
+
+
+@dataclass(slots=True)
+class Plan:
+    """A query ready to run."""
+
+    text: str
+    statement: t.Statement
+    checked: Checked
+    steps: UnionStep | None
+    version: int = 0
+
+
+class Result:
+    """Rows as they come: iterate, or take them all with `records`. `counters` are final once the rows are."""
+
+    def __init__(self, columns: tuple[str, ...], rows: Iterator[Row], run: Run) -> None:
+        self.columns = columns
+        self.run = run
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows
+
+    def records(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.columns, row, strict=True)) for row in self._rows]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.run.graph.counters
+
+
+class QueryEngine:
+    """Plans by text. Safe to share between threads: a plan holds no state of its runs."""
+
+    def __init__(self, registry: Registry | None = None) -> None:
+        self.registry = registry or Registry()
+        self._plans: dict[str, Plan] = {}
+
+    def prepare(self, text: str) -> Plan:
+        """Parse, check and plan. Raises QueryError."""
+        held = self._plans.get(text)
+        if held is not None:
+            return held
+        statement = parse(text)
+        checked = check(statement, text, procedure=self.registry.signature)
+        steps = None
+        if isinstance(statement.body, t.Query):
+            steps = Planner(statement.body, self._procedure).plan(statement.body)
+        plan = Plan(text, statement, checked, steps)
+        if len(self._plans) >= PLANS_KEPT_MAX:
+            self._plans.pop(next(iter(self._plans)))
+        self._plans[text] = plan
+        return plan
+
+    def _procedure(self, name: str) -> Procedure:
+        found = self.registry.find(name)
+        assert found is not None, "the check found it"
+        return found
+
+    def execute(self, plan: Plan, reader: Reader, params: Mapping[str, Any] | None = None, *, as_of: int | None = None) -> Result:
+        """Run a plan on a snapshot, or in a transaction if it writes."""
+        run = Run(Graph(reader, as_of=as_of), params or {}, now_ns=reader.now)
+        assert plan.steps is not None
+        self._require_parameters(plan, run)
+        rows = plan.steps.rows(run, iter(((),)))
+        if not plan.steps.names:
+            rows = _exhausted(rows)
+        elif plan.checked.writes:
+            rows = iter([tuple([detach(value) for value in row]) for row in rows])
+        else:
+            rows = (tuple([detach(value) for value in row]) for row in rows)
+        return Result(plan.steps.names, rows, run)
+
+    def _require_parameters(self, plan: Plan, run: Run) -> None:
+        body = plan.statement.body
+        assert isinstance(body, t.Query)
+        for clauses in body.branches:
+            for clause in clauses:
+                if isinstance(clause, t.CallProcedure) and clause.args is None:
+                    signature = self._procedure(clause.name).signature
+                    for name, _ in signature.args:
+                        run.parameter(name)
+
+
+def _exhausted(rows: Iterator[Row]) -> Iterator[Row]:
+    for _ in rows:
+        pass
+    return iter(())

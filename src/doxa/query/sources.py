@@ -1,0 +1,164 @@
+"""Steps that bring rows: UNWIND, LOAD CSV, OPTIONAL, UNION and CALL { }."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from doxa.base.limits import SORT_ROWS_MAX
+from doxa.cypher import tree as t
+from doxa.query.errors import fail, shown
+from doxa.query.evaluate import Evaluate, Row
+from doxa.query.values import group_key
+
+if TYPE_CHECKING:
+    from doxa.query.plan import Branch
+    from doxa.query.run import Run
+
+
+class UnwindStep:
+    """One row for each item; null gives none, a value that is no list gives itself."""
+
+    def __init__(self, source: Evaluate) -> None:
+        self.source = source
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            value = self.source(row, run)
+            if value is None:
+                continue
+            for item in value if isinstance(value, list) else (value,):
+                run.tick()
+                yield (*row, item)
+
+
+class OptionalStep:
+    """Runs steps for each row; a row that finds nothing goes on with nulls."""
+
+    def __init__(self, steps: list[Any], width: int) -> None:
+        self.steps = steps
+        self.nulls = (None,) * width
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            inner: Iterator[Row] = iter((row,))
+            for step in self.steps:
+                inner = step.rows(run, inner)
+            found = False
+            for one in inner:
+                found = True
+                yield one
+            if not found:
+                yield (*row, *self.nulls)
+
+
+class UnionStep:
+    """The branches one after the other, columns in the first branch's order behind the kept slots."""
+
+    def __init__(self, branches: list[Branch], *, every: bool, keep: int) -> None:
+        self.branches = branches
+        self.every = every
+        self.keep = keep
+        self.names = tuple(branches[0].columns)
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if len(self.branches) == 1:
+            return self._branch(run, source, self.branches[0])
+        return self._all(run, source)
+
+    def _branch(self, run: Run, source: Iterator[Row], branch: Branch) -> Iterator[Row]:
+        rows = branch.rows(run, source)
+        slots = [branch.columns[name] for name in self.names]
+        if slots == list(range(self.keep, self.keep + len(slots))):
+            return rows
+        keep = self.keep
+        return ((*row[:keep], *[row[slot] for slot in slots]) for row in rows)
+
+    def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            seen: set[Any] = set()
+            for branch in self.branches:
+                for found in self._branch(run, iter((row,)), branch):
+                    if not self.every:
+                        key = tuple([group_key(value) for value in found[self.keep :]])
+                        if key in seen:
+                            continue
+                        if len(seen) >= SORT_ROWS_MAX:
+                            run.too_many("distinct rows", SORT_ROWS_MAX)
+                        seen.add(key)
+                    yield found
+
+
+class SubqueryStep:
+    """CALL { … } for each row. Without columns it runs for its effect, and the row goes on once."""
+
+    def __init__(self, union: UnionStep, *, writes: bool, batch: t.Batch | None, batch_rows: Evaluate | None) -> None:
+        self.union = union
+        self.writes = writes
+        self.batch = batch
+        self.batch_rows = batch_rows
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self.writes:
+            return iter([found for row in run.whole(source) for found in self._one(run, row)])
+        return (found for row in source for found in self._one(run, row))
+
+    def _one(self, run: Run, row: Row) -> Iterator[Row]:
+        with run.outer(row):
+            found = self.union.rows(run, iter((row,)))
+            if not self.union.names:
+                for _ in found:
+                    pass
+                yield row
+                return
+            if self.writes:
+                yield from list(found)
+            else:
+                yield from found
+
+
+class CsvStep:
+    """LOAD CSV from a file inside the folder that the database allows; never from the network."""
+
+    def __init__(self, source: Evaluate, *, headers: bool, separator: str) -> None:
+        self.source, self.headers, self.separator = source, headers, separator
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            path = allowed_file(self.source(row, run), run.csv_folder)
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                run.csv_file = str(path)
+                reader = csv.reader(file, delimiter=self.separator)
+                names = next(reader, None) if self.headers else None
+                for cells in reader:
+                    run.tick()
+                    run.csv_line = reader.line_num
+                    values = [cell if cell != "" else None for cell in cells]
+                    if names is None:
+                        yield (*row, values)
+                    else:
+                        yield (*row, {name: values[i] if i < len(values) else None for i, name in enumerate(names)})
+
+
+def allowed_file(name: Any, folder: str | None) -> Path:
+    """The path of a file named by a query, if it lies inside the allowed folder, symbolic links followed."""
+    if not isinstance(name, str):
+        fail(f"LOAD CSV takes the name of a file, not {shown(name)}.")
+    if folder is None:
+        fail("LOAD CSV is off: no folder is allowed.", kind="ArgumentError", detail="FileNotAllowed", hint="Open the database with csv_folder=….")
+    url = urlparse(name)
+    if url.scheme not in ("", "file") or url.netloc not in ("", "localhost"):
+        fail(f"LOAD CSV reads local files only, not {name!r:.80}.", kind="ArgumentError", detail="FileNotAllowed")
+    base = Path(folder).resolve()
+    relative = unquote(url.path) if url.scheme else name
+    try:
+        path = (base / relative.lstrip("/")).resolve()
+        allowed = path.is_relative_to(base) and path.is_file()
+    except (OSError, ValueError):
+        allowed = False
+    if not allowed:
+        fail(f"There is no file {name!r:.80} in the allowed folder.", kind="ArgumentError", detail="FileNotAllowed")
+    return path
