@@ -180,7 +180,7 @@ def test_tags_edges_bundles_and_artifacts_keep_no_secret(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("kind", ["exchange", "thread"])
 def test_kinds_of_conversations_are_kept(tmp_path: Path, kind: str) -> None:
-    with opened(tmp_path / "m.db") as memory, pytest.raises(InputError, match="kept for conversations"):
+    with opened(tmp_path / "m.db") as memory, pytest.raises(InputError, match="of conversations"):
         memory.remember("x", kind=kind, name="y")
 
 

@@ -146,7 +146,9 @@ _ENDS: dict[str, tuple[tuple[str, str], ...]] = {"out": (("src", "dst"),), "in":
 def _check_depth(depth: int) -> int:
     if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= TRAVERSE_DEPTH_MAX:
         raise LimitError(
-            f"A depth lies between 1 and {TRAVERSE_DEPTH_MAX}; this is {depth!r:.60}.", next_step="Ask for fewer levels.", limit_depth=TRAVERSE_DEPTH_MAX
+            f"A depth lies between 1 and {TRAVERSE_DEPTH_MAX}; this is {depth!r:.20}.",
+            next_step="Ask for fewer levels.",
+            limit_depth=TRAVERSE_DEPTH_MAX,
         )
     return depth
 

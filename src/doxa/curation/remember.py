@@ -15,7 +15,7 @@ from doxa.base.errors import InputError
 from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
-from doxa.belief import EXCHANGE_KIND, Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
+from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
 from doxa.curation.embedding import EMBEDDING_TEXT
 from doxa.curation.redact import left_out, redact, refuse_secret
 from doxa.recall import Ask, Recaller
@@ -27,7 +27,6 @@ _TURNING = re.compile(
     r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
 )
 _CONTRACTIONS = ((re.compile(r"\bwon['’]?t\b"), "will not"), (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"), (re.compile(r"n['’]t\b"), " not"))
-RESERVED_KINDS = (EXCHANGE_KIND, "thread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,6 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
         check_text(value, field=name)
         if name not in ("summary", "title"):
             refuse_secret(value, field=name)
-    if draft.kind in RESERVED_KINDS:
-        raise InputError(f"The kind {draft.kind} is kept for conversations.", next_step="Choose another kind.", field="kind")
 
     def clean(text: str) -> str:
         result = redact(text)
