@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import beam, locomo, locomo_plus, results, speed
+from bench import beam, locomo, locomo_plus, results, speed, tck
 from bench.embedders import CachedEmbedder, local_embedder
 from bench.report import Report, write_json
 from doxa.models import Embedder
@@ -20,6 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command == "table":
         print(results.render(options.results, options.document))
         return 0
+    if options.command == "tck":
+        return _finish(tck.run(options.features), options.json)
     embedder = None if options.words_only else _cached()
     if options.command == "all":
         reports = []
@@ -28,10 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(report.text(), flush=True)
         print(f"written: {results.write(options.results, reports)}")
         return 0
-    report = _run(options, embedder)
+    return _finish(_run(options, embedder), options.json)
+
+
+def _finish(report: Report, path: Path | None) -> int:
     print(report.text())
-    if options.json:
-        write_json(options.json, report.record())
+    if path:
+        write_json(path, report.record())
     return 0
 
 
@@ -73,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
         if name == "all":
             command.add_argument("--results", type=Path, default=results.FOLDER)
+    features = commands.add_parser("tck")
+    features.add_argument("--features", type=Path, required=True, help="a folder of openCypher feature files")
+    features.add_argument("--json", type=Path, help="write figures and tables here")
     table = commands.add_parser("table")
     table.add_argument("--results", type=Path, default=results.FOLDER)
     table.add_argument("--document", type=Path, default=results.DOCUMENT)
