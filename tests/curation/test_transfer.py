@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from doxa.app import Memory
 from doxa.base.errors import InputError, RoleError
+from doxa.base.temporal import Date, Duration
 from doxa.curation.transfer import is_export
 from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
+ODD: dict[str, Any] = {"day": Date(20_000), "span": Duration(1, 2, 3, 4), "bytes": b"\0\xff", "days": [Date(1), Date(2)], "limit": float("inf")}
 
 
 def export(memory: Memory, path: Path) -> list[bytes]:
@@ -32,7 +35,7 @@ def fill(memory: Memory) -> None:
     memory.remember(
         "The shop runs on MySQL 8", name="db", space="a/b", kind="decision", title="Database", topics=["db"], keywords=["mysql"],
         facts=[("shop", "database", "MySQL 8"), ("shop", "port", 3306), ("shop", "live", True)], valid_from="2026-01-01", valid_until="2026-03-01",
-        confidence=0.5, trust="verified", metadata={"ticket": 7, "tags": ["a", "b"]}, derived_from=[source],
+        confidence=0.5, trust="verified", metadata={"ticket": 7, "tags": ["a", "b"], **ODD}, derived_from=[source],
     )  # fmt: skip
     db = "kref://default/a/b/db.decision"
     memory.revise(db, "The shop runs on PostgreSQL 16")
@@ -47,7 +50,7 @@ def fill(memory: Memory) -> None:
     memory.contract("kref://default/mind.fact?r=1")
     memory.remember("The day is Monday", name="day")
     memory.supersede("kref://default/day.fact", "The date is Tuesday", name="date")
-    memory.link("kref://default/backup.fact", "kref://default/date.fact", kind="REFERENCED", metadata={"why": "both"})
+    memory.link("kref://default/backup.fact", "kref://default/date.fact", kind="REFERENCED", metadata={"why": "both"} | ODD)
     memory.attach(f"{db}?r=1", "schema.sql", location="files/schema.sql", sha256="ab" * 32, size_bytes=7)
     memory.attach(f"{db}?r=1", "notes.md", location="files/notes.md")
     memory.attach(db, "schema.sql", location="files/new.sql")
@@ -156,6 +159,8 @@ def test_no_secret_comes_in_with_an_export(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", [
     {"kref": f"kref://default/{CANARY}.fact?r=1", "item": f"kref://default/{CANARY}.fact", "name": CANARY},
+    {"metadata": []}, {"metadata": {"d": {"$date": "soon"}}}, {"metadata": {"d": {"$duration": [1]}}}, {"metadata": {"d": {"$bytes": 5}}},
+    {"metadata": {"d": {"a": 1}}}, {"metadata": {"d": {"$date": 10**30}}},
     {"tags": ["current", CANARY]}, {"metadata": {CANARY: 1}}, {"kref": "kref://default/a.fact?r=1", "item": "kref://default/b.fact"},
     {"number": 0}, {"number": 10**18}, {"kind": "thread", "item": "kref://default/a.thread", "kref": "kref://default/a.thread?r=1"},
 ])  # fmt: skip

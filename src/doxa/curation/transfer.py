@@ -21,10 +21,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from doxa.base.clock import format_time, parse_time
+from doxa.base.clock import TIME_MAX, format_time, parse_time
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import NodeId
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS
+from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
 from doxa.belief.graph import PROTECTED_TAGS
 from doxa.belief.writes import add_revision, check_edge_type, create_item, move_tag, next_number, set_deprecated
@@ -73,6 +74,7 @@ class Imported:
     changes: tuple[int, ...] = ()
 
 
+_NOTHING = msgspec.Raw(b"{}")
 _Number = Annotated[int, msgspec.Meta(ge=1, le=10**15)]
 
 
@@ -118,14 +120,14 @@ class _Stated(msgspec.Struct, tag="revision"):
     trust: str = "stated"
     author: str = ""
     tags: tuple[str, ...] = ()
-    metadata: dict[str, Any] = {}
+    metadata: msgspec.Raw = _NOTHING
 
 
 class _Link(msgspec.Struct, tag="edge"):
     edge: str
     source: str
     target: str
-    metadata: dict[str, Any] = {}
+    metadata: msgspec.Raw = _NOTHING
 
 
 class _Attached(msgspec.Struct, tag="artifact"):
@@ -168,7 +170,7 @@ def export_lines(store: Store) -> Iterator[bytes]:
             members = [row[0] for row in snapshot.rows(_MEMBERS, (bundle,))]
             yield encode({"type": "bundle", "kref": kref, "members": members, "deprecated": bool(deprecated)})
         for kind, source, target, props in snapshot.rows(_EDGES, _STRUCTURE):
-            yield encode({"type": "edge", "edge": kind, "source": source, "target": target, "metadata": msgspec.json.decode(props)})
+            yield encode({"type": "edge", "edge": kind, "source": source, "target": target, "metadata": msgspec.Raw(props.encode())})
 
 
 def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
@@ -176,6 +178,7 @@ def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
         held = read_revision(reader, node)
         line = asdict(held) | {"type": "revision", "name": parse_kref(held.item).name, "time": format_time(held.time)}
         del line["created"]
+        line["metadata"] = msgspec.Raw(encode_properties(dict(held.metadata), owner="Revision"))
         yield line | {name: format_time(line[name]) for name in ("valid_from", "valid_until") if line[name] is not None}
         for artifact in reader.nodes([edge.dst for edge in reader.edges_out(node.id, "HAS_ARTIFACT")]):
             props = artifact.props
@@ -315,7 +318,7 @@ class _Import:
             summary=line.summary, project=line.project, space=line.space, name=line.name, kind=line.kind, title=line.title, topics=line.topics,
             keywords=line.keywords, facts=tuple(parse_fact(f) for f in line.facts), valid_from=_time(line.valid_from),
             valid_until=_time(line.valid_until), confidence=line.confidence, trust=line.trust, author=line.author, time=parse_time(line.time),
-            metadata=line.metadata,
+            metadata=_metadata(line.kref, line.metadata),
         )  # fmt: skip
         clean, kinds = clean_draft(draft)
         for tag in line.tags:
@@ -381,7 +384,7 @@ class _Import:
             self._counts["passed_over"] += 1
         elif not tx.rows(_HELD_EDGE, (source.id, target.id, kind)):
             kinds: list[str] = []
-            tx.create_edge(kind, source.id, dst=target.id, props=clean_properties(line.metadata, kinds))
+            tx.create_edge(kind, source.id, dst=target.id, props=clean_properties(_metadata(line.source, line.metadata), kinds))
             self._counts["redacted"] += len(kinds)
             self._counts["edges"] += 1
 
@@ -418,6 +421,19 @@ def _lines(path: Path) -> Iterator[_Said | _Stated | _Attached | _Grouped | _Lin
             yield value
         elif value.format != FORMAT:
             raise _bad(path, number, f"format {value.format} is not {FORMAT}")
+
+
+def _metadata(kref: str, raw: msgspec.Raw) -> dict[str, Any]:
+    """Properties in the stored form, in which a date, a point or bytes is an object of one key (base/values.py)."""
+    try:
+        values = decode_properties(bytes(raw).decode())
+        for value in values.values():
+            str(value)  # a value that cannot be written cannot be meant
+            if isinstance(value, msgspec.Struct) and any(isinstance(p, int) and abs(p) > TIME_MAX for p in msgspec.structs.astuple(value)):
+                raise ValueError("a number beyond 64 bits")
+        return dict(values)
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise _unfit(kref, f"its metadata is unreadable ({str(error)[:200]})") from None
 
 
 def _bad(path: Path, number: int, reason: str) -> InputError:
