@@ -11,6 +11,7 @@ import pytest
 from doxa.base.clock import FakeClock, format_time
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.limits import FACTS_PER_REVISION_MAX
+from doxa.base.temporal import Date
 from doxa.belief import (
     Change,
     Draft,
@@ -284,6 +285,20 @@ def test_facts_are_compared_by_type_too(ledger: Ledger, believing: Store) -> Non
     assert [repr(f.value) for f in read(believing, K).facts] == ["1.0"]
     back = ledger.rollback(K + "?r=1")
     assert [repr(f.value) for f in (*back.gained, *back.lost)] == ["1", "1.0"]
+
+
+def test_metadata_may_be_temporal_and_undo_brings_it_back(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one", metadata={"on": Date(5)}))
+    assert ledger.put(draft("one", metadata={"on": Date(5)})).action == "unchanged"
+    assert ledger.put(draft("one", metadata={"on": Date(6)})).action == "revised"
+    assert read(believing, K).metadata == {"on": Date(6)}
+    ledger.put(draft("two", name="other"))
+    linked = ledger.link("kref://shop/other.decision", K, kind="REFERENCED", metadata={"on": Date(7)})
+    again = ledger.undo(ledger.undo(linked.change or 0).change or 0)
+    with believing.read() as snapshot:
+        node = resolve(snapshot, parse_kref("kref://shop/other.decision"))
+        assert [edge.props for edge in snapshot.edges_out(node.id, "REFERENCED")] == [{"on": Date(7)}]
+    assert again.action == "undone"
 
 
 @pytest.mark.parametrize("kind", ["exchange", "thread"])

@@ -12,6 +12,7 @@ import pytest
 from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import NodeId
+from doxa.base.temporal import Date
 from doxa.base.words import ANALYSER
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store, check
@@ -149,6 +150,14 @@ def test_changed_attributes_and_labels_are_followed(store: Store) -> None:
         assert found(store, "tea") == []
         change(store, node, labels=("Revision",))
         assert found(store, "tea") == ["green tea"]
+    assert check(store) == []
+
+
+def test_values_that_are_no_text_are_indexed_as_they_are_read(store: Store) -> None:
+    declare(store, "Revision", RULE | {"text": ["summary", "when"]})
+    (node,) = add(store, "green tea", when=Date(20_000), valid_from=Date(1), valid_until=float("nan"))
+    assert check(store) == []
+    change(store, node, when=Date(20_001))
     assert check(store) == []
 
 

@@ -5,14 +5,17 @@ Times are integer ns UTC. A fact is a ground triple (subject, predicate, value);
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import FACTS_PER_REVISION_MAX
-from doxa.base.values import Scalar, Value, canonical, check_properties, check_text, decode
+from doxa.base.values import Value, canonical, check_properties, check_text, decode
 from doxa.store import TRUST_DEFAULT, TRUSTS
+
+FactValue = bool | int | float | str  # of what a property may hold, what a sentence can say
 
 
 class Fact(NamedTuple):
@@ -20,7 +23,7 @@ class Fact(NamedTuple):
 
     subject: str
     predicate: str
-    value: Scalar
+    value: FactValue
 
     def stored(self) -> str:
         return canonical([self.subject, self.predicate, self.value]).decode()
@@ -31,11 +34,15 @@ def parse_fact(value: object) -> Fact:
     parts = decode(value) if isinstance(value, str) and value.startswith("[") else value
     if isinstance(parts, (list, tuple)) and len(parts) == 3:
         subject, predicate, content = parts
-        if isinstance(subject, str) and subject and isinstance(predicate, str) and predicate and isinstance(content, (str, bool, int, float)):
+        if isinstance(subject, str) and subject and isinstance(predicate, str) and predicate and _is_said(content):
             return Fact(subject, predicate, content)
     raise InputError(
         f"This is no fact: {str(value)[:80]!r}.", next_step="Give three parts: subject, predicate, value (text, number or boolean).", field="facts"
     )
+
+
+def _is_said(value: object) -> bool:
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, (str, bool, int))
 
 
 @dataclass(frozen=True, slots=True)

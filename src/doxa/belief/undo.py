@@ -12,7 +12,7 @@ from typing import Any, cast
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import ConflictError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId, TxId
-from doxa.base.values import decode
+from doxa.base.values import decode, decode_properties
 from doxa.belief.writes import set_deprecated
 from doxa.store import LogEntry, Receipt, Transaction
 
@@ -56,13 +56,13 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
         case "edge.set":
             past = _past(tx, "edge_past", entry.element, receipt=receipt)
             _unchanged_since(tx, "edge", entry.element, receipt=receipt)
-            tx.set_edge(EdgeId(entry.element), decode(past[0]))
+            tx.set_edge(EdgeId(entry.element), decode_properties(past[0]))
         case "node.create":
             return _remove_node(tx, body)
         case "node.set":
             past = _past(tx, "node_past", entry.element, receipt=receipt)
             _unchanged_since(tx, "node", entry.element, receipt=receipt)
-            tx.set_node(NodeId(entry.element), decode(past[0]))
+            tx.set_node(NodeId(entry.element), decode_properties(past[0]))
             return str(body["props"].get("kref", ""))
         case "node.delete":
             return _restore_node(tx, NodeId(entry.element), receipt)
@@ -89,10 +89,10 @@ def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
     kind, src, dst, props = rows[0]
     if tx.edge(identity) is not None:
         raise _later(tx, f"an edge {kind}", receipt=receipt, src=src)
-    name = decode(props).get("name")
+    name = decode_properties(props).get("name")
     if kind in ("CURRENT", "TAG") and any(edge.props.get("name") == name for edge in tx.edges_out(src, kind)):
         raise _later(tx, "what is current" if kind == "CURRENT" else f"the tag {name}", receipt=receipt, src=src)
-    tx.restore_edge(identity, kind, src=src, dst=dst, props=decode(props))
+    tx.restore_edge(identity, kind, src=src, dst=dst, props=decode_properties(props))
     return _address(tx, src)
 
 
@@ -100,7 +100,7 @@ def _restore_node(tx: Transaction, identity: NodeId, receipt: Receipt) -> str:
     rows = tx.rows("SELECT labels, json(props) FROM node_past WHERE id = ? AND until = ?", (identity, receipt.time))
     if not rows:
         return ""  # made and removed within the change itself
-    labels, props = decode(rows[0][0]), decode(rows[0][1])
+    labels, props = decode(rows[0][0]), decode_properties(rows[0][1])
     kref = str(props.get("kref", ""))
     if tx.node(identity) is not None or tx.node_by_kref(kref) is not None:
         raise ConflictError(

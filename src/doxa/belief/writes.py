@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.ids import NodeId
-from doxa.base.values import canonical
+from doxa.base.values import encode_properties
 from doxa.belief.graph import CURRENT, HAS_REVISION, SUPERSEDES, TAG, build_revision, current_of, require, resolve
 from doxa.belief.kref import Kref, check_name, parse_kref, slug
 from doxa.belief.types import Draft, Fact, check_draft, check_summary
@@ -58,7 +58,7 @@ def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> N
 
 
 def content_hash(draft: Draft) -> str:
-    return hashlib.blake2b(canonical(draft.content()), digest_size=12).hexdigest()
+    return hashlib.blake2b(encode_properties(draft.content(), owner="Revision"), digest_size=12).hexdigest()
 
 
 def add_revision(tx: Transaction, item: Node, draft: Draft) -> Node:
@@ -131,12 +131,13 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
         return
     edge = tag_edge(tx, item.id, tag)
     node = tx.node(edge.dst) if edge else None
-    found = node.props["number"] if node else 0
+    found, kref = node.props["number"] if node else 0, str(item.props["kref"])
+    assert isinstance(found, int)
     if found != expect:
         raise ConflictError(
-            f"{tag} of {item.props['kref']} is at revision {found}, not {expect}: someone moved it.",
+            f"{tag} of {kref} is at revision {found}, not {expect}: someone moved it.",
             next_step="Read it again, then decide anew.",
-            kref=item.props["kref"],
+            kref=kref,
             expected=expect,
             found=found,
         )

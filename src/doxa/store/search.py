@@ -20,7 +20,7 @@ import apsw
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError
-from doxa.base.values import decode
+from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, term_counts
 
 RECORD = struct.Struct("<IB")
@@ -110,16 +110,18 @@ class Attributes(NamedTuple):
 
 
 def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
-    trust, valid_from, valid_until = props.get("trust", TRUST_DEFAULT), props.get("valid_from"), props.get("valid_until")
+    """Times that are no integers, and a trust that is no label, count as not given and as least trusted."""
+    trust, time, valid_from, valid_until = (props.get(name) for name in ("trust", "time", "valid_from", "valid_until"))
+    trust = TRUST_DEFAULT if trust is None else trust
     return Attributes(
         "scope:" + str(props.get("project", "")),
         "kind:" + str(props.get("kind", "")),
         "space:" + str(props.get("space", "")),
         "speaker:" + str(props.get("speaker", "")),
         "thread:" + str(props.get("thread", "")),
-        props.get("time", born),
-        -TIME_MAX if valid_from is None else valid_from,
-        TIME_MAX if valid_until is None else valid_until,
+        time if type(time) is int else born,
+        valid_from if type(valid_from) is int else -TIME_MAX,
+        valid_until if type(valid_until) is int else TIME_MAX,
         TRUSTS.index(trust) if trust in TRUSTS else 0,
     )
 
@@ -209,14 +211,14 @@ class SearchWriter:
         while rows := _fetched(self._db, _DOCS_AFTER, (*at, _PAGE_DOCS)):
             for scope, number, labels, props in rows:
                 rule = rule_of(decode(labels), self._rules)
-                length = self._index(scope, number, text_of(rule, decode(props)) if rule else "")
+                length = self._index(scope, number, text_of(rule, decode_properties(props)) if rule else "")
                 self._db.execute("UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?", (length, self._change, scope, number))
             at = rows[-1][:2]
         self._write_postings()
 
     def _refresh(self, identity: int) -> None:
         row: Any = self._db.execute("SELECT labels, json(props), vis_from, vis_until, born FROM node WHERE id = ?", (identity,)).fetchone()
-        labels, props = (tuple(decode(row[0])), decode(row[1])) if row else ((), {})
+        labels, props = (tuple(decode(row[0])), decode_properties(row[1])) if row else ((), {})
         rule = rule_of(labels, self._rules)
         old: Any = self._db.execute("SELECT scope, doc FROM doc WHERE node = ?", (identity,)).fetchone()
         if old is not None:
