@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from doxa.cypher import tree as t
 from doxa.cypher.errors import Problem, explained, fail
 from doxa.cypher.infer import Checks, condition, has_aggregate, infer
-from doxa.cypher.projection import resolve
+from doxa.cypher.projection import in_columns, resolve
 from doxa.cypher.signatures import ProcedureSignature, accepted, Argument
 
 UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
@@ -92,7 +92,8 @@ class Checker(Checks):
             case t.With(projection, where):
                 after = self._project(projection, scope, outer, returning=False)
                 resolved = resolve(projection, {k: v for k, v in scope.items() if k not in outer})
-                self._where(where, after if resolved.narrow else {**scope, **after})
+                if where is not None:
+                    self._where(in_columns(where, resolved.columns), after if resolved.narrow else {**scope, **after})
                 return after
             case t.LoadCsv(source, variable, headers):
                 self._new(variable, scope, clause.at)
@@ -135,10 +136,7 @@ class Checker(Checks):
             if item.name in after:
                 fail(f"The column {item.name} appears twice.", item.at, detail="ColumnNameConflict", hint="Rename one with AS.")
             after[item.name] = infer(item.expression, scope, self)
-        for item in resolved.hidden:
-            infer(item.expression, scope, self)
         names = dict(after) if resolved.narrow else {**scope, **after}
-        names.update({item.name: "any" for item in resolved.hidden})
         for sort in resolved.order:
             infer(sort.expression, {**outer, **names}, self)
         for bound, what in ((projection.skip, "SKIP"), (projection.limit, "LIMIT")):

@@ -51,6 +51,8 @@ class ExpressionParser(Cursor):
         token = self.token
         if token.kind == "OP":
             if token.text in _BINARY and least < _BINARY[token.text]:
+                if token.value is not None:
+                    fail(f"{token.value} is no minus sign.", token.at, detail="InvalidUnicodeCharacter", hint="Write -.")
                 self.take()
                 return t.Arithmetic(token.text, left, self.expression(_BINARY[token.text]), at=token.at)
             if token.text in _COMPARE and least < 5:
@@ -203,6 +205,9 @@ class ExpressionParser(Cursor):
             if token.value == 2**63:
                 fail("This number does not fit in 64 bits.", token.at, detail="IntegerOverflow")
             return t.Literal(token.value, at=token.at)  # type: ignore[arg-type]
+        if token.kind == "MALFORMED":
+            hint = "A name cannot begin with a digit; quote it in backticks."
+            fail(f"{token.text[:40]} is no number.", token.at, detail="InvalidNumberLiteral", hint=hint)
         if token.kind == "PARAMETER":
             self.take()
             return t.Parameter(token.text, at=token.at)

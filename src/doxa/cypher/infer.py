@@ -190,10 +190,10 @@ def condition(expression: t.Expression, scope: Scope, check: Checks) -> None:
         fail(f"A condition must be true, false or null; this is of type {kind}.", expression.at, detail="InvalidArgumentType")
 
 
-def _refuse(kind: str, wrong: tuple[str, ...], expression: t.Expression, what: str) -> None:
+def _refuse(kind: str, wrong: tuple[str, ...], expression: t.Expression, what: str, *, error: str = "SyntaxError") -> None:
     base = kind.partition("<")[0]
     if base in wrong or (base == "number" and "integer" in wrong):
-        fail(f"{what.capitalize()} cannot be of type {kind}.", expression.at, detail="InvalidArgumentType")
+        fail(f"{what.capitalize()} cannot be of type {kind}.", expression.at, kind=error, detail="InvalidArgumentType")
 
 
 def _item(kind: str, source: t.Expression) -> str:
@@ -204,18 +204,19 @@ def _item(kind: str, source: t.Expression) -> str:
 def _property(kind: str, expression: t.Property) -> str:
     base = kind.partition("<")[0]
     if base in ("integer", "float", "number", "string", "boolean", "list", "path"):
-        fail(f"A value of type {kind} has no properties.", expression.at, detail="InvalidArgumentType")
+        error = "SyntaxError" if base == "path" else "TypeError"  # as the TCK tells a path pattern's misuse from a value's
+        fail(f"A value of type {kind} has no properties.", expression.at, kind=error, detail="InvalidArgumentType")
     return "any"
 
 
 def _index(kind: str, index: str, expression: t.Index) -> str:
     base = kind.partition("<")[0]
     if base in ("integer", "float", "number", "string", "boolean", "path"):
-        fail(f"A value of type {kind} cannot be indexed.", expression.at, detail="InvalidArgumentType")
+        fail(f"A value of type {kind} cannot be indexed.", expression.at, kind="TypeError", detail="InvalidArgumentType")
     if base == "list":
-        _refuse(index, ("string", "float", "boolean", "map", "node", "edge", "path", "list"), expression.index, "a list index")
+        _refuse(index, ("string", "float", "boolean", "map", "node", "edge", "path", "list"), expression.index, "a list index", error="TypeError")
     elif base in ("map", "node", "edge"):
-        _refuse(index, ("integer", "float", "boolean", "map", "node", "edge", "path", "list"), expression.index, "a key")
+        _refuse(index, ("integer", "float", "boolean", "map", "node", "edge", "path", "list"), expression.index, "a key", error="TypeError")
     return kind[5:-1] if kind.startswith("list<") else "any"
 
 

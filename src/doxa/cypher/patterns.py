@@ -150,6 +150,8 @@ class PatternParser(ExpressionParser):
             if not (self.is_word("IS") and self.ahead().kind in ("NAME", "QUOTED")):
                 variable = self.name()
         types = self._labels()
+        if self.is_op(".."):
+            fail("A length begins with an asterisk.", self.token.at, detail="InvalidRelationshipPattern", hint="Write [:TYPE*1..3].")
         length = self._length() if self.is_op("*") else None
         properties = self._properties()
         where = self.expression() if self.take_word("WHERE") else None

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -16,10 +16,9 @@ from doxa.cypher.infer import has_aggregate, is_aggregate
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """`hidden` columns serve ORDER BY only. With `grouped`, every column is a key or made of aggregations and keys."""
+    """With `grouped`, every column is a key or made of aggregations and keys."""
 
     columns: tuple[t.Item, ...]
-    hidden: tuple[t.Item, ...]
     grouped: bool
     narrow: bool  # after grouping or DISTINCT only columns can be seen by ORDER BY and WHERE
     order: tuple[t.SortItem, ...]
@@ -39,41 +38,56 @@ def resolve(projection: t.Projection, scope: Mapping[str, str]) -> Resolved:
             if has_aggregate(item.expression):
                 _unambiguous(item.expression, keys, frozenset())
     narrow = grouped or projection.distinct
-    hidden: list[t.Item] = []
-    order = tuple(_sort(item, columns, hidden=hidden, grouped=grouped, keys=keys) for item in projection.order)
-    return Resolved(tuple(columns), tuple(hidden), grouped, narrow, order)
+    order = tuple(_sort(item, columns, grouped=grouped, keys=keys) for item in projection.order)
+    return Resolved(tuple(columns), grouped, narrow, order)
 
 
-def _sort(
-    item: t.SortItem, columns: list[t.Item], *, hidden: list[t.Item], grouped: bool, keys: list[t.Expression]
-) -> t.SortItem:
-    expression = substitute(item.expression, {c.expression: c.name for c in columns})
-    if has_aggregate(expression):
+def _sort(item: t.SortItem, columns: list[t.Item], *, grouped: bool, keys: list[t.Expression]) -> t.SortItem:
+    if has_aggregate(item.expression):
         if not grouped:
             fail("ORDER BY aggregates, but the projection does not.", item.at, detail="InvalidAggregation", hint="Aggregate in WITH or RETURN.")
-        _unambiguous(item.expression, keys, frozenset(c.name for c in columns))
-        name = f"  order {len(hidden)}"
-        hidden.append(t.Item(item.expression, name, True, at=item.at))
-        expression = t.Variable(name, at=item.at)
-    return t.SortItem(expression, item.descending, at=item.at)
+        _no_compound_key(item.expression, keys)
+    return t.SortItem(in_columns(item.expression, columns), item.descending, at=item.at)
+
+
+def in_columns(expression: t.Expression, columns: Iterable[t.Item]) -> t.Expression:
+    """The expression with every part that a column holds replaced by that column."""
+    found: t.Expression = substitute(expression, {item.expression: item.name for item in columns})
+    return found
+
+
+def _simple(key: t.Expression) -> bool:
+    return isinstance(key, t.Variable) or (isinstance(key, t.Property) and _simple(key.of))
+
+
+def _no_compound_key(expression: t.Tree, keys: list[t.Expression]) -> None:
+    if is_aggregate(expression):
+        return
+    if any(expression == key and not _simple(key) for key in keys):
+        _ambiguous(expression)
+    for part in t.children(expression):
+        _no_compound_key(part, keys)
 
 
 def _unambiguous(expression: t.Expression, keys: list[t.Expression], local: frozenset[str]) -> None:
-    """Outside its aggregations, an expression may hold only constants and grouping keys."""
-    if is_aggregate(expression) or any(expression == key for key in keys):
+    """Outside its aggregations, an expression may hold only constants and grouping keys that are variables or properties."""
+    if is_aggregate(expression) or any(expression == key and _simple(key) for key in keys):
         return
-    bad = isinstance(expression, t.Variable) and expression.name not in local
-    if bad or isinstance(expression, t.Subquery):
-        fail(
-            "This mixes an aggregation with a value that is no grouping key.",
-            expression.at,
-            detail="AmbiguousAggregationExpression",
-            hint="Project the value as a column of its own, or aggregate in WITH first.",
-        )
+    if isinstance(expression, t.Subquery) or (isinstance(expression, t.Variable) and expression.name not in local):
+        _ambiguous(expression)
     inner = local | _brings(expression)
     for part in t.children(expression):
         if isinstance(part, t.Expression):
             _unambiguous(part, keys, inner)
+
+
+def _ambiguous(expression: t.Tree) -> None:
+    fail(
+        "This mixes an aggregation with a value that is no grouping key.",
+        expression.at,
+        detail="AmbiguousAggregationExpression",
+        hint="Project the value as a column of its own, or aggregate in WITH first.",
+    )
 
 
 def _brings(expression: t.Expression) -> frozenset[str]:

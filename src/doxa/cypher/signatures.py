@@ -39,7 +39,7 @@ labels(node) list<string>
 nodes(path) list<node>
 relationships(path) list<edge>
 rels(path) list<edge>
-range(integer, integer, integer?) list<integer>
+range(any, any, any?) list<integer>
 reverse(list|string) any
 tail(list) list
 toBooleanList(list) list<boolean>

@@ -1,6 +1,7 @@
 """Text to tokens: (kind, text, at). Comments and blanks vanish; every other character belongs to a token or is an error.
 
-Kinds: NAME (also keywords: Cypher has no reserved words), QUOTED (a name in backticks, unescaped), INT, FLOAT, TEXT (unescaped), PARAMETER, OP, END.
+Kinds: NAME (also keywords: Cypher has no reserved words), QUOTED (a name in backticks), INT, FLOAT, TEXT, PARAMETER, OP, END,
+and MALFORMED for a number that goes on with letters.
 """
 
 from __future__ import annotations
@@ -72,10 +73,11 @@ def _next(text: str, at: int) -> tuple[Token, int]:
     if op:
         return Token("OP", op.group(), at), op.end()
     if ord(char) in _DASHES:
-        return Token("OP", "-", at), at + 1
+        return Token("OP", "-", at, value=char), at + 1
     if char in _ANGLES:
         return Token("OP", _ANGLES[char], at), at + 1
-    fail(f"The character {char!r} (U+{ord(char):04X}) has no meaning here.", at, detail="InvalidUnicodeCharacter")
+    detail = "UnexpectedSyntax" if char.isascii() else "InvalidUnicodeCharacter"
+    fail(f"The character {char!r} (U+{ord(char):04X}) has no meaning here.", at, detail=detail)
 
 
 def _number(text: str, at: int) -> tuple[Token, int]:
@@ -89,13 +91,13 @@ def _number(text: str, at: int) -> tuple[Token, int]:
             return Token("INT", word, at, value=_integer(digits.replace("_", ""), base=base, at=at)), match.end()
     if match.group("float") is not None:
         if match.group("tail"):
-            fail(f"{word} is no number.", at, detail="InvalidNumberLiteral")
+            return Token("MALFORMED", word, at), match.end()
         value = float(match.group("float").replace("_", ""))
         if value in (float("inf"), float("-inf")):
             fail(f"{word} is beyond the range of a float.", at, detail="FloatingPointOverflow")
         return Token("FLOAT", word, at, value=value), match.end()
     if match.group("rest"):
-        fail(f"{word} is no number.", at, detail="InvalidNumberLiteral", hint="A name cannot begin with a digit; quote it in backticks.")
+        return Token("MALFORMED", word, at), match.end()
     digits = match.group("int").replace("_", "")
     if len(digits) > 1 and digits[0] == "0":
         fail(f"{word} begins with a zero.", at, detail="InvalidNumberLiteral", hint="Write octal numbers as 0o17.")

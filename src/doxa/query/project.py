@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.base.limits import SORT_ROWS_MAX
 from doxa.cypher import tree as t
-from doxa.cypher.projection import Resolved, resolve, substitute
+from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row
@@ -210,9 +210,6 @@ def plan_projection(
         steps.append(ProjectStep([compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep, widen=True))
         after = {**layout, **{name: width + index for index, name in enumerate(columns)}}
     if projection.distinct:
-        if resolved.hidden:
-            steps.append(NarrowStep([after[name] for name in columns], keep=keep))
-            after = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
         steps.append(DistinctStep(keep=keep))
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
     limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
@@ -224,9 +221,10 @@ def plan_projection(
     if limit is not None:
         steps.append(LimitStep(limit, whole=writes))
     if where is not None:
-        steps.append(FilterStep(compiler.condition(where, after), where))
+        shown = in_columns(where, resolved.columns)
+        steps.append(FilterStep(compiler.condition(shown, after), shown))
     final = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
-    if after != final or resolved.hidden:
+    if after != final:
         steps.append(NarrowStep([after[name] for name in columns], keep=keep))
     return steps, final
 
@@ -235,7 +233,7 @@ def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep
     """Group by the keys, then compute the columns from keys and aggregations."""
     from doxa.cypher.infer import has_aggregate, is_aggregate
 
-    everything = [*resolved.columns, *resolved.hidden]
+    everything = resolved.columns
     keys = [item for item in everything if not has_aggregate(item.expression)]
     calls: dict[t.Expression, str] = {}
     for item in everything:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from doxa.base.limits import PLANS_KEPT_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
+from doxa.cypher.errors import QueryError
 from doxa.cypher.parser import parse
 from doxa.query.errors import fail
 from doxa.query.evaluate import Row
@@ -54,7 +55,7 @@ class Run:
         try:
             return self.params[name]
         except KeyError:
-            fail(f"The parameter ${name} is missing.", kind="ParameterMissing", detail="MissingParameter", hint="Pass it with the query.", name=name)
+            _missing(name, phase="runtime")
 
     def tick(self) -> None:
         """Called for every row of work: looks now and then whether to go on."""
@@ -168,7 +169,14 @@ class QueryEngine:
                 if isinstance(clause, t.CallProcedure) and clause.args is None:
                     signature = self._procedure(clause.name).signature
                     for name, _ in signature.args:
-                        run.parameter(name)
+                        if name not in run.params:
+                            _missing(name, phase="compile")
+
+
+def _missing(name: str, *, phase: str) -> NoReturn:
+    raise QueryError(
+        f"The parameter ${name} is missing.", kind="ParameterMissing", detail="MissingParameter", next_step="Pass it with the query.", phase=phase, name=name
+    )
 
 
 def _exhausted(rows: Iterator[Row]) -> Iterator[Row]:

@@ -18,31 +18,31 @@ _RANGE_ITEMS_MAX = 10_000_000
 def _element(value: Any, function: str) -> Node | Edge:
     if isinstance(value, (Node, Edge)):
         return value
-    fail(f"{function}() takes a node or a relationship, not {shown(value)}.")
+    fail(f"{function}() takes a node or a relationship, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _edge(value: Any, function: str) -> Edge:
     if isinstance(value, Edge):
         return value
-    fail(f"{function}() takes a relationship, not {shown(value)}.")
+    fail(f"{function}() takes a relationship, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _path(value: Any, function: str) -> Path:
     if isinstance(value, Path):
         return value
-    fail(f"{function}() takes a path, not {shown(value)}.")
+    fail(f"{function}() takes a path, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _list(value: Any, function: str) -> list[Any]:
     if type(value) is list:
         return value
-    fail(f"{function}() takes a list, not {shown(value)}.")
+    fail(f"{function}() takes a list, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _labels(value: Any) -> list[str]:
     if isinstance(value, Node):
         return list(value.labels)
-    fail(f"labels() takes a node, not {shown(value)}.")
+    fail(f"labels() takes a node, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _type(value: Any) -> str:
@@ -70,13 +70,13 @@ def _end(run: Any, value: Any, *, start: bool) -> Node:
 def _size(value: Any) -> int:
     if type(value) in (list, str):
         return len(value)
-    fail(f"size() takes a list or a text, not {shown(value)}.")
+    fail(f"size() takes a list or a text, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _is_empty(value: Any) -> bool:
     if type(value) in (list, str, dict):
         return not value
-    fail(f"isEmpty() takes a list, a map or a text, not {shown(value)}.")
+    fail(f"isEmpty() takes a list, a map or a text, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _head(value: Any) -> Any:
@@ -96,7 +96,7 @@ def _tail(value: Any) -> list[Any]:
 def _reverse(value: Any) -> Any:
     if type(value) in (list, str):
         return value[::-1]
-    fail(f"reverse() takes a list or a text, not {shown(value)}.")
+    fail(f"reverse() takes a list or a text, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
 def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
