@@ -84,7 +84,7 @@ class Runner:
             _Play(self, scenario).run()
         except Failure as failure:
             return str(failure)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the scenario has failed
+        except Exception as error:
             return f"{type(error).__name__}: {str(error)[:200]}"
         return None
 

@@ -1,6 +1,6 @@
 """The TCK's notation of results, read into plain comparable tuples, and results of the engine turned into the same.
 
-    (:A {x: 1})   [:T {y: 2}]   <(:A)-[:T]->(:B)>   [1, 'two']   {k: null}   1.5   NaN   true
+(:A {x: 1})   [:T {y: 2}]   <(:A)-[:T]->(:B)>   [1, 'two']   {k: null}   1.5   NaN   true
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class _Reader:
 
     def list(self) -> Any:
         self.need("[")
-        items = []
+        items: list[Any] = []
         while not self.take("]"):
             if items:
                 self.need(",")
@@ -158,7 +158,7 @@ class _Reader:
 
     def map(self) -> Any:
         self.need("{")
-        items = []
+        items: list[Any] = []
         while not self.take("}"):
             if items:
                 self.need(",")

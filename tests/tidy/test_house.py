@@ -63,7 +63,7 @@ PUBLIC = {
 
 UNITS = frozenset(("BYTES", "CHARS", "ITEMS", "MS", "S", "DEPTH", "SEGMENTS", "NODES", "MEMBERS", "ENTRIES", "TERMS", "HITS", "TOKENS",
 "TURNS", "DOCS",
-                   "ATTEMPTS", "REVISION", "DOC", "TURN", "WORDS", "DAYS", "LINES", "FILES", "RANK", "THREADS"))  # fmt: skip
+                   "ATTEMPTS", "REVISION", "DOC", "TURN", "WORDS", "DAYS", "LINES", "FILES", "RANK", "THREADS", "ROWS", "PLANS"))  # fmt: skip
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))
 DESTRUCTIVE = re.compile(
     r"\brm\b|--force|\bdrop\b|\btruncate\b|\bunlink\b|\bkill\b|\b(?:delete|remove|overwrite|wipe|discard)\b[^.;]*\b(?:file|folder|database|log|wal|disk)\b",

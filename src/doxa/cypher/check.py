@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from doxa.cypher import tree as t
-from doxa.cypher.errors import Problem, explained, fail
+from doxa.cypher.errors import Problem, explained, fail, too_deep
 from doxa.cypher.infer import Checks, condition, has_aggregate, infer
 from doxa.cypher.projection import in_columns, resolve
-from doxa.cypher.signatures import ProcedureSignature, accepted, Argument
+from doxa.cypher.signatures import Argument, ProcedureSignature, accepted
 
 UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
 Scope = dict[str, str]
@@ -37,6 +37,8 @@ def check(statement: t.Statement, text: str, *, procedure: FindProcedure = lambd
         return Checked((), not isinstance(statement.body, t.Show))
     except Problem as problem:
         raise explained(problem, text) from None
+    except RecursionError:
+        raise too_deep(text) from None
 
 
 class Checker(Checks):
@@ -173,7 +175,7 @@ class Checker(Checks):
                 self._bind(element, after, edges)
             if pattern.variable:
                 self._new(pattern.variable, after, pattern.at)
-                after[pattern.variable] = "list<path>" if pattern.shortest == "all" and False else "path"
+                after[pattern.variable] = "path"
         for pattern in patterns:
             for element in pattern.elements:
                 self._inside(element, after, matching=True)
@@ -185,7 +187,11 @@ class Checker(Checks):
         elif isinstance(element, t.EdgePattern) and element.variable:
             if element.length is None:
                 if element.variable in edges:
-                    fail(f"The relationship {element.variable} cannot be used twice in one MATCH.", element.at, detail="RelationshipUniquenessViolation")
+                    fail(
+                        f"The relationship {element.variable} cannot be used twice in one MATCH.",
+                        element.at,
+                        detail="RelationshipUniquenessViolation",
+                    )
                 _bind_as(element.variable, "edge", scope, element.at)
                 edges.add(element.variable)
             else:
@@ -223,7 +229,13 @@ class Checker(Checks):
     def _procedure(self, clause: t.CallProcedure, scope: Scope, *, alone: bool) -> tuple[Scope, Scope]:
         signature = self.procedure(clause.name)
         if signature is None:
-            fail(f"There is no procedure {clause.name}.", clause.at, kind="ProcedureError", detail="ProcedureNotFound", hint="SHOW PROCEDURES lists them.")
+            fail(
+                f"There is no procedure {clause.name}.",
+                clause.at,
+                kind="ProcedureError",
+                detail="ProcedureNotFound",
+                hint="SHOW PROCEDURES lists them.",
+            )
         self.writes = self.writes or signature.writes
         if clause.args is None and not alone:
             fail("A call inside a query states its arguments.", clause.at, detail="InvalidArgumentPassingMode", hint="Add them in parentheses.")
@@ -259,7 +271,9 @@ class Checker(Checks):
         for given, (name, kind) in zip(clause.args, signature.args, strict=False):
             found = self._plain(given, scope)
             wanted = _kind_of(kind)
-            fits = accepted(found, Argument(frozenset() if wanted == "any" else frozenset({wanted.partition("<")[0]}) | _TOLERATED.get(wanted, frozenset())))
+            fits = accepted(
+                found, Argument(frozenset() if wanted == "any" else frozenset({wanted.partition("<")[0]}) | _TOLERATED.get(wanted, frozenset()))
+            )
             if not fits:
                 fail(f"The argument {name} of {signature.name} takes {kind}, not {found}.", given.at, detail="InvalidArgumentType")
 
@@ -291,7 +305,9 @@ class Checker(Checks):
             imports = isinstance(first, t.With)
             if imports and isinstance(first, t.With):
                 plain = all(isinstance(item.expression, t.Variable) and item.expression.name == item.name for item in first.projection.items)
-                touched = any(isinstance(part, t.Variable) and part.name in scope for item in first.projection.items for part in t.walk(item.expression))
+                touched = any(
+                    isinstance(part, t.Variable) and part.name in scope for item in first.projection.items for part in t.walk(item.expression)
+                )
                 if not plain and touched:
                     fail("The importing WITH of CALL { } names plain variables only.", first.at, detail="InvalidClauseComposition",
                          hint="Write CALL (a, b) { … }.")  # fmt: skip
@@ -386,7 +402,12 @@ class Checker(Checks):
             if scope[name] not in ("node", "any", "null"):
                 fail(f"The variable {name} is no node.", node.at, detail="VariableTypeConflict")
             if not connected or node.labels is not None or node.properties is not None:
-                fail(f"The variable {name} is already bound.", node.at, detail="VariableAlreadyBound", hint="Leave out labels and properties, or the name.")
+                fail(
+                    f"The variable {name} is already bound.",
+                    node.at,
+                    detail="VariableAlreadyBound",
+                    hint="Leave out labels and properties, or the name.",
+                )
         elif name:
             scope[name] = "node"
 

@@ -44,6 +44,11 @@ class Problem(Exception):
         self.message, self.at, self.detail, self.kind, self.hint = message, at, detail, kind, hint
 
 
+def too_deep(text: str) -> QueryError:
+    """For a query that nests within the limits but still too deep for the caller's stack."""
+    return explained(Problem("The query nests too deep.", at=0, detail="NestingTooDeep", hint="Split it with WITH."), text)
+
+
 def explained(problem: Problem, text: str) -> QueryError:
     line, column, excerpt = locate(text, problem.at)
     return QueryError(

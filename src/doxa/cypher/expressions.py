@@ -5,7 +5,7 @@ The power operator groups from the left and signs bind tighter, as the openCyphe
 
 from __future__ import annotations
 
-from doxa.base.limits import EXPRESSION_DEPTH_MAX
+from doxa.base.limits import EXPRESSION_ITEMS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.cursor import Cursor
 from doxa.cypher.errors import Problem, fail
@@ -28,7 +28,7 @@ class ExpressionParser(Cursor):
                     return left
                 left = grown
                 length += 1
-                if length > EXPRESSION_DEPTH_MAX * 2:
+                if length > EXPRESSION_ITEMS_MAX:
                     fail("This expression chains too many operators.", self.token.at, detail="NestingTooDeep", hint="Use a list and reduce().")
 
     def _prefix(self, least: int) -> t.Expression:

@@ -31,7 +31,7 @@ def has_aggregate(expression: t.Tree) -> bool:
     return any(has_aggregate(part) for part in t.children(expression) if not isinstance(part, (t.Query, t.PathPattern)))
 
 
-def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:  # noqa: C901 - one line per construct
+def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
     """The type, after checking what is inside."""
     match expression:
         case t.Literal(value):
@@ -40,7 +40,9 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:  # noqa
             return "any"
         case t.Variable(name):
             if name not in scope:
-                fail(f"The variable {name} is not defined.", expression.at, detail="UndefinedVariable", hint="Bind it in MATCH, UNWIND or WITH first.")
+                fail(
+                    f"The variable {name} is not defined.", expression.at, detail="UndefinedVariable", hint="Bind it in MATCH, UNWIND or WITH first."
+                )
             return scope[name]
         case t.Property(of, name):
             return _property(infer(of, scope, check), expression)
@@ -61,9 +63,9 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:  # noqa
             return "map"
         case t.MapProjection(of, items):
             _refuse(infer(of, scope, check), ("integer", "float", "string", "boolean", "list", "path"), of, "a map projection")
-            for _, value in items:
-                if value is not None:
-                    infer(value, scope, check)
+            for _, part in items:
+                if part is not None:
+                    infer(part, scope, check)
             return "map"
         case t.Call():
             return _call(expression, scope, check)
@@ -142,13 +144,17 @@ def _scoped(expression: t.Expression, scope: Scope, check: Checks) -> str:
             infer(body, {**scope, accumulator: "any", variable: item}, check)
             return "any"
         case t.PatternComprehension(pattern, where, projection):
-            inner = check.pattern(pattern, scope)
+            bound = check.pattern(pattern, scope)
             _no_aggregate(where, projection)
             if where is not None:
-                _boolean(where, inner, check)
-            return f"list<{infer(projection, inner, check)}>"
+                _boolean(where, bound, check)
+            return f"list<{infer(projection, bound, check)}>"
         case t.PatternTest(pattern):
-            fail("A pattern can be tested only where a condition stands.", pattern.at, hint="Use it in WHERE, or write EXISTS { … } for a boolean value.")
+            fail(
+                "A pattern can be tested only where a condition stands.",
+                pattern.at,
+                hint="Use it in WHERE, or write EXISTS { … } for a boolean value.",
+            )
         case t.PathValue(pattern):
             check.pattern(pattern, scope)
             return "path" if pattern.shortest == "one" else "list<path>"

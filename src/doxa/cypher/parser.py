@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doxa.cypher import tree as t
 from doxa.cypher.clauses import ClauseParser
-from doxa.cypher.errors import Problem, explained, fail
+from doxa.cypher.errors import Problem, explained, fail, too_deep
 from doxa.cypher.schema import SchemaParser
 
 
@@ -26,9 +26,11 @@ class Parser(SchemaParser, ClauseParser):
                 self.need_word("VALID", "TIME")
                 valid = self.expression()
         body = self.schema_command() or self.query()
-        self.take_op(";")
+        ended = self.take_op(";")
         if self.token.kind != "END":
-            self._trailing()
+            if ended:
+                fail("Only one statement can be run at a time.", self.token.at, hint="Send the statements one after the other.")
+            self.unexpected("the end of the query or another clause")
         return t.Statement(body, mode, system, valid, at=at)  # type: ignore[arg-type]
 
     def _options(self) -> None:
@@ -41,12 +43,6 @@ class Parser(SchemaParser, ClauseParser):
             self.take()
             self.take()
 
-    def _trailing(self) -> None:
-        token = self.token
-        if token.text == ";":
-            fail("Only one statement can be run at a time.", token.at, hint="Send the statements one after the other.")
-        self.unexpected("the end of the query or another clause")
-
 
 def parse(text: str) -> t.Statement:
     """Text to tree. Raises QueryError with line, column, excerpt and a hint."""
@@ -54,6 +50,8 @@ def parse(text: str) -> t.Statement:
         return Parser(text).statement()
     except Problem as problem:
         raise explained(problem, text) from None
+    except RecursionError:
+        raise too_deep(text) from None
 
 
 def parse_expression(text: str) -> t.Expression:

@@ -82,7 +82,7 @@ class PatternParser(ExpressionParser):
         if self.take_op(","):
             most = None if self.is_op("}") else self.whole_number()
         self.need_op("}")
-        if most is not None and most < (least or 0) or most == 0:
+        if (most is not None and most < (least or 0)) or most == 0:
             fail("The quantity must be at least 1 and not run backwards.", at, detail="InvalidQuantifier")
         return least or 0, most
 
@@ -99,15 +99,22 @@ class PatternParser(ExpressionParser):
         at = self.need_op("(").at
         before, self.bar_ends = self.bar_ends, False
         variable = None
-        if self.token.kind in ("NAME", "QUOTED") and not (self.is_word("WHERE") and self.ahead().text not in (")", ":", "{")):
-            if not (self.is_word("IS") and self.ahead().kind in ("NAME", "QUOTED")):
-                variable = self.name()
+        if self._named((")", ":", "{")):
+            variable = self.name()
         labels = self._labels()
         properties = self._properties()
         where = self.expression() if self.take_word("WHERE") else None
         self.bar_ends = before
         self.need_op(")")
         return t.NodePattern(variable, labels, properties, where, at=at)
+
+    def _named(self, after: tuple[str, ...]) -> bool:
+        """Whether a variable stands here. WHERE and IS may be variables too, if what follows says so."""
+        if self.token.kind not in ("NAME", "QUOTED"):
+            return False
+        if self.is_word("WHERE"):
+            return self.ahead().text in after
+        return not (self.is_word("IS") and self.ahead().kind in ("NAME", "QUOTED"))
 
     def _labels(self) -> t.LabelExpression | None:
         if self.take_op(":") or self.take_word("IS"):
@@ -146,9 +153,8 @@ class PatternParser(ExpressionParser):
         self.need_op("[")
         before, self.bar_ends = self.bar_ends, False
         variable = None
-        if self.token.kind in ("NAME", "QUOTED") and not (self.is_word("WHERE") and self.ahead().text not in ("]", ":", "{", "*")):
-            if not (self.is_word("IS") and self.ahead().kind in ("NAME", "QUOTED")):
-                variable = self.name()
+        if self._named(("]", ":", "{", "*")):
+            variable = self.name()
         types = self._labels()
         if self.is_op(".."):
             fail("A length begins with an asterisk.", self.token.at, detail="InvalidRelationshipPattern", hint="Write [:TYPE*1..3].")

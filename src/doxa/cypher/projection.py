@@ -1,6 +1,6 @@
 """What WITH and RETURN mean, decided without running: columns, grouping keys, and an ORDER BY that speaks in columns.
 
-    RETURN a.name, count(*) AS c ORDER BY a.name, count(*)    becomes    columns a.name, c; keys a.name; order `a.name`, c
+RETURN a.name, count(*) AS c ORDER BY a.name, count(*)    becomes    columns a.name, c; keys a.name; order `a.name`, c
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Schema commands: CREATE, DROP and SHOW of indexes and constraints, and SHOW of functions, procedures, databases and transactions.
 
-    CREATE [RANGE|TEXT|POINT|FULLTEXT|VECTOR] INDEX [name] [IF NOT EXISTS] FOR (n:L) ON (n.a, n.b)      FOR ()-[r:T]-() ON (r.a)
-    CREATE FULLTEXT INDEX name FOR (n:A|B) ON EACH [n.a, n.b]
-    CREATE CONSTRAINT [name] [IF NOT EXISTS] FOR (n:L) REQUIRE
-        n.a IS UNIQUE | (n.a, n.b) IS [NODE|RELATIONSHIP] KEY | n.a IS NOT NULL | n.a IS :: TYPE | n.a IN [...]
-        | (n.key, n.from, n.to) IS TEMPORAL [NO OVERLAP]
-    CREATE CONSTRAINT ... FOR ()-[r:T]->() REQUIRE MAX COUNT n        the arrow says whose edges are counted
-    CREATE CONSTRAINT ... FOR (:A)-[r:T]->(:B) REQUIRE ALLOWED | DISALLOWED
+CREATE [RANGE|TEXT|POINT|FULLTEXT|VECTOR] INDEX [name] [IF NOT EXISTS] FOR (n:L) ON (n.a, n.b)      FOR ()-[r:T]-() ON (r.a)
+CREATE FULLTEXT INDEX name FOR (n:A|B) ON EACH [n.a, n.b]
+CREATE CONSTRAINT [name] [IF NOT EXISTS] FOR (n:L) REQUIRE
+    n.a IS UNIQUE | (n.a, n.b) IS [NODE|RELATIONSHIP] KEY | n.a IS NOT NULL | n.a IS :: TYPE | n.a IN [...]
+    | (n.key, n.from, n.to) IS TEMPORAL [NO OVERLAP]
+CREATE CONSTRAINT ... FOR ()-[r:T]->() REQUIRE MAX COUNT n        the arrow says whose edges are counted
+CREATE CONSTRAINT ... FOR (:A)-[r:T]->(:B) REQUIRE ALLOWED | DISALLOWED
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SchemaParser(ClauseParser):
         """A schema command, or None if the text goes on as a query."""
         if self.is_word("CREATE"):
             after = self.ahead()
-            if after.upper in _INDEX_KINDS and self.ahead(2).upper == "INDEX" or after.upper == "INDEX":
+            if (after.upper in _INDEX_KINDS and self.ahead(2).upper == "INDEX") or after.upper == "INDEX":
                 return self._create_index()
             if after.upper == "CONSTRAINT":
                 return self._create_constraint()
@@ -70,10 +70,11 @@ class SchemaParser(ClauseParser):
             labels = element.types
         else:
             fail("A schema rule is about one node or one relationship: (n:Label) or ()-[r:TYPE]-().", pattern.at)
-        names = labels.items if isinstance(labels, t.LabelOr) else (labels,)
-        if not all(isinstance(item, t.LabelName) for item in names):
+        parts = labels.items if isinstance(labels, t.LabelOr) else (labels,)
+        names = tuple(item.name for item in parts if isinstance(item, t.LabelName))
+        if len(names) != len(parts):
             fail("A schema rule names its label or type: (n:Label) or ()-[r:TYPE]-().", pattern.at)
-        return len(pattern.elements) == 3, element.variable or "", tuple(item.name for item in names), pattern
+        return len(pattern.elements) == 3, element.variable or "", names, pattern
 
     def _properties_of(self, variable: str) -> tuple[str, ...]:
         """(n.a, n.b) or n.a."""

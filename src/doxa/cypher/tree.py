@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal as OneOf
-
-_tree = dataclass(frozen=True, slots=True, kw_only=False)
+from typing import Any
+from typing import Literal as OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,51 +28,51 @@ class Clause(Tree):
 # Expressions
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Literal(Expression):
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Parameter(Expression):
     name: str
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Variable(Expression):
     name: str
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Property(Expression):
     of: Expression
     name: str
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Index(Expression):
     of: Expression
     index: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Slice(Expression):
     of: Expression
     start: Expression | None
     end: Expression | None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class ListOf(Expression):
     items: tuple[Expression, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class MapOf(Expression):
     items: tuple[tuple[str, Expression], ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class MapProjection(Expression):
     """of { .name, .*, key: expression, variable }: each item is (key, expression); key "*" with None is `.*`."""
 
@@ -81,7 +80,7 @@ class MapProjection(Expression):
     items: tuple[tuple[str, Expression | None], ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Call(Expression):
     """A function call. `name` is as written; count(*) has the name "count" and `star`."""
 
@@ -91,12 +90,12 @@ class Call(Expression):
     star: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Not(Expression):
     of: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Logic(Expression):
     """A run of one connective: a AND b AND c has three items."""
 
@@ -104,7 +103,7 @@ class Logic(Expression):
     items: tuple[Expression, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Comparison(Expression):
     """a < b <= c: the operators between the operands."""
 
@@ -112,7 +111,7 @@ class Comparison(Expression):
     ops: tuple[str, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Arithmetic(Expression):
     """+ - * / % ^ and || (5)."""
 
@@ -121,32 +120,32 @@ class Arithmetic(Expression):
     right: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Sign(Expression):
     op: OneOf["+", "-"]
     of: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class TextTest(Expression):
     op: OneOf["STARTS WITH", "ENDS WITH", "CONTAINS", "=~"]
     left: Expression
     right: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class In(Expression):
     left: Expression
     right: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class IsNull(Expression):
     of: Expression
     negated: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class IsType(Expression):
     """x IS :: INTEGER (5). `type` is normalised upper-case text."""
 
@@ -155,20 +154,20 @@ class IsType(Expression):
     negated: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class HasLabels(Expression):
     of: Expression
     labels: LabelExpression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Case(Expression):
     subject: Expression | None
     whens: tuple[tuple[Expression, Expression], ...]
     default: Expression | None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class ListComprehension(Expression):
     variable: str
     source: Expression
@@ -176,7 +175,7 @@ class ListComprehension(Expression):
     projection: Expression | None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Quantifier(Expression):
     kind: OneOf["all", "any", "none", "single"]
     variable: str
@@ -184,7 +183,7 @@ class Quantifier(Expression):
     where: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Reduce(Expression):
     accumulator: str
     initial: Expression
@@ -193,28 +192,28 @@ class Reduce(Expression):
     body: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class PatternComprehension(Expression):
     pattern: PathPattern
     where: Expression | None
     projection: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class PatternTest(Expression):
     """A path pattern as a predicate: whether it has a match."""
 
     pattern: PathPattern
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class PathValue(Expression):
     """shortestPath(…) or allShortestPaths(…) used as an expression."""
 
     pattern: PathPattern
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Subquery(Expression):
     """EXISTS { }, COUNT { } or COLLECT { }."""
 
@@ -229,27 +228,27 @@ class LabelExpression(Tree):
     __slots__ = ()
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class LabelName(LabelExpression):
     name: str
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class LabelAny(LabelExpression):
     pass
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class LabelNot(LabelExpression):
     of: LabelExpression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class LabelAnd(LabelExpression):
     items: tuple[LabelExpression, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class LabelOr(LabelExpression):
     items: tuple[LabelExpression, ...]
 
@@ -257,7 +256,7 @@ class LabelOr(LabelExpression):
 # Patterns
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class NodePattern(Tree):
     variable: str | None = None
     labels: LabelExpression | None = None
@@ -265,7 +264,7 @@ class NodePattern(Tree):
     where: Expression | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class EdgePattern(Tree):
     """`length` is None for one edge, else (least, most) with None for open ends: -[*2..]->."""
 
@@ -277,7 +276,7 @@ class EdgePattern(Tree):
     where: Expression | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class QuantifiedPattern(Tree):
     """((a)-[r]->(b) WHERE …){2,5} (5): a path repeated; its variables become lists."""
 
@@ -287,7 +286,7 @@ class QuantifiedPattern(Tree):
     most: int | None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class PathPattern(Tree):
     """Nodes and edges in turn; quantified parts stand where an edge would, or alone. `shortest`: "one", "all", or (5) (count, groups)."""
 
@@ -299,7 +298,7 @@ class PathPattern(Tree):
 # Projection and clauses
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Item(Tree):
     """An expression and its column name; `named` tells an alias from the text of the expression."""
 
@@ -308,13 +307,13 @@ class Item(Tree):
     named: bool
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class SortItem(Tree):
     expression: Expression
     descending: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Projection(Tree):
     items: tuple[Item, ...]
     star: bool = False
@@ -324,7 +323,7 @@ class Projection(Tree):
     limit: Expression | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Match(Clause):
     patterns: tuple[PathPattern, ...]
     where: Expression | None = None
@@ -332,29 +331,29 @@ class Match(Clause):
     hints: tuple[str, ...] = ()
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Unwind(Clause):
     source: Expression
     variable: str
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class With(Clause):
     projection: Projection
     where: Expression | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Return(Clause):
     projection: Projection
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Create(Clause):
     patterns: tuple[PathPattern, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Merge(Clause):
     pattern: PathPattern
     on_create: tuple[Change, ...] = ()
@@ -367,13 +366,13 @@ class Change(Tree):
     __slots__ = ()
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class SetProperty(Change):
     target: Property | Index
     value: Expression
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class SetAll(Change):
     """n = map, or n += map when `merge`."""
 
@@ -382,47 +381,47 @@ class SetAll(Change):
     merge: bool
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class SetLabels(Change):
     target: Expression
     labels: tuple[str, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class RemoveProperty(Change):
     target: Property | Index
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class RemoveLabels(Change):
     target: Expression
     labels: tuple[str, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Set(Clause):
     changes: tuple[Change, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Remove(Clause):
     changes: tuple[Change, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Delete(Clause):
     targets: tuple[Expression, ...]
     detach: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Foreach(Clause):
     variable: str
     source: Expression
     updates: tuple[Clause, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class CallProcedure(Clause):
     """`args` None: the arguments come from parameters of their names. `yields` None: none written; "*" as a single pair is YIELD *."""
 
@@ -433,7 +432,7 @@ class CallProcedure(Clause):
     optional: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class CallSubquery(Clause):
     """CALL { … } or CALL (a, b) { … } (5). `imports` None: by an importing WITH inside. `batch` not None: IN TRANSACTIONS."""
 
@@ -443,14 +442,14 @@ class CallSubquery(Clause):
     optional: bool = False
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Batch(Tree):
     rows: Expression | None = None
     on_error: OneOf["FAIL", "CONTINUE", "BREAK"] = "FAIL"
     report: str | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class LoadCsv(Clause):
     source: Expression
     variable: str
@@ -458,17 +457,17 @@ class LoadCsv(Clause):
     separator: str | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Use(Clause):
     name: str
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Finish(Clause):
     pass
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Query(Tree):
     """Branches joined by UNION; `every` keeps duplicates (UNION ALL). One branch: no union."""
 
@@ -479,7 +478,7 @@ class Query(Tree):
 # Schema commands
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class SchemaTarget(Tree):
     """FOR (n:Label) or FOR ()-[r:TYPE]-() ON/REQUIRE (properties)."""
 
@@ -489,7 +488,7 @@ class SchemaTarget(Tree):
     properties: tuple[str, ...]
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class CreateIndex(Clause):
     kind: str
     name: str | None
@@ -498,7 +497,7 @@ class CreateIndex(Clause):
     options: Expression | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class CreateConstraint(Clause):
     """`kind`: unique, key, exists, type, temporal, cardinality, endpoints. `detail` holds what the kind needs."""
 
@@ -510,14 +509,14 @@ class CreateConstraint(Clause):
     options: Expression | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class DropSchema(Clause):
     what: OneOf["INDEX", "CONSTRAINT"]
     name: str
     if_present: bool
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Show(Clause):
     """SHOW INDEXES and its like, as a source of rows with YIELD, WHERE and RETURN."""
 
@@ -528,7 +527,7 @@ class Show(Clause):
     returns: Projection | None = None
 
 
-@_tree
+@dataclass(frozen=True, slots=True)
 class Statement(Tree):
     """What a text holds. `mode`: EXPLAIN or PROFILE; `system_time`, `valid_time`: AS OF."""
 
@@ -541,7 +540,7 @@ class Statement(Tree):
 def children(tree: Tree) -> list[Tree]:
     """The direct parts of a tree, in order."""
     found: list[Tree] = []
-    for part in _FIELDS(type(tree)):
+    for part in _parts(type(tree)):
         _collect(getattr(tree, part), found)
     return found
 
@@ -557,7 +556,7 @@ def _collect(value: object, found: list[Tree]) -> None:
 _names: dict[type, tuple[str, ...]] = {}
 
 
-def _FIELDS(kind: type[Tree]) -> tuple[str, ...]:
+def _parts(kind: type[Tree]) -> tuple[str, ...]:
     if kind not in _names:
         _names[kind] = tuple(item.name for item in fields(kind) if item.name != "at")
     return _names[kind]

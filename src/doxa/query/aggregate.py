@@ -110,7 +110,7 @@ class Max(Extreme):
 class Percentile(Aggregation):
     def __init__(self, *extra: Any) -> None:
         super().__init__()
-        self.at = extra[0] if extra else None
+        self.at: Any = extra[0] if extra else None
 
     def add(self, value: Any) -> None:
         if not op.is_number(value):

@@ -163,7 +163,9 @@ class Graph:
         self.counters["labels_removed"] += 0
 
     def edges_of(self, identity: int) -> Iterator[int]:
-        rows = self.rows(f"SELECT id FROM {self.edge_table()} WHERE src = ? UNION SELECT id FROM {self.edge_table()} WHERE dst = ?", (identity, identity))
+        rows = self.rows(
+            f"SELECT id FROM {self.edge_table()} WHERE src = ? UNION SELECT id FROM {self.edge_table()} WHERE dst = ?", (identity, identity)
+        )
         return iter([row[0] for row in rows])
 
 

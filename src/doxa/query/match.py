@@ -1,7 +1,7 @@
 """MATCH as a chain of steps: regions in SQL, lengths and shortest paths walked from what is bound, conditions as soon as they can be told.
 
-    MATCH (a:A {x: 1})-[:R]->(b)-[:S*1..3]->(c) WHERE c.y > b.y
-    Region a, b, R  ·  Walk b -[:S*1..3]-> c  ·  Filter c.y > b.y
+MATCH (a:A {x: 1})-[:R]->(b)-[:S*1..3]->(c) WHERE c.y > b.y
+Region a, b, R  ·  Walk b -[:S*1..3]-> c  ·  Filter c.y > b.y
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class MatchPlanner:
         far_slot, far_known = self._place(far)
         names = variables_of(part.path)
         inner = taken_apart((part.path,), part.where, fresh=self.fresh)
-        inner_start = [key for key in inner.nodes][0] if forward else inner.nodes[-1]
+        inner_start = inner.nodes[0] if forward else inner.nodes[-1]
         inner_end = inner.nodes[-1] if forward else inner.nodes[0]
         if len(inner.nodes) == 1:
             inner_end = inner_start
@@ -370,7 +370,7 @@ class BoundEdgeStep:
 
     def _bind(self, row: Row, start: int, end: int, run: Run) -> Row | None:
         after = row
-        for (slot, known), identity in ((self.left, start), (self.right, end)):
+        for (slot, _), identity in ((self.left, start), (self.right, end)):
             if slot < len(after):
                 if after[slot] is None or after[slot].id != identity:
                     return None

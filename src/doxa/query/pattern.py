@@ -163,9 +163,9 @@ def free_variables(tree: t.Tree) -> frozenset[str]:
         case t.Reduce(accumulator, initial, variable, source, body):
             return free_variables(initial) | free_variables(source) | (free_variables(body) - {accumulator, variable})
     found: frozenset[str] = frozenset()
-    name = getattr(tree, "variable", None)
-    if isinstance(name, str):
-        found |= {name}  # pattern elements: they may stand for variables outside
+    own = getattr(tree, "variable", None)
+    if isinstance(own, str):
+        found |= {own}  # pattern elements: they may stand for variables outside
     for part in t.children(tree):
         found |= free_variables(part)
     return found

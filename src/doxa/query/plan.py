@@ -1,7 +1,7 @@
 """From a checked tree to steps. One planner per query text; the plan is kept and run many times.
 
-    MATCH (a:A) WHERE a.x > $x WITH a, count(*) AS c RETURN a.name, c
-    Region a  ·  Group a: count  ·  Project a, c  ·  Project a.name, c
+MATCH (a:A) WHERE a.x > $x WITH a, count(*) AS c RETURN a.name, c
+Region a  ·  Group a: count  ·  Project a, c  ·  Project a.name, c
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from doxa.query.match import FilterStep, MatchPlanner
 from doxa.query.pattern import taken_apart
 from doxa.query.procedures import Procedure, ProcedureStep
 from doxa.query.project import plan_projection
-from doxa.query.sources import CsvStep, SubqueryStep, UnwindStep, OptionalStep, UnionStep
+from doxa.query.sources import CsvStep, OptionalStep, SubqueryStep, UnionStep, UnwindStep
 from doxa.query.update import ChangeStep, CreateStep, DeleteStep, ForeachStep, MergeStep, PatternMaker, changer
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ class Planner(Nested):
         steps, found, _ = planner.plan()
         keys = _keys_in_order(clause.pattern, graph)
         slots = [found[key] for key, slot in zip(keys, maker.slots, strict=True) if slot >= width]
-        seen: set[int] = set()
-        unique = [slot for slot, target in zip(slots, [s for s in maker.slots if s >= width], strict=True) if not (target in seen or seen.add(target))]  # type: ignore[func-returns-value]
+        targets = [slot for slot in maker.slots if slot >= width]
+        unique = list(dict(reversed(list(zip(targets, slots, strict=True)))).values())[::-1]
         if clause.pattern.variable:
             unique.append(found[clause.pattern.variable])
         checks = [

@@ -190,7 +190,14 @@ def count_of(evaluate: Evaluate, run: Run, what: str) -> int:
 
 
 def plan_projection(
-    projection: t.Projection, where: t.Expression | None, *, layout: dict[str, int], scope: dict[str, str], compiler: Compiler, keep: int, writes: bool
+    projection: t.Projection,
+    where: t.Expression | None,
+    *,
+    layout: dict[str, int],
+    scope: dict[str, str],
+    compiler: Compiler,
+    keep: int,
+    writes: bool,
 ) -> tuple[list[Any], dict[str, int]]:
     """The steps of a WITH or RETURN, and the layout after it. `scope` are the visible names (without the outer ones)."""
     from doxa.query.match import FilterStep
@@ -235,7 +242,7 @@ def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep
 
     everything = resolved.columns
     keys = [item for item in everything if not has_aggregate(item.expression)]
-    calls: dict[t.Expression, str] = {}
+    calls: dict[t.Call, str] = {}
     for item in everything:
         for part in t.walk(item.expression):
             if isinstance(part, t.Call) and is_aggregate(part) and part not in calls:
@@ -258,7 +265,9 @@ def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep
     grouped = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
     grouped.update({item.name: keep + index for index, item in enumerate(keys)})
     grouped.update({name: keep + len(keys) + index for index, name in enumerate(calls.values())})
-    replaced: dict[t.Expression, str] = {**{item.expression: item.name for item in keys if not isinstance(item.expression, t.Literal)}, **calls}
+    replaced: dict[t.Expression, str] = {}
+    replaced.update({call: name for call, name in calls.items()})
+    replaced.update({item.expression: item.name for item in keys if not isinstance(item.expression, t.Literal)})
     columns = [
         compiler.compile(t.Variable(item.name) if not has_aggregate(item.expression) else substitute(item.expression, replaced), grouped)
         for item in everything

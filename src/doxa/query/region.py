@@ -138,7 +138,10 @@ class Builder:
             self.ids[key] = sql
 
     def _selectivity(self, key: str) -> int:
-        if any(test.key == key and test.op == "=" and test.name == "kref" and kind == "text" for test, kind in zip(self.region.tests, self.kinds, strict=True)):
+        if any(
+            test.key == key and test.op == "=" and test.name == "kref" and kind == "text"
+            for test, kind in zip(self.region.tests, self.kinds, strict=True)
+        ):
             return 4
         if any(test.key == key and test.op == "=" for test in self.region.tests):
             return 3
@@ -349,7 +352,12 @@ def push(conjunct: t.Expression, region: Region, *, outside: frozenset[str], com
 
 
 def _property_inside(expression: t.Expression, inside: set[str]) -> bool:
-    return isinstance(expression, t.Property) and isinstance(expression.of, t.Variable) and expression.of.name in inside and pushable_name(expression.name)
+    return (
+        isinstance(expression, t.Property)
+        and isinstance(expression.of, t.Variable)
+        and expression.of.name in inside
+        and pushable_name(expression.name)
+    )
 
 
 def _outside(expression: t.Expression, outside: frozenset[str]) -> bool:
@@ -395,11 +403,7 @@ class RegionStep:
                 continue
             sql, args = self._statement(run, kinds)
             bound = [_argument(arg, row, values) for arg in args]
-            leftover = [
-                self.fallbacks[i]
-                for i, kind in enumerate(kinds)
-                if kind == "other" or (kind == "boolean" and region.tests[i].op != "=")
-            ]
+            leftover = [self.fallbacks[i] for i, kind in enumerate(kinds) if kind == "other" or (kind == "boolean" and region.tests[i].op != "=")]
             for found in graph.rows(sql, bound):
                 run.tick()
                 after = row + build(found)

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from doxa.base.limits import PLANS_KEPT_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.base.limits import PLANS_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
-from doxa.cypher.errors import QueryError
+from doxa.cypher.errors import QueryError, too_deep
 from doxa.cypher.parser import parse
 from doxa.query.errors import fail
 from doxa.query.evaluate import Row
@@ -65,7 +65,12 @@ class Run:
             if self.cancelled:
                 fail("The query was cancelled.", kind="TransactionError", detail="Terminated")
             if time.monotonic() > self._deadline:
-                fail(f"The query ran longer than {self._timeout_ms:,} ms.", kind="TransactionError", detail="TimedOut", hint="Narrow it, or raise the timeout.")
+                fail(
+                    f"The query ran longer than {self._timeout_ms:,} ms.",
+                    kind="TransactionError",
+                    detail="TimedOut",
+                    hint="Narrow it, or raise the timeout.",
+                )
 
     def whole(self, source: Iterator[Row]) -> list[Row]:
         """All rows, before anything is written on their account."""
@@ -77,7 +82,13 @@ class Run:
         return rows
 
     def too_many(self, what: str, limit: int) -> NoReturn:
-        fail(f"The query holds more than {limit:,} {what}.", kind="MemoryLimit", detail="TooManyRows", hint="Narrow it, or work in batches.", limit=limit)
+        fail(
+            f"The query holds more than {limit:,} {what}.",
+            kind="MemoryLimit",
+            detail="TooManyRows",
+            hint="Narrow it, or work in batches.",
+            limit=limit,
+        )
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:
@@ -135,9 +146,12 @@ class QueryEngine:
         checked = check(statement, text, procedure=self.registry.signature)
         steps = None
         if isinstance(statement.body, t.Query):
-            steps = Planner(statement.body, self._procedure).plan(statement.body)
+            try:
+                steps = Planner(statement.body, self._procedure).plan(statement.body)
+            except RecursionError:
+                raise too_deep(text) from None
         plan = Plan(text, statement, checked, steps)
-        if len(self._plans) >= PLANS_KEPT_MAX:
+        if len(self._plans) >= PLANS_MAX:
             self._plans.pop(next(iter(self._plans)))
         self._plans[text] = plan
         return plan
@@ -175,7 +189,12 @@ class QueryEngine:
 
 def _missing(name: str, *, phase: str) -> NoReturn:
     raise QueryError(
-        f"The parameter ${name} is missing.", kind="ParameterMissing", detail="MissingParameter", next_step="Pass it with the query.", phase=phase, name=name
+        f"The parameter ${name} is missing.",
+        kind="ParameterMissing",
+        detail="MissingParameter",
+        next_step="Pass it with the query.",
+        phase=phase,
+        name=name,
     )
 
 

@@ -38,7 +38,7 @@ def _test(name: str) -> Callable[[Any], bool]:
     if name.endswith(" NOT NULL"):
         inner = _test(name.removesuffix(" NOT NULL"))
         return lambda value: value is not None and inner(value)
-    if name.startswith("LIST<") or name.startswith("ARRAY<"):
+    if name.startswith(("LIST<", "ARRAY<")):
         item = _test(name.partition("<")[2].removesuffix(">"))
         return lambda value: value is None or (type(value) is list and all(item(one) for one in value))
     if name.startswith("ANY"):

@@ -115,7 +115,9 @@ def label_names(labels: t.LabelExpression | None) -> tuple[str, ...]:
 class MergeStep:
     """Finds the pattern or makes it, row by row, so that a row sees what the rows before it made."""
 
-    def __init__(self, *, find: list[Any], slots: list[int], make: PatternMaker, checks: list[Evaluate], on_create: list[Changer], on_match: list[Changer]) -> None:
+    def __init__(
+        self, *, find: list[Any], slots: list[int], make: PatternMaker, checks: list[Evaluate], on_create: list[Changer], on_match: list[Changer]
+    ) -> None:
         self.find = find
         self.slots = slots
         self.maker = make
@@ -299,5 +301,3 @@ class ForeachStep:
             for _ in inner:
                 pass
         return iter(rows)
-
-

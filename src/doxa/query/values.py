@@ -230,7 +230,7 @@ def _equal_maps(one: dict[str, Any], other: dict[str, Any]) -> bool | None:
 # Comparison: <, <=, >, >=
 
 
-def compare(one: Any, other: Any) -> int | None | bool:
+def compare(one: Any, other: Any) -> int | bool | None:
     """-1, 0 or 1; None when the two cannot be compared; False when a NaN is in play (every comparison with it is false)."""
     if one is None or other is None:
         return None
@@ -238,22 +238,22 @@ def compare(one: Any, other: Any) -> int | None | bool:
     if kind in _NUMBER and second in _NUMBER:
         if one != one or other != other:
             return False
-        return (one > other) - (one < other)
+        return int(one > other) - int(one < other)
     if kind is not second:
         return None
     if kind is str or kind is bool:
-        return (one > other) - (one < other)
+        return int(one > other) - int(one < other)
     if kind is list:
         return _compare_lists(one, other)
     if kind in _TEMPORAL and kind is not temporal.Duration:
         left, right = temporal.order_key(one), temporal.order_key(other)
         return (left > right) - (left < right)
     if kind is temporal.Duration or kind is dict or kind in (Node, Edge, Path, spatial.Point):
-        return 0 if kind is not temporal.Duration and one == other else None
+        return 0 if kind is not temporal.Duration and equals(one, other) else None
     return None
 
 
-def _compare_lists(one: list[Any], other: list[Any]) -> int | None | bool:
+def _compare_lists(one: list[Any], other: list[Any]) -> int | bool | None:
     for left, right in zip(one, other, strict=False):
         if equals(left, right):
             continue
@@ -328,7 +328,7 @@ def group_key(value: Any) -> Any:
 def truth(value: Any) -> bool | None:
     """A condition's value. Raises QueryError for what is no boolean."""
     if value is True or value is False or value is None:
-        return value  # type: ignore[no-any-return]
+        return value
     fail(f"A condition must be true, false or null, not {value!r:.40}.", hint="Compare the value with something.")
 
 

@@ -107,7 +107,7 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
         fail("The step of range() cannot be 0.", kind="ArgumentError", detail="NumberOutOfRange")
     found = range(start, end + (1 if step > 0 else -1), step)
     if len(found) > _RANGE_ITEMS_MAX:
-        fail(f"range() would make more than {_RANGE_ITEMS_MAX:,} items.", kind="ArgumentError", detail="NumberOutOfRange", hint="Use a smaller range.")
+        fail(f"range() would make more than {_RANGE_ITEMS_MAX:,} items.", kind="ArgumentError", detail="NumberOutOfRange", hint="Narrow it.")
     return list(found)
 
 

@@ -54,7 +54,7 @@ def _abs(value: Any) -> Any:
 
 def _sign(value: Any) -> int:
     number = _number(value, "sign")
-    return (number > 0) - (number < 0)
+    return int(number > 0) - int(number < 0)
 
 
 def _round(value: Any, places: Any = 0, mode: Any = "HALF_UP") -> float:

@@ -1,0 +1,116 @@
+"""The parser on texts of every kind: binding, errors with their place, arbitrary input, depth, time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doxa.cypher import tree as t
+from doxa.cypher.check import check
+from doxa.cypher.errors import QueryError
+from doxa.cypher.parser import parse, parse_expression
+
+PIECES = (
+    "MATCH (n:A {x: 1})-[r:R*1..3]->(m) WHERE n.x > $p RETURN n.x AS y ORDER BY y DESC SKIP 1 LIMIT 2 WITH UNWIND [1, 2] CREATE MERGE ON SET "
+    "DELETE DETACH REMOVE CALL { } YIELD EXISTS COUNT CASE WHEN THEN ELSE END NOT AND OR XOR IN IS NULL STARTS ENDS CONTAINS 'a' \"b\" `c` $d "
+    "0x1F 1.5e3 -> <- -- [ ] ( ) { } , . .. : ; | & ! % + - * / ^ = <> <= >= =~ += // /* */ \\ \n all any none single reduce shortestPath"
+).split(" ")
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("1 + 2 * 3", "1 + (2 * 3)"),
+        ("a OR b AND c", "a OR (b AND c)"),
+        ("a XOR b AND c OR d", "(a XOR (b AND c)) OR d"),
+        ("NOT a = b", "NOT (a = b)"),
+        ("NOT a AND b", "(NOT a) AND b"),
+        ("2 ^ 3 ^ 2", "(2 ^ 3) ^ 2"),
+        ("-a ^ 2", "(-a) ^ 2"),
+        ("a = b IS NULL", "a = (b IS NULL)"),
+        ("a + b IN c + d", "(a + b) IN (c + d)"),
+        ("a.b[1].c", "((a.b)[1]).c"),
+        ("a STARTS WITH b + c", "a STARTS WITH (b + c)"),
+        ("1 - 2 - 3", "(1 - 2) - 3"),
+    ],
+)
+def test_operators_bind_as_the_grammar_says(text: str, same: str) -> None:
+    assert parse_expression(text) == parse_expression(same)
+
+
+def test_a_chain_of_comparisons_is_one() -> None:
+    found = parse_expression("1 < a <= 3")
+    assert isinstance(found, t.Comparison)
+    assert found.ops == ("<", "<=")
+
+
+def test_keywords_are_names_where_a_name_stands() -> None:
+    statement = parse("MATCH (match:return) WHERE match.where = 1 RETURN match.with AS order")
+    assert isinstance(statement.body, t.Query)
+    assert check(statement, "").columns == ("order",)
+
+
+@pytest.mark.parametrize(
+    ("text", "detail", "line", "column"),
+    [
+        ("MATCH (n)\nRETRUN n", "UnexpectedSyntax", 2, 1),
+        ("RETURN 1 +", "UnexpectedSyntax", 1, 11),
+        ("RETURN 'abc", "UnexpectedSyntax", 1, 8),
+        ("RETURN 99999999999999999999", "IntegerOverflow", 1, 8),
+        ("RETURN 1e999", "FloatingPointOverflow", 1, 8),
+        ("RETURN '\\uZZZZ'", "InvalidUnicodeLiteral", 1, 9),
+        ("RETURN 012", "InvalidNumberLiteral", 1, 8),
+        ("RETURN 1; RETURN 2", "UnexpectedSyntax", 1, 11),
+        ("RETURN a != b", "InvalidComparisonOperator", 1, 10),
+        ("RETURN missing(1)", "UnknownFunction", 1, 8),
+        ("MATCH (n) RETURN m.x", "UndefinedVariable", 1, 18),
+        ("SHOW NONSENSE", "UnexpectedSyntax", 1, 14),
+        ("CALL nothing.here()", "ProcedureNotFound", 1, 1),
+        ("FROBNICATE (n)", "UnexpectedSyntax", 1, 1),
+    ],
+)
+def test_what_is_wrong_has_a_class_and_a_place(text: str, detail: str, line: int, column: int) -> None:
+    with pytest.raises(QueryError) as caught:
+        check(parse(text), text)
+    assert caught.value.detail == detail
+    assert (caught.value.fields["line"], caught.value.fields["column"]) == (line, column)
+    assert "^" in str(caught.value.fields["excerpt"])
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_tree_or_an_error_with_a_place(text: str) -> None:
+    _parsed(text)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join))
+def test_any_order_of_words_is_a_tree_or_an_error(text: str) -> None:
+    _parsed(text)
+
+
+def _parsed(text: str) -> None:
+    try:
+        check(parse(text), text)
+    except QueryError as error:
+        assert 0 <= int(str(error.fields["offset"])) <= len(text)
+
+
+@pytest.mark.parametrize("unit", ["(", "[", "{a: ", "NOT ", "(a {x: ", "[x IN ", "CASE WHEN ", "EXISTS { MATCH (a) WHERE ", "-", "a[", "reduce(a = "])
+def test_depth_ends_in_an_error(unit: str) -> None:
+    with pytest.raises(QueryError):
+        parse("RETURN " + unit * 5_000)
+
+
+@pytest.mark.parametrize("unit", ["(a {x: ", "((", "[(a {x: "])
+def test_attempts_at_patterns_stay_linear(unit: str) -> None:
+    """An attempt that fails is not made again: twice the depth takes about twice as long, not twice for each level."""
+
+    def seconds(depth: int) -> float:
+        start = time.perf_counter()
+        with pytest.raises(QueryError):
+            parse("RETURN " + unit * depth)
+        return time.perf_counter() - start
+
+    assert seconds(50) < 100 * max(seconds(5), 0.001)
