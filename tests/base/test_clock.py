@@ -67,6 +67,14 @@ def test_anything_else_is_refused_with_its_field(value: Any) -> None:
     assert "ISO 8601" in caught.value.next_step
 
 
+@pytest.mark.parametrize("value", ["9999-12-31", "0001-01-01", "2262-04-12", "1677-09-20", TIME_MAX + 1, datetime(9999, 1, 1, tzinfo=UTC)])
+def test_a_time_beyond_the_range_is_told_the_range(value: Any) -> None:
+    with pytest.raises(InputError, match="1677-09-22 to 2262-04-11"):
+        parse_time(value)
+    assert parse_time("2262-04-11") < TIME_MAX
+    assert parse_time("1677-09-22") > -TIME_MAX
+
+
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_parser(text: str) -> None:
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import LIST_ITEMS_MAX, PROPERTIES_BYTES_MAX, PROPERTY_NAME_CHARS_MAX, TEXT_BYTES_MAX
-from doxa.base.values import canonical, check_properties, check_text, decode, encode_properties, same_value
+from doxa.base.temporal import Date
+from doxa.base.values import canonical, check_properties, check_text, decode, decode_properties, encode_properties, same_value
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SCALARS = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -34,17 +36,28 @@ def test_what_passes_the_check_survives_its_canonical_form(values: dict[str, Any
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
-    [(1, 1, True), (1, True, False), (1, 1.0, False), (0.0, -0.0, False), ("a", "a", True), ([1], [True], False), ({"a": 1}, {"a": 1}, True)],
-)
+    [
+        (1, 1, True), (1, True, False), (1, 1.0, False), (0.0, -0.0, False), ("a", "a", True), ([1], [True], False), ({"a": 1}, {"a": 1}, True),
+        (math.nan, float("nan"), True), ([math.nan], [-math.nan], True), (math.inf, -math.inf, False), (1, "1", False),
+        ({"a": math.nan, "b": 1}, {"b": 1, "a": float("nan")}, True), (b"a", b"a", True), (b"a", "YQ==", False),
+        (Date(3), Date(3), True), (Date(3), 3, False), (Date(3), Date(4), False),
+    ],
+)  # fmt: skip
 def test_same_value_knows_types(one: object, other: object, same: bool) -> None:
     assert same_value(one, other) is same
+
+
+@pytest.mark.parametrize("value", [b"bytes", math.nan, math.inf, -math.inf, [math.nan, 1], Date(3)])
+def test_what_json_cannot_say_passes_and_survives(value: object) -> None:
+    clean = check_properties({"p": value}, owner="Thing")
+    assert same_value(decode_properties(encode_properties(clean, owner="Thing").decode()), clean)
 
 
 def test_tuples_become_lists_and_nulls_go() -> None:
     assert check_properties({"a": ("x", 1), "b": None}, owner="x") == {"a": ["x", 1]}
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, {1}, object(), b"bytes", float("nan"), float("inf"), 2**63, -(2**63) - 1, [["nested"]], [None], 1j])
+@pytest.mark.parametrize("value", [{"a": 1}, {1}, object(), 2**63, -(2**63) - 1, [["nested"]], [None], 1j])
 def test_unusable_values_are_refused_by_name(value: object) -> None:
     with pytest.raises(InputError) as caught:
         check_properties({"p": value}, owner="Thing")

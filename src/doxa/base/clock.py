@@ -15,6 +15,7 @@ from doxa.base.errors import InputError
 NS = 1_000_000_000
 TIME_MAX = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY, _LAST_DAY = "1677-09-22", "2262-04-11"  # what 64 bits of nanoseconds reach
 _FRACTION = re.compile(r"(?<=[Tt _][0-9]{2}:[0-9]{2}:[0-9]{2})\.([0-9]+)(?=$|[Zz+-])")
 
 
@@ -54,7 +55,7 @@ def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
         raise _bad_time(value, field)
     if isinstance(value, int):
         if not -TIME_MAX <= value <= TIME_MAX:
-            raise _bad_time(value, field)
+            raise _out_of_range(value, field)
         return value
     extra = 0
     if isinstance(value, str):
@@ -75,10 +76,10 @@ def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
     try:
         delta = value - _EPOCH
     except OverflowError:
-        raise _bad_time(value, field) from None
+        raise _out_of_range(value, field) from None
     result = (delta.days * 86_400 + delta.seconds) * NS + delta.microseconds * 1_000 + extra
     if not -TIME_MAX <= result <= TIME_MAX:
-        raise _bad_time(value, field)
+        raise _out_of_range(value, field)
     return result
 
 
@@ -95,6 +96,15 @@ def _bad_time(value: object, field: str) -> InputError:
     return InputError(
         f"{field} is not a time: {str(value)[:80]!r}.",
         next_step="Give ISO 8601 such as 2026-03-02 or 2026-03-02T14:00:00Z.",
+        field=field,
+        value=str(value)[:80],
+    )
+
+
+def _out_of_range(value: object, field: str) -> InputError:
+    return InputError(
+        f"{field} lies outside the times that can be kept, which are {_FIRST_DAY} to {_LAST_DAY}: {str(value)[:80]!r}.",
+        next_step="Give ISO 8601 such as 2026-03-02 within that range, or leave an end that is open out.",
         field=field,
         value=str(value)[:80],
     )

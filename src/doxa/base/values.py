@@ -38,8 +38,9 @@ def canonical(value: object) -> bytes:
 
 
 def same_value(one: object, other: object) -> bool:
-    """Whether two values are one value: equal and of the same canonical form. For Python 1, 1.0 and True are equal."""
-    return one == other and canonical(one) == canonical(other)
+    """Whether two values (or mappings of properties) are one value: of one canonical form. For Python 1, 1.0 and True are equal, and NaN is not
+    equal to itself."""
+    return one is other or _encoder.encode(_tagged(one)) == _encoder.encode(_tagged(other))
 
 
 def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
@@ -103,6 +104,7 @@ _TAGS: dict[type, tuple[str, Callable[[Any], object]]] = {
     Point: ("$point", lambda v: [v.srid, v.x, v.y, v.z]),
     bytes: ("$bytes", lambda v: base64.b64encode(v).decode()),
 }
+_TEMPORAL = (Date, LocalTime, Time, LocalDateTime, DateTime, Duration)
 _MADE: dict[str, Callable[[Any], object]] = {
     "$date": Date,
     "$localtime": LocalTime,
@@ -119,6 +121,8 @@ _MADE: dict[str, Callable[[Any], object]] = {
 def _tagged(value: Any) -> object:
     if type(value) is list:
         return [_tagged(item) for item in value]
+    if type(value) is dict:
+        return {name: _tagged(item) for name, item in value.items()}
     if type(value) is float:
         return value if math.isfinite(value) else {"$float": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
     tag = _TAGS.get(type(value))
@@ -166,7 +170,7 @@ def _check_scalar(value: object, field: str) -> Scalar:
         return value
     if isinstance(value, int) and _INT_MIN <= value <= _INT_MAX:
         return value
-    if isinstance(value, float) or type(value) in _TAGS:
+    if isinstance(value, (float, bytes, *_TEMPORAL, Point)):
         return value
     raise InputError(
         f"{field} cannot hold {type(value).__name__} {str(value)[:40]!r}.",

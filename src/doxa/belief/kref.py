@@ -139,7 +139,7 @@ def _check_value(text: str, key: str, *, value: str, at: int) -> None:
         try:
             parse_time(value)
         except InputError:
-            raise _bad(text, at, "at= takes an ISO 8601 time") from None
+            raise _bad(text, at, "at= takes an ISO 8601 time between 1677-09-22 and 2262-04-11") from None
         if any(ord(c) > 126 or ord(c) < 33 or c in "&?/#" for c in value):
             raise _bad(text, at, "at= takes an ISO 8601 time without blanks")
     elif key == "t":
