@@ -22,7 +22,13 @@ SCALARS = st.one_of(
     st.builds(Node, st.integers(1, 2)),
     st.builds(lambda i: Edge(i, kind="R", start=1, end=2), st.integers(1, 2)),
 )
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "l"]), inner, max_size=2), max_leaves=6)
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "l"]), inner, max_size=2)
+
+
+VALUES = st.recursive(SCALARS, _nested, max_leaves=6)
 
 
 @given(VALUES, VALUES)
