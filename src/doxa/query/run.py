@@ -163,7 +163,10 @@ class QueryEngine:
 
     def execute(self, plan: Plan, reader: Reader, params: Mapping[str, Any] | None = None, *, as_of: int | None = None) -> Result:
         """Run a plan on a snapshot, or in a transaction if it writes."""
-        run = Run(Graph(reader, as_of=as_of), params or {}, now_ns=reader.now)
+        return self.start(plan, Run(Graph(reader, as_of=as_of), params or {}, now_ns=reader.now))
+
+    def start(self, plan: Plan, run: Run) -> Result:
+        """The rows of a run. What writes does so while its rows are taken, all of it with the first."""
         assert plan.steps is not None
         self._require_parameters(plan, run)
         rows = plan.steps.rows(run, iter(((),)))

@@ -1,0 +1,296 @@
+"""A conversation with the graph in Cypher: statements one by one, or several in one transaction. Every door's queries go through here.
+
+    session.run("MATCH (n) RETURN n")             by itself: a snapshot if it reads, a transaction if it writes
+    session.begin(); session.run(…); session.commit()
+
+A session belongs to one thread at a time, as its transaction does. A result streams from its snapshot; when the session goes on to
+something else, what is left of it is taken into memory first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from typing import Any
+
+from doxa.base import temporal
+from doxa.base.errors import InputError, StoreError
+from doxa.base.limits import QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.base.temporal_text import parse_datetime
+from doxa.cypher.errors import QueryError
+from doxa.query.errors import fail
+from doxa.query.evaluate import Compiler, Nested, Row
+from doxa.query.graph import Graph
+from doxa.query.run import Plan, QueryEngine, Result, Run
+from doxa.store import Identity, Reader, Store, Transaction
+
+
+class GraphResult:
+    """Rows of one statement: iterate, or `records()`. `summary` is complete once the rows are."""
+
+    def __init__(self, result: Result, release: Any) -> None:
+        self.columns = result.columns
+        self.run = result.run
+        self.plan: Plan | None = None
+        self._rows: Iterator[Row] = iter(result)
+        self._release = release
+
+    def __iter__(self) -> Iterator[Row]:
+        try:
+            yield from self._rows
+        finally:
+            self.close()
+
+    def __enter__(self) -> GraphResult:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def records(self) -> list[dict[str, Any]]:
+        """All rows as dictionaries."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self]
+
+    def single(self) -> Any:
+        """The only value of the only row. Raises QueryError if there is more or less."""
+        rows = list(self)
+        if len(rows) != 1 or len(rows[0]) != 1:
+            fail(f"One value was asked for; there are {len(rows):,} rows of {len(self.columns)} columns.", detail="ResultNotSingle")
+        return rows[0][0]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What was created, set and deleted."""
+        return dict(self.run.graph.counters)
+
+    def buffer(self) -> None:
+        """Take the rest into memory and let go of the snapshot."""
+        if self._release is not None:
+            held = []
+            for row in self._rows:
+                held.append(row)
+                if len(held) > SORT_ROWS_MAX:
+                    self.run.too_many("rows of an unfinished result", SORT_ROWS_MAX)
+            self._rows = iter(held)
+            self.close(keep=True)
+
+    def close(self, *, keep: bool = False) -> None:
+        """Let go of the snapshot. Rows not yet read are gone, unless kept."""
+        if not keep:
+            self._rows = iter(())
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+
+class GraphSession:
+    """Statements under one identity. Use from one thread at a time; `cancel` may come from another."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: QueryEngine,
+        identity: Identity,
+        *,
+        context: Mapping[str, Any] | None = None,
+        csv_folder: str | None = None,
+        timeout_ms: int = QUERY_TIMEOUT_MS,
+    ) -> None:
+        self.store, self.engine, self.identity = store, engine, identity
+        self.context = dict(context or {})  # known to queries as $_name
+        self.csv_folder = csv_folder
+        self.timeout_ms = timeout_ms
+        self.system_time: int | None = None
+        self._open: GraphResult | None = None
+        self._running: Run | None = None
+        self._explicit = False
+        self._held: AbstractContextManager[Reader] | AbstractContextManager[Transaction] | None = None
+        self._reader: Reader | None = None
+        self._read_only = False
+
+    def __enter__(self) -> GraphSession:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.close()
+
+    # Statements
+
+    def run(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
+        """Run one statement. Raises QueryError; inside a transaction a failure ends it."""
+        self._settle()
+        plan = self.engine.prepare(text)
+        given = {**{f"_{name}": value for name, value in self.context.items()}, **(params or {})}
+        try:
+            if self._explicit:
+                result = self._in_transaction(plan, given, timeout_ms)
+            elif plan.checked.writes:
+                result = self._write(plan, given, timeout_ms)
+            else:
+                result = self._read(plan, given, timeout_ms)
+        except BaseException:
+            if self._explicit:
+                self.rollback()
+            raise
+        result.plan = plan
+        return result
+
+    def _settle(self) -> None:
+        """Take in what is left of the result before."""
+        before, self._open = self._open, None
+        if before is not None:
+            before.buffer()
+
+    def _read(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+        held = self.store.read()
+        reader = held.__enter__()
+
+        def release() -> None:
+            held.__exit__(None, None, None)
+
+        try:
+            result = GraphResult(self._execute(plan, reader, params, timeout_ms), release)
+        except BaseException:
+            release()
+            raise
+        self._open = result
+        return result
+
+    def _write(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+        self._not_as_of()
+        with self.store.write(self.identity, op="cypher") as tx:
+            result = self._execute(plan, tx, params, timeout_ms)
+            rows = list(result)
+        return GraphResult(Result(result.columns, iter(rows), result.run), None)
+
+    def _in_transaction(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+        if plan.checked.writes:
+            self._not_as_of()
+            if self._read_only:
+                fail("This transaction only reads.", kind="TransactionError", detail="AccessMode", hint="Begin one that may write.")
+            self._become_writer()
+        elif self._reader is None:
+            self._held = self.store.read()
+            self._reader = self._held.__enter__()
+        assert self._reader is not None
+        result = self._execute(plan, self._reader, params, timeout_ms)
+        rows = list(result) if plan.checked.writes else None
+        made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None)
+        self._open = made
+        return made
+
+    def _become_writer(self) -> None:
+        """From reading to writing: only if nothing was committed since the snapshot, so that what was read still holds."""
+        if isinstance(self._reader, Transaction):
+            return
+        seen = self._reader.last_receipt() if self._reader is not None else None
+        snapshot = self._reader
+        self._let_go()
+        held = self.store.write(self.identity, op="cypher")
+        tx = held.__enter__()
+        last = tx.last_receipt()
+        if snapshot is not None and (last.tx if last else 0) != (seen.tx if seen else 0):
+            held.__exit__(None, None, None)
+            fail(
+                "Another transaction wrote after this one began to read.", kind="TransientError", detail="Outdated", hint="Run the transaction again."
+            )
+        self._held, self._reader = held, tx
+
+    def _execute(self, plan: Plan, reader: Reader, params: Mapping[str, Any], timeout_ms: int | None) -> Result:
+        graph = Graph(reader, as_of=self._as_of(plan, reader, params))
+        run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
+        self._running = run
+        return self.engine.start(plan, run)
+
+    # Time
+
+    def _as_of(self, plan: Plan, reader: Reader, params: Mapping[str, Any]) -> int | None:
+        expression = plan.statement.system_time
+        if expression is None:
+            return self.system_time if not plan.checked.writes else None
+        run = Run(Graph(reader), params, now_ns=reader.now)
+        return instant_ns(Compiler(Nested()).compile(expression, {})((), run))
+
+    def _not_as_of(self) -> None:
+        if self.system_time is not None:
+            fail("A session that reads as of a past time cannot write.", kind="TransactionError", detail="AccessMode", hint="Use another session.")
+
+    # Transactions
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start a transaction of several statements."""
+        if self._explicit:
+            raise StoreError("A transaction is already open in this session.", next_step="Commit it or roll it back first.")
+        self._settle()
+        self._explicit, self._read_only = True, read_only
+
+    def commit(self) -> None:
+        """Make the transaction durable."""
+        self._require_open()
+        self._settle()
+        self._explicit = False
+        self._let_go()
+
+    def rollback(self) -> None:
+        """End the transaction without a trace."""
+        self._require_open()
+        before, self._open = self._open, None
+        if before is not None:
+            before.close()
+        self._explicit = False
+        held, self._held, self._reader = self._held, None, None
+        if held is not None:
+            with suppress(_Abandoned):
+                held.__exit__(_Abandoned, _Abandoned(), None)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._explicit
+
+    def _require_open(self) -> None:
+        if not self._explicit:
+            raise StoreError("No transaction is open in this session.", next_step="Begin one first.")
+
+    def _let_go(self) -> None:
+        held, self._held, self._reader = self._held, None, None
+        if held is not None:
+            held.__exit__(None, None, None)
+
+    def cancel(self) -> None:
+        """End the statement that runs now, from any thread: it fails with Terminated."""
+        running = self._running
+        if running is not None:
+            running.cancelled = True
+
+    def close(self) -> None:
+        """Roll back what is open."""
+        if self._explicit:
+            self.rollback()
+        before, self._open = self._open, None
+        if before is not None:
+            before.close()
+
+
+class _Abandoned(Exception):
+    """Makes the store's transaction roll back."""
+
+
+def instant_ns(value: Any) -> int:
+    """A point in time as integer nanoseconds since the epoch: a datetime, a date (its first moment, UTC), text, or such an integer."""
+    try:
+        if isinstance(value, str):
+            value = parse_datetime(value)
+    except InputError as error:
+        raise QueryError(error.message, kind="ArgumentError", detail="InvalidArgumentValue", next_step=error.next_step) from None
+    if isinstance(value, (temporal.DateTime, temporal.LocalDateTime)):
+        return value.seconds * 1_000_000_000 + value.nanos
+    if isinstance(value, temporal.Date):
+        return value.days * 86_400 * 1_000_000_000
+    if type(value) is int:
+        return value
+    fail(
+        f"{value!r:.40} is no point in time.",
+        kind="ArgumentError",
+        detail="InvalidArgumentValue",
+        hint="Give a datetime, a date, text or nanoseconds.",
+    )
