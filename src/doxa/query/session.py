@@ -35,11 +35,15 @@ class GraphResult:
         self._rows: Iterator[Row] = iter(result)
         self._release = release
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> GraphResult:
+        return self
+
+    def __next__(self) -> Row:
         try:
-            yield from self._rows
-        finally:
+            return next(self._rows)
+        except BaseException:
             self.close()
+            raise
 
     def __enter__(self) -> GraphResult:
         return self

@@ -1,0 +1,150 @@
+"""Sessions: streams, transactions, what happens when two of them meet, time travel, cancellation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doxa.base.errors import StoreError
+from doxa.cypher.errors import QueryError
+from doxa.query.run import QueryEngine
+from doxa.query.session import GraphSession, instant_ns
+from doxa.store import Identity, Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "graph.db") as made:
+        yield made
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[GraphSession]:
+    with GraphSession(store, QueryEngine(), Identity("tester", "operator")) as made:
+        made.run("UNWIND range(1, 10) AS x CREATE (:A {x: x})")
+        yield made
+
+
+def other_writes(store: Store) -> None:
+    def write() -> None:
+        GraphSession(store, QueryEngine(), Identity("other", "operator")).run("CREATE (:Other)")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join()
+
+
+def test_a_stream_goes_on_when_the_session_does_something_else(session: GraphSession) -> None:
+    rows = session.run("MATCH (a:A) RETURN a.x AS x ORDER BY x")
+    assert next(rows) == (1,)
+    session.run("MATCH (a:A) SET a.x = 0")
+    assert [x for (x,) in rows] == list(range(2, 11))
+
+
+def test_a_closed_stream_lets_go(session: GraphSession, store: Store) -> None:
+    rows = session.run("MATCH (a:A) RETURN a.x AS x")
+    next(rows)
+    rows.close()
+    assert list(rows) == []
+    with store.write(Identity("t", "operator"), op="test"):
+        pass
+
+
+def test_a_rollback_leaves_nothing(session: GraphSession) -> None:
+    session.begin()
+    session.run("MATCH (a:A) DETACH DELETE a")
+    assert session.run("MATCH (a:A) RETURN count(a)").single() == 0
+    session.rollback()
+    assert session.run("MATCH (a:A) RETURN count(a)").single() == 10
+
+
+def test_a_commit_keeps_all(session: GraphSession) -> None:
+    session.begin()
+    session.run("CREATE (:B)")
+    session.run("MATCH (b:B) SET b.done = true")
+    session.commit()
+    assert session.run("MATCH (b:B) RETURN b.done").single() is True
+
+
+def test_a_failure_ends_the_transaction(session: GraphSession) -> None:
+    session.begin()
+    session.run("CREATE (:B)")
+    with pytest.raises(QueryError):
+        session.run("RETURN 1 / 0")
+    assert not session.in_transaction
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 0
+
+
+def test_one_who_read_before_another_wrote_must_try_again(session: GraphSession, store: Store) -> None:
+    session.begin()
+    assert session.run("MATCH (a:A) RETURN count(a)").single() == 10
+    other_writes(store)
+    with pytest.raises(QueryError) as caught:
+        session.run("CREATE (:B)")
+    assert (caught.value.kind, caught.value.detail) == ("TransientError", "Outdated")
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 0
+
+
+def test_reading_and_then_writing_alone_is_fine(session: GraphSession) -> None:
+    session.begin()
+    session.run("MATCH (a:A) RETURN count(a)").single()
+    session.run("CREATE (:B)")
+    session.commit()
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 1
+
+
+def test_a_reading_transaction_does_not_write(session: GraphSession) -> None:
+    session.begin(read_only=True)
+    with pytest.raises(QueryError) as caught:
+        session.run("CREATE (:B)")
+    assert caught.value.detail == "AccessMode"
+
+
+def test_transactions_do_not_nest_and_must_be_open(session: GraphSession) -> None:
+    with pytest.raises(StoreError):
+        session.commit()
+    session.begin()
+    with pytest.raises(StoreError):
+        session.begin()
+
+
+def test_as_of_a_time_in_the_query_and_in_the_session(session: GraphSession, store: Store) -> None:
+    with store.read() as snapshot:
+        receipt = snapshot.last_receipt()
+    assert receipt is not None
+    session.run("MATCH (a:A) WHERE a.x > 3 DELETE a")
+    assert session.run("MATCH (a:A) RETURN count(a)").single() == 3
+    assert session.run("AS OF SYSTEM TIME $t MATCH (a:A) RETURN count(a)", {"t": receipt.time}).single() == 10
+    assert session.run("AS OF SYSTEM TIME '1999-01-01T00:00Z' MATCH (a) RETURN count(a)").single() == 0
+    session.system_time = receipt.time
+    assert session.run("MATCH (a:A) RETURN count(a)").single() == 10
+    with pytest.raises(QueryError):
+        session.run("CREATE (:B)")
+
+
+@pytest.mark.parametrize("text", ["AS OF SYSTEM TIME 1 CREATE (:A)", "AS OF SYSTEM TIME true RETURN 1", "AS OF SYSTEM TIME 'soon' RETURN 1"])
+def test_a_bad_as_of_is_told(session: GraphSession, text: str) -> None:
+    with pytest.raises(QueryError):
+        session.run(text)
+
+
+def test_instants() -> None:
+    assert instant_ns("1970-01-01T00:00:01Z") == 1_000_000_000
+    assert instant_ns("1970-01-01T01:00:00+01:00") == 0
+    assert instant_ns(5) == 5
+
+
+def test_the_context_of_a_session_is_known_to_its_queries(store: Store) -> None:
+    with GraphSession(store, QueryEngine(), Identity("t", "operator"), context={"session": "s1"}) as session:
+        assert session.run("RETURN $_session").single() == "s1"
+
+
+def test_a_statement_is_cancelled_from_another_thread(session: GraphSession) -> None:
+    timer = threading.Timer(0.1, session.cancel)
+    timer.start()
+    with pytest.raises(QueryError) as caught:
+        session.run("UNWIND range(1, 1000000) AS x UNWIND range(1, 1000000) AS y RETURN count(*)").single()
+    assert caught.value.detail == "Terminated"
