@@ -73,7 +73,7 @@ def test_a_failure_ends_the_transaction(session: GraphSession) -> None:
     session.begin()
     session.run("CREATE (:B)")
     with pytest.raises(QueryError):
-        session.run("RETURN 1 / 0")
+        session.run("RETURN 1 / 0").records()
     assert not session.in_transaction
     assert session.run("MATCH (b:B) RETURN count(b)").single() == 0
 

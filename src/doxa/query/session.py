@@ -9,7 +9,7 @@ something else, what is left of it is taken into memory first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
@@ -28,12 +28,13 @@ from doxa.store import Identity, Reader, Store, Transaction
 class GraphResult:
     """Rows of one statement: iterate, or `records()`. `summary` is complete once the rows are."""
 
-    def __init__(self, result: Result, release: Any) -> None:
+    def __init__(self, result: Result, release: Callable[[], None] | None, failed: Callable[[], None] = lambda: None) -> None:
         self.columns = result.columns
         self.run = result.run
         self.plan: Plan | None = None
         self._rows: Iterator[Row] = iter(result)
         self._release = release
+        self._failed = failed
 
     def __iter__(self) -> GraphResult:
         return self
@@ -41,8 +42,12 @@ class GraphResult:
     def __next__(self) -> Row:
         try:
             return next(self._rows)
+        except StopIteration:
+            self.close()
+            raise
         except BaseException:
             self.close()
+            self._failed()
             raise
 
     def __enter__(self) -> GraphResult:
@@ -133,8 +138,7 @@ class GraphSession:
             else:
                 result = self._read(plan, given, timeout_ms)
         except BaseException:
-            if self._explicit:
-                self.rollback()
+            self._end()
             raise
         result.plan = plan
         return result
@@ -179,7 +183,7 @@ class GraphSession:
         assert self._reader is not None
         result = self._execute(plan, self._reader, params, timeout_ms)
         rows = list(result) if plan.checked.writes else None
-        made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None)
+        made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None, self._end)
         self._open = made
         return made
 
@@ -246,6 +250,12 @@ class GraphSession:
         if held is not None:
             with suppress(_Abandoned):
                 held.__exit__(_Abandoned, _Abandoned(), None)
+
+    def _end(self) -> None:
+        """What a failed statement does to the transaction around it."""
+        if self._explicit:
+            self._open = None
+            self.rollback()
 
     @property
     def in_transaction(self) -> bool:
