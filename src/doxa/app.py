@@ -15,20 +15,18 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from doxa.base.clock import TIME_MAX, Clock, parse_time
+from doxa.base.clock import Clock, parse_time
 from doxa.base.errors import InputError, ModelError, RoleError, StoreError
 from doxa.base.ids import ROLES, Role
 from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S
-from doxa.base.values import Value, check_text
+from doxa.base.values import Value
 from doxa.belief import (
     Change,
     Draft,
     Exchange,
-    Fact,
     Kref,
     Ledger,
     Place,
@@ -50,6 +48,8 @@ from doxa.belief import (
     tagged_at,
     traverse,
 )  # fmt: skip
+from doxa.curation import arguments
+from doxa.curation.arguments import Facts, Placed, Said, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
 
 if TYPE_CHECKING:
@@ -61,12 +61,6 @@ if TYPE_CHECKING:
     from doxa.curation.turns import Turn
     from doxa.models.contract import Embedder
     from doxa.recall import Hit, Recall, Recaller
-
-Time = str | int | datetime
-Facts = Iterable[Sequence[object]]
-_FIELDS = frozenset(
-    "project space name kind title topics keywords valid_from valid_until confidence trust metadata embedding_text".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +159,17 @@ class Session:
         """
         from doxa.curation.remember import remember
 
-        _whole(expect, "expect", optional=True)
+        arguments.whole(expect, "expect", optional=True)
+        arguments.check_kind(kind)
         self._may_trust(trust)
         draft = Draft(
-            summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title, topics=_texts(topics, "topics"),
-            keywords=_texts(keywords, "keywords"), facts=_facts(facts), valid_from=_time(valid_from, "valid_from"),
-            valid_until=_time(valid_until, "valid_until"), confidence=confidence, trust=trust, metadata=_metadata(metadata, embedding_text),
+            summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title,
+            topics=arguments.texts(topics, "topics"), keywords=arguments.texts(keywords, "keywords"), facts=arguments.facts(facts),
+            valid_from=arguments.time(valid_from, "valid_from"), valid_until=arguments.time(valid_until, "valid_until"),
+            confidence=confidence, trust=trust, metadata=arguments.metadata(metadata, embedding_text),
         )  # fmt: skip
-        links = [("DERIVED_FROM", kref) for kref in _texts(derived_from, "derived_from")]
-        links += [("DEPENDS_ON", kref) for kref in _texts(depends_on, "depends_on")]
+        links = [("DERIVED_FROM", kref) for kref in arguments.texts(derived_from, "derived_from")]
+        links += [("DEPENDS_ON", kref) for kref in arguments.texts(depends_on, "depends_on")]
         result = remember(self._store, self.identity, self._memory.recaller, draft=draft, links=links, expect=expect)
         self._memory.wake()
         return result
@@ -197,7 +193,7 @@ class Session:
         from doxa.curation.ingest import Ingest
 
         for name, value in (("project", project), ("space", space), ("thread", thread), ("session", session), ("format", format or "")):
-            _text(value, name)
+            arguments.text(value, name)
         if progress is not None and not callable(progress):
             raise InputError("progress is no function.", next_step="Give a function of one number, or leave it out.", field="progress")
         turns = _turns(source, thread=thread, session=session, format=format)
@@ -235,15 +231,16 @@ class Session:
         from doxa.recall import Ask
 
         ask = Ask(
-            text, project=self.project if project is None else project, space=space, kinds=_texts(kinds, "kinds"), tag=tag, trust=trust,
-            speaker=speaker, thread=thread, since=_time(since, "since"), until=_time(until, "until"), valid_at=_time(valid_at, "valid_at"),
-            as_of=_time(as_of, "as_of"), history=history, limit=limit, tokens_max=tokens_max, lanes=_texts(lanes, "lanes"),
+            text, project=self.project if project is None else project, space=space, kinds=arguments.texts(kinds, "kinds"), tag=tag, trust=trust,
+            speaker=speaker, thread=thread, since=arguments.time(since, "since"), until=arguments.time(until, "until"),
+            valid_at=arguments.time(valid_at, "valid_at"), as_of=arguments.time(as_of, "as_of"), history=history, limit=limit,
+            tokens_max=tokens_max, lanes=arguments.texts(lanes, "lanes"),
         )  # fmt: skip
         return self._memory.recaller.recall(ask)
 
     def recent(self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
         """What was last said or stated and is still believed, newest first."""
-        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=_texts(kinds, "kinds"), limit=limit)
+        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=arguments.texts(kinds, "kinds"), limit=limit)
 
     def get(self, kref: str | Kref) -> Revision | Exchange | Place:
         """What an address means now (or at its pin). Raises KrefError or NotFoundError."""
@@ -272,13 +269,13 @@ class Session:
 
     def impact(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """What rests on a belief, directly or not."""
-        _whole(depth, "depth")
+        arguments.whole(depth, "depth")
         with self._store.read() as snapshot:
             return impact(snapshot, kref, depth=depth)
 
     def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """What a belief rests on, down to the conversation it came from."""
-        _whole(depth, "depth")
+        arguments.whole(depth, "depth")
         with self._store.read() as snapshot:
             return provenance(snapshot, kref, depth=depth)
 
@@ -286,28 +283,31 @@ class Session:
         self, kref: str | Kref, *, direction: Literal["out", "in", "both"] = "out", depth: int = 10, types: Sequence[str] = ()
     ) -> Walk:
         """Everything reached over typed edges within `depth` (1-20), nearest first."""
-        _whole(depth, "depth")
+        arguments.whole(depth, "depth")
         with self._store.read() as snapshot:
-            return traverse(snapshot, kref, direction=direction, depth=depth, types=_texts(types, "types"))
+            return traverse(snapshot, kref, direction=direction, depth=depth, types=arguments.texts(types, "types"))
 
     def shortest_path(self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()) -> Walk:
         """The fewest typed edges between two beliefs."""
-        _whole(depth, "depth")
+        arguments.whole(depth, "depth")
         with self._store.read() as snapshot:
-            return shortest_path(snapshot, start, end, depth=depth, types=_texts(types, "types"))
+            return shortest_path(snapshot, start, end, depth=depth, types=arguments.texts(types, "types"))
 
     # Change
 
-    def revise(self, kref: str | Kref, text: str, *, facts: Facts = (), expect: int | None = None, **fields: Any) -> Change:
-        """A new revision of an item; `fields` as in remember. The old revision leaves recall and stays in history."""
-        _whole(expect, "expect", optional=True)
-        draft, found = self._draft(kref, text, facts=facts, fields=fields)
-        return self._after(self._ledger.revise(kref, draft, expect=expect), found)
+    def revise(self, kref: str | Kref, text: str, *, expect: int | None = None, **fields: Unpack[Said]) -> Change:
+        """A new revision of an item. The old one leaves recall and stays in history. What is not given is carried over; facts only while the
+        text stays the same. Trust never rises by itself."""
+        from doxa.curation.revise import revise
 
-    def supersede(self, kref: str | Kref, text: str, *, facts: Facts = (), **fields: Any) -> Change:
-        """Replace a belief, under the same address or (with `name`/`kind`) a new one that supersedes it."""
-        draft, found = self._draft(kref, text, facts=facts, fields=fields)
-        return self._after(self._ledger.supersede(kref, draft), found)
+        arguments.whole(expect, "expect", optional=True)
+        return self._after(revise(self._store, self.identity, kref, text, given=self._said(fields, Said), expect=expect))
+
+    def supersede(self, kref: str | Kref, text: str, **fields: Unpack[Placed]) -> Change:
+        """Replace a belief, under the same address or (with `name`, `kind`, `space` or `project`) a new one that supersedes it."""
+        from doxa.curation.revise import supersede
+
+        return self._after(supersede(self._store, self.identity, kref, text, given=self._said(fields, Placed)))
 
     def contract(self, kref: str | Kref, *, fact: Sequence[object] | None = None) -> Change:
         """Stop believing an item, a pinned revision, or one fact of the current revision."""
@@ -322,18 +322,18 @@ class Session:
 
     def rollback(self, kref: str | Kref, *, expect: int | None = None) -> Change:
         """Make the pinned revision current again."""
-        _whole(expect, "expect", optional=True)
+        arguments.whole(expect, "expect", optional=True)
         return self._ledger.rollback(kref, expect=expect)
 
     def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the operator's."""
         from doxa.curation.redact import refuse_secret
 
-        _whole(expect, "expect", optional=True)
+        arguments.whole(expect, "expect", optional=True)
         return self._ledger.tag(kref, refuse_secret(tag, field="tag"), expect=expect)
 
     def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
-        _whole(expect, "expect", optional=True)
+        arguments.whole(expect, "expect", optional=True)
         return self._ledger.untag(kref, tag, expect=expect)
 
     def undo(self, change: int) -> Change:
@@ -344,10 +344,11 @@ class Session:
         """A typed edge, such as DEPENDS_ON, between two beliefs."""
         from doxa.curation.redact import refuse_secret
         from doxa.curation.remember import clean_metadata
+        from doxa.curation.revise import noted
 
         refuse_secret(kind, field="edge type")
-        clean, found = clean_metadata(_mapping(metadata))
-        return _noted(self._ledger.link(source, target, kind=kind, metadata=clean), found)
+        clean, found = clean_metadata(arguments.mapping(metadata))
+        return noted(self._ledger.link(source, target, kind=kind, metadata=clean), found)
 
     def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
         return self._ledger.unlink(source, target, kind=kind)
@@ -355,9 +356,10 @@ class Session:
     def attach(self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
         """An artifact: a named pointer from a revision to a file. A password in the location is left out, and the change says so."""
         from doxa.curation.remember import clean_location
+        from doxa.curation.revise import noted
 
         place, found = clean_location(name, location, sha256=sha256, size_bytes=size_bytes)
-        return _noted(self._ledger.attach(kref, name, location=place, sha256=sha256, size_bytes=size_bytes), found)
+        return noted(self._ledger.attach(kref, name, location=place, sha256=sha256, size_bytes=size_bytes), found)
 
     def bundle(self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
         """Group items under kref://project/name.bundle."""
@@ -372,31 +374,18 @@ class Session:
 
         return forget(self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview)
 
-    def _draft(self, kref: str | Kref, text: str, *, facts: Facts, fields: dict[str, Any]) -> tuple[Draft, list[str]]:
-        target = parse_target(kref)
-        unknown = sorted(set(fields) - _FIELDS)
-        if unknown:
-            raise InputError(
-                f"A belief has no such field: {', '.join(unknown)[:200]}.", next_step=f"Use one of {', '.join(sorted(_FIELDS))}.", field="fields"
-            )
-        for name in ("valid_from", "valid_until"):
-            fields[name] = _time(fields.get(name), name)
-        for name in ("topics", "keywords"):
-            fields[name] = _texts(fields.get(name, ()), name)
-        fields["metadata"] = _metadata(fields.get("metadata"), fields.pop("embedding_text", ""))
-        self._may_trust(fields.get("trust", ""))
-        fields = {"project": target.project, "space": "/".join(target.spaces), "kind": target.kind} | fields
-        from doxa.curation.remember import clean_draft
-
-        return clean_draft(Draft(summary=text, facts=_facts(facts), **fields))
+    def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
+        given = arguments.said(fields, shape)
+        self._may_trust(given.get("trust", ""))
+        return given
 
     def _may_trust(self, trust: object) -> None:
         if trust == "verified" and self.identity.role == "agent":
             raise RoleError("Only an operator may call a belief verified.", next_step="State it with trust 'stated'.", role="agent")
 
-    def _after(self, change: Change, secrets: Iterable[str] = ()) -> Change:
+    def _after(self, change: Change) -> Change:
         self._memory.wake()
-        return _noted(change, secrets)
+        return change
 
 
 class Memory(Session):
@@ -432,9 +421,9 @@ class Memory(Session):
 
     def session(self, *, actor: str = "", role: Role = "agent", project: str = "") -> Session:
         """Another identity on the same file. A session cannot have more power than the memory was opened with."""
-        _check_role(role)
+        arguments.check_role(role)
         for name, value in (("actor", actor), ("project", project)):
-            _text(value, name)
+            arguments.text(value, name)
         if ROLES.index(role) > ROLES.index(self.config.role):
             raise RoleError(
                 f"This memory was opened as {self.config.role}; it cannot give a session the role {role}.",
@@ -486,7 +475,7 @@ class Memory(Session):
         """Make vectors for what has none, here and now; `anew` makes all again (another model). Returns how many. Without a model: 0."""
         from doxa.curation.embedding import embed_anew, embed_pending
 
-        _whole(limit, "limit", optional=True)
+        arguments.whole(limit, "limit", optional=True)
         with self.store.read():  # a closed memory says so, also where there is nothing to do
             pass
         if self.embedder is None:
@@ -523,7 +512,7 @@ class Memory(Session):
     def log(self, *, limit: int = 20, after: int = 0, newest_first: bool = True) -> list[Receipt]:
         """Changes with their numbers, times, actors and operations."""
         for name, value in (("limit", limit), ("after", after)):
-            _whole(value, name)
+            arguments.whole(value, name)
         with self.store.read() as snapshot:
             return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
 
@@ -554,12 +543,12 @@ class Memory(Session):
 
     def backup(self, path: str | Path) -> Path:
         """A consistent copy while others read and write; verified before it is reported."""
-        target = _path(path, "path")
-        _text(str(target), "path")
+        target = arguments.path(path, "path")
+        arguments.text(str(target), "path")
         try:
             made = self.store.backup(target)
         except OSError as error:
-            raise _unusable(target, error) from None
+            raise arguments.unusable(target, error) from None
         with Store(made, read_only=True) as copy:
             verify_log(copy)
         return made
@@ -574,7 +563,7 @@ class Memory(Session):
         """Take an export of doxa in, each thing under the address it had; what is here already is passed over. Conversations: `ingest`."""
         from doxa.curation.transfer import import_lines
 
-        done = import_lines(self.store, self.identity, _path(path, "path"))
+        done = import_lines(self.store, self.identity, arguments.path(path, "path"))
         self.wake()
         return done
 
@@ -606,12 +595,12 @@ def open_memory(
     read_only: bool = False,
 ) -> Memory:
     """Open (or create) a memory file; without a path, the user's own (`default_path`). Raises a StoreError that says what is wrong."""
-    place = _path(path, "path") if path is not None else default_path()
+    place = arguments.path(path, "path") if path is not None else default_path()
     if path is None:
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise _unusable(place.parent, error) from None
+            raise arguments.unusable(place.parent, error) from None
     return Memory(Config(place, role, actor, project, embedder, model_folder, clock, background, read_only))
 
 
@@ -672,98 +661,17 @@ def _make_private(path: Path) -> None:
 
 def _check_config(config: Config) -> None:
     """What a wrong argument of `open` would otherwise do much later."""
-    _check_role(config.role)
-    for name, value in (("path", str(_path(config.path, "path"))), ("actor", config.actor), ("project", config.project)):
-        _text(value, name)
+    arguments.check_role(config.role)
+    for name, value in (("path", str(arguments.path(config.path, "path"))), ("actor", config.actor), ("project", config.project)):
+        arguments.text(value, name)
     if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):  # opening a pipe would wait for its other end
         raise StoreError(f"{config.path} is no file.", next_step="Give the path of a memory file, or of a new one.", path=str(config.path))
     if config.model_folder is not None:
-        _path(config.model_folder, "model_folder")
+        arguments.path(config.model_folder, "model_folder")
     if config.embedder is not None and config.embedder != "auto" and not hasattr(config.embedder, "embed"):
         raise InputError(f"{config.embedder!r:.80} is no embedder.", next_step='Give "auto", None or an object with `embed`.', field="embedder")
     if config.clock is not None and not hasattr(config.clock, "now_ns"):
         raise InputError(f"{config.clock!r:.80} is no clock.", next_step="Give an object with `now_ns`, or leave it out.", field="clock")
-
-
-def _check_role(role: object) -> None:
-    if role not in ROLES:
-        raise InputError(f"{str(role)[:40]!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
-
-
-def _texts(values: Iterable[str], field: str) -> tuple[str, ...]:
-    """Several texts; one text alone is refused, because its characters are not what was meant."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise InputError(f"{field} is a list of texts; this is {type(values).__name__}.", next_step=f"Give {field} as a list.", field=field)
-    found = tuple(values)
-    for item in found:
-        if not isinstance(item, str):
-            raise InputError(f"{field} holds texts; this is {type(item).__name__}.", next_step="Give each as text.", field=field)
-        check_text(item, field=field)
-    return found
-
-
-def _text(value: object, field: str) -> None:
-    if not isinstance(value, str):
-        raise InputError(f"{field} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=field)
-    check_text(value, field=field)
-
-
-def _whole(value: object, field: str, *, optional: bool = False) -> None:
-    if not (value is None and optional) and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= TIME_MAX):
-        raise InputError(f"{field} is a whole number from 0; this is {value!r:.60}.", next_step="Give such a number.", field=field)
-
-
-def _facts(values: Facts) -> tuple[Fact, ...]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise InputError(f"facts is a list of triples; this is {type(values).__name__}.", next_step="Give [[s, p, v], ...].", field="facts")
-    return tuple(parse_fact(fact) for fact in values)
-
-
-def _mapping(value: Mapping[str, Any] | None) -> dict[str, Any]:
-    if value is not None and not isinstance(value, Mapping):
-        raise InputError(f"metadata is a mapping; this is {type(value).__name__}.", next_step="Give {'name': value}.", field="metadata")
-    return dict(value or {})
-
-
-def _metadata(value: Mapping[str, Value] | None, embedding_text: str) -> dict[str, Value]:
-    from doxa.curation.embedding import EMBEDDING_TEXT
-
-    if not isinstance(embedding_text, str):
-        kind = type(embedding_text).__name__
-        raise InputError(f"embedding_text is text; this is {kind}.", next_step="Give it as text, or leave it out.", field="embedding_text")
-    return _mapping(value) | ({EMBEDDING_TEXT: embedding_text} if embedding_text.strip() else {})
-
-
-def _noted(change: Change, secrets: Iterable[str]) -> Change:
-    """The change with a note of what was left out of it."""
-    from doxa.curation.redact import left_out
-
-    note = left_out(secrets)
-    return replace(change, reason=f"{change.reason}. {note}" if change.reason else note) if note else change
-
-
-def _path(value: str | Path, field: str) -> Path:
-    """A path that the system can be asked about, whether or not something is there."""
-    try:
-        path = Path(value)
-        if str(value).strip():
-            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-                path.lstat()
-            return path
-        reason = "it is empty"
-    except (TypeError, ValueError, OSError) as error:  # no path at all; a NUL or a surrogate in it; too long
-        reason = getattr(error, "strerror", None) or ("it cannot be encoded" if isinstance(error, UnicodeError) else str(error))
-    raise InputError(f"{value!r:.80} cannot be a path: {reason}.", next_step="Give the path of a file.", field=field)
-
-
-def _unusable(path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"{path} cannot be used: {error.strerror or error}.", next_step="Check the path, its folder and permissions.", path=str(path)
-    )
-
-
-def _time(value: Time | None, field: str) -> int | None:
-    return None if value is None else parse_time(value, field=field)
 
 
 def _turns(source: str | Path | Iterable[Any], *, thread: str, session: str, format: str | None) -> Iterable[Turn]:
@@ -772,7 +680,7 @@ def _turns(source: str | Path | Iterable[Any], *, thread: str, session: str, for
     if isinstance(source, (str, Path)):
         from doxa.curation.readers import read
 
-        return read(_path(source, "source"), format)
+        return read(arguments.path(source, "source"), format)
     if not isinstance(source, Iterable):
         kind = type(source).__name__
         raise InputError(f"A conversation is a path or a list of messages; this is {kind}.", next_step="Give either.", field="source")

@@ -66,6 +66,12 @@ Db = Annotated[Path | None, typer.Option("--db", help="The memory file (default:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 Project = Annotated[str, typer.Option("--project", "-p", help="The project.")]
 KrefArg = Annotated[str, typer.Argument(help="An address: kref://project/space/name.kind[?r=N]", metavar="KREF")]
+ValidFrom = Annotated[str | None, typer.Option(help="Since when it holds (ISO 8601); empty: no bound.")]
+ValidUntil = Annotated[str | None, typer.Option(help="Until when it holds (ISO 8601); empty: no bound.")]
+Confidence = Annotated[float | None, typer.Option(help="0 to 1.")]
+Trust = Annotated[str | None, typer.Option(help="untrusted, candidate, stated, verified")]
+Title = Annotated[str | None, typer.Option(help="A title.")]
+Topic = Annotated[list[str] | None, typer.Option(help="A topic (repeatable).")]
 FactOption = Annotated[list[str] | None, typer.Option("--fact", help="A fact: 'subject|predicate|value' (repeatable).")]
 
 
@@ -90,6 +96,8 @@ def remember(
     confidence: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
     trust: Annotated[str, typer.Option(help="untrusted, candidate, stated, verified")] = "stated",
     embedding_text: Annotated[str, typer.Option(help="What its vector is made of instead of its own text.")] = "",
+    title: Title = None,
+    topic: Topic = None,
     project: Project = "default",
     db: Db = None,
     as_json: Json = False,
@@ -99,7 +107,7 @@ def remember(
         made = memory.remember(
             text, project=project, space=space, name=name, kind=kind, facts=_facts(fact), valid_from=valid_from, valid_until=valid_until,
             confidence=confidence, trust=trust, derived_from=derived_from or (), depends_on=depends_on or (),
-            embedding_text=embedding_text,
+            embedding_text=embedding_text, title=title or "", topics=topic or (),
         )  # fmt: skip
         _embed_some(memory)
         _show(made, as_json, lambda m: _said(m.change, m.warnings))
@@ -148,12 +156,20 @@ def revise(
     text: Annotated[str, typer.Argument(help="What is believed now.")],
     fact: FactOption = None,
     expect: Annotated[int | None, typer.Option(help="The revision that must be current.")] = None,
+    title: Title = None,
+    topic: Topic = None,
+    valid_from: ValidFrom = None,
+    valid_until: ValidUntil = None,
+    confidence: Confidence = None,
+    trust: Trust = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """A new revision of an item; the old one leaves recall and stays in history."""
+    """A new revision of an item; the old one leaves recall and stays in history. What is not given is carried over."""
     with _memory(db, as_json) as memory:
-        change = memory.revise(kref, text, facts=_facts(fact), expect=expect)
+        given = _given(title=title, topics=topic, facts=_facts(fact), trust=trust, confidence=confidence)
+        given |= _given(valid_from=valid_from, valid_until=valid_until)
+        change = memory.revise(kref, text, expect=expect, **given)
         _embed_some(memory)
         _show(change, as_json, _said)
 
@@ -164,14 +180,22 @@ def supersede(
     text: Annotated[str, typer.Argument(help="What replaces it.")],
     name: Annotated[str, typer.Option(help="A new name; without one the item keeps its address.")] = "",
     kind: Annotated[str | None, typer.Option(help="The new item's kind.")] = None,
+    space: Annotated[str | None, typer.Option(help="The new item's space.")] = None,
     fact: FactOption = None,
+    title: Title = None,
+    topic: Topic = None,
+    valid_from: ValidFrom = None,
+    valid_until: ValidUntil = None,
+    confidence: Confidence = None,
+    trust: Trust = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Replace a belief, under its own address or a new one."""
+    """Replace a belief, under its own address or a new one. What is not given is carried over."""
     with _memory(db, as_json) as memory:
-        fields = {"name": name} | ({"kind": kind} if kind else {})
-        change = memory.supersede(kref, text, facts=_facts(fact), **fields)
+        given = _given(title=title, topics=topic, facts=_facts(fact), trust=trust, confidence=confidence)
+        given |= _given(valid_from=valid_from, valid_until=valid_until)
+        change = memory.supersede(kref, text, **given, **_given(name=name or None, kind=kind, space=space))
         _embed_some(memory)
         _show(change, as_json, _said)
 
@@ -540,6 +564,12 @@ def _facts(texts: list[str] | None) -> list[tuple[str, str, str]]:
             )
         found.append((parts[0], parts[1], parts[2]))
     return found
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given. An empty time takes a bound away."""
+    found = {name: value for name, value in options.items() if value is not None and value != []}
+    return {name: None if name in _TIMES and value == "" else value for name, value in found.items()}
 
 
 def _db_hint(db: Path | None) -> str:

@@ -103,7 +103,7 @@ def test_erasing_leaves_no_byte(tmp_path: Path, target: str) -> None:
         if target in ("item", "revision", "project"):
             memory.remember(text, name="secret", topics=[CANARY], facts=[("word", "is", CANARY)], metadata={"note": CANARY})
             memory.attach(item, "file", location=f"/{CANARY}")
-            memory.revise(item, "the word is another")
+            memory.revise(item, "the word is another", topics=(), metadata={})  # else they are carried over
             memory.remember("rests on it", name="other", depends_on=[f"{item}?r=1"])
         if target in ("exchange", "thread", "project"):
             memory.ingest([{"speaker": "Ana", "text": text}, {"speaker": "Bo", "text": f"{CANARY}?"}], thread="walk")

@@ -52,6 +52,33 @@ def test_what_came_with_a_known_belief_is_not_lost_in_silence(tmp_path: Path) ->
             assert "kref://default/" in again.warnings[0]
 
 
+@pytest.mark.parametrize(("first", "again"), [
+    ("We deploy on Thursdays", "On Thursdays, we deploy"), ("We deploy on Thursdays", "on thursdays we deploy."), ("Ana meets Bo after lunch",
+    "After lunch, Ana meets Bo."), ("The shop in Oslo is closed since 2020", "Since 2020 the shop in Oslo is closed"),
+    ("We do not deploy on Thursdays", "On Thursdays, we don't deploy!"),
+])  # fmt: skip
+def test_a_phrase_may_open_or_end_the_sentence(tmp_path: Path, first: str, again: str) -> None:
+    for name, one, other in (("a.db", first, again), ("b.db", again, first)):
+        with opened(tmp_path / name) as memory:
+            assert memory.remember(one, title="A title").stored
+            assert not memory.remember(other).stored
+
+
+@pytest.mark.parametrize(("first", "second"), [
+    ("Ana likes Bo", "Bo likes Ana"), ("cats chase dogs", "dogs chase cats"), ("On Thursdays, we deploy", "We do not deploy on Thursdays"),
+    ("On Thursdays, Ana calls Bo", "Bo calls Ana on Thursdays"), ("In 2020, we moved", "We moved in 2021"), 
+    ("Before lunch, we meet", "We meet after lunch"),
+    ("We ship not on Monday but on Friday", "We ship not on Friday but on Monday"), ("On 2 May, 3 ships left", "On 3 May, 2 ships left"),
+    ("On Monday Ana, on Friday Bo", "On Friday Ana, on Monday Bo"), ("On Monday we ship and Bo rests", "We ship and Bo rests on Monday"),
+    ("To Ana, Bo gave 5 euros", "Ana gave 5 euros to Bo"), ("On Mondays, we rest. Bo works", "We rest. Bo works on Mondays"),
+])  # fmt: skip
+def test_another_order_is_another_belief(tmp_path: Path, first: str, second: str) -> None:
+    for name, one, other in (("a.db", first, second), ("b.db", second, first)):
+        with opened(tmp_path / name) as memory:
+            assert memory.remember(one).stored
+            assert memory.remember(other).stored
+
+
 def test_contractions_say_the_same(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         for text, again in (("We do not use MySQL", "We don't use MySQL"), ("It cannot fly", "It can't fly"), ("It will not rain", "It won’t rain")):

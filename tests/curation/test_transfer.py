@@ -11,6 +11,7 @@ import pytest
 from doxa.app import Memory
 from doxa.base.errors import InputError, RoleError
 from doxa.base.temporal import Date, Duration
+from doxa.belief import Draft, Ledger
 from doxa.curation.transfer import is_export
 from tests.fixtures_shared import opened
 
@@ -57,7 +58,7 @@ def fill(memory: Memory) -> None:
     memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact", db, "kref://default/over.fact"])
     memory.bundle("kref://default/all.bundle", remove=["kref://default/backup.fact"])
     memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact"])
-    memory.remember("What the shop runs on", kind="bundle", name="shop")
+    Ledger(memory.store, memory.identity).expand(Draft("What the shop runs on", kind="bundle", name="shop"))  # as older files may hold
     memory.bundle("kref://default/shop.bundle", add=["kref://default/all.bundle", db])
     memory.bundle("kref://default/all.bundle", add=["kref://default/shop.bundle"])
     memory.bundle("kref://other/s/empty.bundle")

@@ -24,7 +24,7 @@ from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, en
 from doxa.curation.extract import Candidate, extract
 from doxa.curation.redact import redact, refuse_secret
 from doxa.curation.turns import Turn, identified
-from doxa.store import Identity, Store, Transaction
+from doxa.store import Identity, Node, Store, Transaction
 
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
 _CUT = " [… cut at the size limit]"
@@ -100,8 +100,7 @@ class Ingest:
         turn = prepared.turn
         thread_kref, thread = self._thread(tx, turn.thread)
         key = (turn.thread, turn.session)
-        kref = Kref(self._place.project, self._place.spaces, prepared.identity, EXCHANGE_KIND)
-        found = tx.node_by_kref(str(kref))
+        kref, found = _place_for(tx, Kref(self._place.project, self._place.spaces, prepared.identity, EXCHANGE_KIND), label="Exchange")
         if found is not None:
             self._last[key] = found.id
             self._counts["known"] += 1
@@ -144,7 +143,7 @@ class Ingest:
         if readable != name:
             readable = f"{readable or 'thread'}-{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
         kref = Kref(self._place.project, self._place.spaces, check_name(readable, what="thread"), "thread")
-        node = tx.node_by_kref(str(kref))
+        kref, node = _place_for(tx, kref, label="Thread")
         if node is not None:
             self._threads[name] = (kref, node.id)
         else:
@@ -207,6 +206,16 @@ class Ingest:
             (str(kref),),
         )
         return bool(rows) and rows[0][0] is not None and decode(rows[0][0]) == [fact.stored() for fact in draft.facts]
+
+
+def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node | None]:
+    """The address of a turn or thread and what is there. Something else that was put at its address neither stands for it nor keeps it out:
+    the next free address is taken, and found again."""
+    name, number = kref.name, 1
+    while (node := tx.node_by_kref(str(kref))) is not None and label not in node.labels:
+        number += 1
+        kref = replace(kref, name=f"{name}-{number}")
+    return kref, node
 
 
 def cleaned(turn: Turn) -> tuple[Turn, int]:

@@ -1,8 +1,9 @@
 """One belief in, structured or plain: redacted, compared with what is there, then stated once.
 
 A near-duplicate is a text of the same stems in the same order, small words that turn a meaning (not, before, off, from, my) included, so
-that "We deploy on Thursday." and "we deploy on thursdays" are one belief, while a changed number, name or `not` makes another. Anything
-less alike is for belief revision to judge.
+that "We deploy on Thursday." and "we deploy on thursdays" are one belief, while a changed number, name or `not` makes another. One order is
+free: a phrase that opens a plain sentence says the same at its end ("On Thursdays, we deploy"). No other is, since in "Ana pays Bo" and "cats
+chase dogs" the order is the meaning. Anything less alike is for belief revision to judge.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
 from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
+from doxa.belief.types import without
 from doxa.curation.embedding import EMBEDDING_TEXT
 from doxa.curation.redact import left_out, redact, refuse_secret
 from doxa.recall import Ask, Recaller
@@ -26,6 +28,15 @@ _TURNING = re.compile(
     r"each|few|more|most|only|some|same|other|can|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your|yours|"
     r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
 )
+_DAYS = (
+    "monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december"
+)
+_PREPOSITION = "on|in|at|after|before|since|until|during|within|without|with|by|from|for|to|every|each"
+_FRONTED = re.compile(
+    rf"\W*(?P<front>(?:{_PREPOSITION})(?:\s+[^\s,;:.!?]+){{1,5}},|(?:on|in|since|until|by|every|each)\s+(?:(?:{_DAYS})s?|\d{{4}}))\s+"
+    r"(?P<rest>\S+\s[^,;:]*)"
+)
+_SEVERAL = re.compile(r"\b(?:and|or|but|than|while|whereas|because|if|when)\b|[.!?]\s+\S")  # more than one thing is said: what belongs to which?
 _CONTRACTIONS = ((re.compile(r"\bwon['’]?t\b"), "will not"), (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"), (re.compile(r"n['’]t\b"), " not"))
 
 
@@ -51,7 +62,7 @@ def remember(
     warnings = tuple(left_out([kind]) for kind in found)
     held_links = tuple(links)
     if not clean.name:
-        known = _near_duplicate(recaller, clean)
+        known = _near_duplicate(store, recaller, clean)
         if known:
             warnings += _left_out(store, known, clean, links=held_links)
             change = Change("unchanged", known, None, store.clock.now_ns(), reason="memory holds this already")
@@ -127,15 +138,18 @@ def clean_value(value: Value, kinds: list[str]) -> Value:
     return result.text
 
 
-def _near_duplicate(recaller: Recaller, draft: Draft) -> str:
+def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
     """The address of a current belief of the same project, space and kind that says the same, or nothing."""
     wanted = _gist(draft.summary)
     if not wanted:
         return ""
     ask = Ask(draft.summary, project="", kinds=(draft.kind,), space=draft.space, limit=DUPLICATE_HITS_READ, lanes=("words",))
-    for hit in recaller.recall(ask).hits:
-        if hit.project == draft.project and hit.space == draft.space and hit.type == "revision" and _gist(hit.text) == wanted:
-            return hit.kref
+    near = [hit.kref for hit in recaller.recall(ask).hits if (hit.project, hit.space, hit.type) == (draft.project, draft.space, "revision")]
+    with store.read() as snapshot:  # a hit's text begins with its title
+        for kref in near:
+            node = snapshot.node_by_kref(kref)
+            if node is not None and _gist(str(node.props["summary"])) == wanted:
+                return kref
     return ""
 
 
@@ -143,11 +157,17 @@ def _left_out(store: Store, known: str, draft: Draft, *, links: tuple[tuple[str,
     """What came with a belief that is known and is not in it must not get lost in silence."""
     with store.read() as snapshot:
         held = read_revision(snapshot, resolve(snapshot, parse_kref(known)))
-    override = draft.metadata.get(EMBEDDING_TEXT, held.metadata.get(EMBEDDING_TEXT)) != held.metadata.get(EMBEDDING_TEXT)
-    times = {(draft.valid_from, draft.valid_until)} - {(None, None), (held.valid_from, held.valid_until)}
-    if not links and not times and not override and set(draft.facts) <= set(held.facts):
+    lost = [
+        name for name in ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
+        if getattr(draft, name) not in ("", (), None, getattr(held, name))
+    ]  # fmt: skip
+    lost += ["facts"] if without(draft.facts, held.facts) else []
+    lost += ["links"] if links else []
+    beside = [name for name, value in draft.metadata.items() if held.metadata.get(name) != value]
+    lost += ["embedding text" if name == EMBEDDING_TEXT else f"metadata {name}" for name in beside]
+    if not lost:
         return ()
-    return (f"The facts, times, links or embedding text given with it were not added: revise {held.item} to add them.",)
+    return (f"What came with it was not taken over: {', '.join(lost)[:500]}. Revise {held.item} to set it.",)
 
 
 def _gist(text: str) -> list[str]:
@@ -155,4 +175,7 @@ def _gist(text: str) -> list[str]:
     plain = text.casefold()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)
+    fronted = _FRONTED.fullmatch(plain)
+    if fronted and not _SEVERAL.search(plain):
+        plain = f"{fronted['rest'].rstrip('.!?')} {fronted['front']}"
     return terms(_TURNING.sub(r"\g<0>0", plain))

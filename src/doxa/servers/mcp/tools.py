@@ -43,6 +43,7 @@ TOOLS: tuple[dict[str, Any], ...] = (
         tokens_max={"type": "integer", "description": "budget for the hits' text"},
         kinds={"type": "array", "items": _TEXT, "description": "such as decision, preference, fact, exchange"},
         history={"type": "boolean"}, as_of={"type": "string", "description": "ISO 8601: what memory believed then"},
+        valid_at={"type": "string", "description": "only what holds then"},
     ),
     _tool(
         "memory_remember",
@@ -56,9 +57,12 @@ TOOLS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "memory_update",
-        "Replace a belief with a new revision; the old one leaves recall and stays in history. expect guards against a concurrent change.",
+        "Replace a belief with a new revision; the old one leaves recall and stays in history. What is not given is carried over, facts only "
+        "with an unchanged text. expect guards against a concurrent change.",
         hints=_WRITES, required=("kref", "text"), kref=_KREF, text=_TEXT, facts=_FACTS,
         expect={"type": "integer", "description": "the revision number you saw as current"},
+        valid_from={"type": "string", "description": "ISO 8601; empty: no bound"}, valid_until=_TEXT,
+        confidence={"type": "number", "minimum": 0, "maximum": 1},
     ),
     _tool(
         "memory_forget",
@@ -88,6 +92,7 @@ class _RecallArgs(msgspec.Struct, forbid_unknown_fields=True):
     kinds: tuple[str, ...] = ()
     history: bool = False
     as_of: str | None = None
+    valid_at: str | None = None
 
 
 class _RememberArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -106,8 +111,11 @@ class _RememberArgs(msgspec.Struct, forbid_unknown_fields=True):
 class _UpdateArgs(msgspec.Struct, forbid_unknown_fields=True):
     kref: str
     text: str
-    facts: tuple[tuple[str, str, str | bool | int | float], ...] = ()
+    facts: tuple[tuple[str, str, str | bool | int | float], ...] | None = None
     expect: int | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    confidence: float | None = None
 
 
 class _ForgetArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -153,13 +161,13 @@ def call(session: Session, name: str, arguments: Mapping[str, Any]) -> tuple[str
 
 def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
     answer = session.recall(
-        args.query, limit=args.limit, tokens_max=args.tokens_max, kinds=args.kinds, history=args.history, as_of=args.as_of
+        args.query, limit=args.limit, tokens_max=args.tokens_max, kinds=args.kinds, history=args.history, as_of=args.as_of, valid_at=args.valid_at
     )
     lines = [NOT_INSTRUCTIONS, *map(_quoted, answer.hits), *(f"note: {warning}" for warning in answer.warnings)]
     hits = [
         {
             "kref": hit.kref, "text": hit.text, "status": hit.status, "time": format_time(hit.time), "trust": hit.trust, "source": hit.source,
-            "speaker": hit.speaker, "score": hit.score, "why": hit.why,
+            "speaker": hit.speaker, "score": hit.score, "why": hit.why, **_validity(hit),
         }
         for hit in answer.hits
     ]  # fmt: skip
@@ -167,12 +175,19 @@ def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
     return "\n".join(lines), result
 
 
+def _validity(hit: Any) -> dict[str, str]:
+    """The bounds of when it holds, where it has any."""
+    bounds = {"valid_from": hit.valid_from, "valid_until": hit.valid_until}
+    return {name: format_time(time) for name, time in bounds.items() if time is not None}
+
+
 def _quoted(hit: Any) -> str:
     """One hit as a line of data: quotes and line ends in it are escaped, so that it cannot end its own quotation."""
     text = msgspec.json.encode(hit.text).decode()
     status = "" if hit.status == "current" else f" {hit.status.upper()}"
+    holds = "".join(f"; {name.replace('_', ' ')} {time[:10]}" for name, time in _validity(hit).items())
     by, why = msgspec.json.encode(hit.speaker).decode(), " ".join(hit.why.split())
-    return f"- {text} [{hit.kref}{status}; {format_time(hit.time)[:10]}; {hit.trust}; by {by}; {why}]"
+    return f"- {text} [{hit.kref}{status}; {format_time(hit.time)[:10]}{holds}; {hit.trust}; by {by}; {why}]"
 
 
 def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any]]:
@@ -189,7 +204,16 @@ def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any
 
 
 def _update(session: Session, args: _UpdateArgs) -> tuple[str, dict[str, Any]]:
-    return _changed(session.revise(_own(session, args.kref), args.text, facts=args.facts, expect=args.expect))
+    given: dict[str, Any] = {}
+    if args.facts is not None:
+        given["facts"] = args.facts
+    if args.valid_from is not None:
+        given["valid_from"] = args.valid_from or None
+    if args.valid_until is not None:
+        given["valid_until"] = args.valid_until or None
+    if args.confidence is not None:
+        given["confidence"] = args.confidence
+    return _changed(session.revise(_own(session, args.kref), args.text, expect=args.expect, **given))
 
 
 def _forget(session: Session, args: _ForgetArgs) -> tuple[str, dict[str, Any]]:
@@ -243,8 +267,12 @@ def _status(session: Session, _: _StatusArgs) -> tuple[str, dict[str, Any]]:
 
 
 def _changed(change: Change) -> tuple[str, dict[str, Any]]:
-    text = f"{change.action}: {change.kref}" + (f" ({change.reason})" if change.reason else "")
-    return text, {"action": change.action, "kref": change.kref, "previous": change.previous, "change": change.change, "reason": change.reason}
+    lost = ", ".join(" ".join(map(str, fact)) for fact in change.lost)
+    text = f"{change.action}: {change.kref}" + (f" ({change.reason})" if change.reason else "") + (f" No longer believed: {lost}." if lost else "")
+    return text, {
+        "action": change.action, "kref": change.kref, "previous": change.previous, "change": change.change, "reason": change.reason,
+        "lost": change.lost,
+    }  # fmt: skip
 
 
 def _readable(value: Any) -> Any:

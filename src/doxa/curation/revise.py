@@ -1,0 +1,100 @@
+"""A belief changed by its caller: what is given is said anew, what is not given is carried over from the revision that was current.
+
+Carried over: title, topics, keywords, times of validity, confidence, trust, metadata. Trust never rises by itself: a belief that nobody
+vouched for stays so until a caller labels it, and one that an operator verified is no longer verified when an agent words it anew. Facts and
+the vector's own text were made for the former words: they are carried over with those words only, and where the words change without them
+the answer says that they were left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from doxa.base.errors import InputError
+from doxa.belief import Change, Draft, Kref, Ledger, Revision, build_revision, check_draft, draft_kref, parse_target, sealed
+from doxa.belief.graph import current_of
+from doxa.belief.writes import require_belief
+from doxa.curation.arguments import check_kind
+from doxa.curation.embedding import EMBEDDING_TEXT
+from doxa.curation.redact import left_out
+from doxa.curation.remember import clean_draft
+from doxa.store import Identity, Reader, Store
+
+_KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
+
+
+def revise(store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any], expect: int | None = None) -> Change:
+    """A new revision of an item. `given` are the checked fields of arguments.said; `expect` the revision that must be current."""
+    kref = parse_target(target)
+    draft, secrets = _worded(kref, text, given)
+    check_draft(draft)
+    with store.write(identity, op="revise") as tx:
+        item = require_belief(tx, kref)
+        before = current_of(tx, item.id)
+        full, notes = _carried(draft, build_revision(before, status="current") if before else None, given=given, identity=identity)
+        change = Ledger(store, identity).put_in(tx, kref.item(), full, expect=expect)
+    return noted(sealed(change, tx), secrets, notes if change.action != "unchanged" else ())
+
+
+def supersede(store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any]) -> Change:
+    """Replace a belief: under its own address a revision, under another (project, space, name or kind given) an item of its own."""
+    kref = parse_target(target)
+    draft, secrets = _worded(kref, text, given)
+    if draft_kref(draft) == kref.item():
+        return revise(store, identity, kref, text, given=given)
+    with store.read() as snapshot:
+        old = _current(snapshot, kref)
+    full, notes = _carried(draft, old, given=given, identity=identity)
+    return noted(Ledger(store, identity).supersede(kref, full), secrets, notes)
+
+
+def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:
+    """The change with a note of what was left out of it."""
+    parts = [part for part in (change.reason, left_out(secrets), *notes) if part]
+    return replace(change, reason=". ".join(part.removesuffix(".") if n < len(parts) - 1 else part for n, part in enumerate(parts)))
+
+
+def _current(reader: Reader, kref: Kref) -> Revision | None:
+    node = reader.node_by_kref(str(kref.item())) if kref.is_item else None
+    before = current_of(reader, node.id) if node else None
+    return build_revision(before, status="current") if before else None
+
+
+def _worded(kref: Kref, text: str, given: Mapping[str, Any]) -> tuple[Draft, list[str]]:
+    """What is given as a draft, without secrets, at the address it is for."""
+    if not kref.is_item:
+        raise InputError(f"{kref} is no item.", next_step="Give the address of an item, such as kref://project/name.kind.", kref=str(kref))
+    place = {"project": kref.project, "space": "/".join(kref.spaces), "name": kref.name, "kind": kref.kind}
+    fields = {name: value for name, value in given.items() if name != "embedding_text" and not (name in place and not value)}
+    draft = Draft(summary=text, **(place | fields))
+    check_kind(draft.kind)
+    override = given.get("embedding_text", "")
+    if override.strip():
+        draft = replace(draft, metadata={**draft.metadata, EMBEDDING_TEXT: override})
+    return clean_draft(draft)
+
+
+def _carried(draft: Draft, old: Revision | None, *, given: Mapping[str, Any], identity: Identity) -> tuple[Draft, tuple[str, ...]]:
+    """The draft with what the former revision said and was not given, and notes of what could not be carried over."""
+    if old is None:
+        return draft, ()
+    notes: list[str] = []
+    kept: dict[str, Any] = {name: getattr(old, name) for name in _KEPT if name not in given}
+    if kept.get("trust") == "verified" and identity.role == "agent":
+        kept["trust"] = "stated"
+        notes.append("It is no longer verified: an operator may label it again.")
+    same = draft.summary == old.summary
+    if "facts" not in given and same:
+        kept["facts"] = old.facts
+    elif "facts" not in given and old.facts:
+        notes.append("Its facts were of the former words and are not carried over: give those that hold.")
+    held = dict(old.metadata) if "metadata" not in given else {}
+    override = held.pop(EMBEDDING_TEXT, old.metadata.get(EMBEDDING_TEXT))
+    if override is not None and "embedding_text" not in given:
+        if same:
+            held[EMBEDDING_TEXT] = override
+        else:
+            notes.append("Its embedding text was of the former words and is not carried over.")
+    return replace(draft, metadata={**held, **draft.metadata}, **kept), tuple(notes)
