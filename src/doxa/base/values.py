@@ -137,6 +137,12 @@ def decode_properties(text: str) -> Any:
     return {name: _untagged(value) for name, value in values.items()} if type(values) is dict else values
 
 
+def decode_value(text: str) -> Any:
+    """One property's value from its JSON text."""
+    value = decode(text)
+    return _untagged(value) if '{"$' in text else value
+
+
 def _untagged(values: Any) -> Any:
     if type(values) is list:
         return [_untagged(item) for item in values]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
@@ -61,6 +61,9 @@ class Compiler:
         name = e.name
         access = op.property_of
         if isinstance(e.of, t.Variable):
+            column = layout.get(column_name(e.of.name, name))
+            if column is not None:
+                return lambda row, run: row[column]
             slot = layout[e.of.name]
 
             def of_variable(row: Row, run: Run) -> Any:
@@ -388,7 +391,18 @@ def label_test(labels: t.LabelExpression) -> Callable[[frozenset[str]], bool]:
 def _wider(layout: Layout, *names: str) -> Layout:
     """The layout with variables appended after the row's last slot."""
     size = width(layout)
-    return {**layout, **{name: size + index for index, name in enumerate(names)}}
+    return {**without_columns(layout, names), **{name: size + index for index, name in enumerate(names)}}
+
+
+def column_name(variable: str, name: str) -> str:
+    """The name in a layout of a single property that was read instead of the whole element."""
+    return f"  {variable}\0{name}"
+
+
+def without_columns(layout: Layout, names: Iterable[str]) -> dict[str, int]:
+    """The layout without the single properties of variables whose names now mean something else. The width stays."""
+    prefixes = tuple(f"  {name}\0" for name in names)
+    return {(f"{name}\0" if name.startswith(prefixes) else name): slot for name, slot in layout.items()}
 
 
 def width(layout: Layout) -> int:

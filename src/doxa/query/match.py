@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from doxa.cypher import tree as t
 from doxa.query.adjacency import Adjacency, ordered_trails, shortest, trails
 from doxa.query.errors import fail, shown
-from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, label_test
+from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, column_name, label_test
 from doxa.query.pattern import EdgeVar, PatternGraph, conjuncts, equalities, free_variables, plain_types, taken_apart, variables_of
 from doxa.query.region import Region, RegionStep, push
 from doxa.query.values import Edge, Node, Path, equals
@@ -24,16 +24,28 @@ Step = Any  # anything with rows(run, source) and describe()
 
 
 class MatchPlanner:
-    """Plans one MATCH. `layout` grows as the steps bind; `loads` tells which variables' properties are read later."""
+    """Plans one MATCH. `layout` grows as the steps bind.
+
+    `loads` tells which variables are wanted with all their properties, `columns` which single properties are.
+    """
 
     def __init__(
-        self, graph: PatternGraph, layout: Layout, *, compiler: Compiler, loads: Callable[[str], bool], width: int, fresh: Iterator[int]
+        self,
+        graph: PatternGraph,
+        layout: Layout,
+        *,
+        compiler: Compiler,
+        loads: Callable[[str], bool],
+        width: int,
+        fresh: Iterator[int],
+        columns: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
         self.graph = graph
         self.layout = dict(layout)
         self.before = frozenset(layout)
         self.compiler = compiler
         self.loads = loads
+        self.columns = columns
         self.size = width
         self.fresh = fresh
         self.steps: list[Step] = []
@@ -175,6 +187,10 @@ class MatchPlanner:
                 region.outputs.append((edge.key, "edge", self.loads(edge.key) or edge.key in later))
                 self._slot(edge.key)
                 self.edge_slots.append(edge.key)
+        for key, _, _ in region.outputs:
+            for name in self.columns(key):
+                region.columns.append((key, name))
+                self._slot(column_name(key, name))
         if edges:
             self.segments += 1
         self.steps.append(RegionStep(region, [self.compiler.condition(conjunct, self.layout) for conjunct in fallbacks]))

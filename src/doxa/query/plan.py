@@ -17,6 +17,7 @@ from doxa.query.match import FilterStep, MatchPlanner
 from doxa.query.pattern import taken_apart
 from doxa.query.procedures import Procedure, ProcedureStep
 from doxa.query.project import plan_projection
+from doxa.query.region import pushable_name
 from doxa.query.sources import CsvStep, OptionalStep, SubqueryStep, UnionStep, UnwindStep
 from doxa.query.update import ChangeStep, CreateStep, DeleteStep, ForeachStep, MergeStep, PatternMaker, changer
 
@@ -46,7 +47,9 @@ class Planner(Nested):
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
         self.fresh = itertools.count()
-        self.loaded = _loaded(query)
+        self.loaded, self.properties = _usage(query)
+        if any(isinstance(part, (*UPDATES, t.CallProcedure)) for part in t.walk(query)):
+            self.loaded, self.properties = self.loaded | frozenset(self.properties), {}  # a single property read early would miss a write
 
     # Queries
 
@@ -90,6 +93,10 @@ class Planner(Nested):
         scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
         return plan_projection(projection, where, layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes)
 
+    def _columns(self, key: str) -> tuple[str, ...]:
+        """The single properties to read of a variable that is not wanted whole."""
+        return () if key in self.loaded else self.properties.get(key, ())
+
     # Clauses
 
     def clause(self, clause: t.Clause, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
@@ -114,7 +121,9 @@ class Planner(Nested):
 
     def _match(self, clause: t.Match, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
         graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
-        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=width, fresh=self.fresh)
+        planner = MatchPlanner(
+            graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=width, fresh=self.fresh, columns=self._columns
+        )
         steps, after, size = planner.plan()
         visible = {name: slot for name, slot in after.items() if slot >= 0}
         if clause.optional:
@@ -217,7 +226,9 @@ class Planner(Nested):
     def pattern(self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout) -> tuple[Callable[[Row, Run], Any], Layout]:
         size = _width(layout)
         graph = taken_apart((pattern,), where, fresh=self.fresh)
-        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=size, fresh=self.fresh)
+        planner = MatchPlanner(
+            graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=size, fresh=self.fresh, columns=self._columns
+        )
         steps, after, _ = planner.plan()
 
         def matches(row: Row, run: Run) -> Iterator[Row]:
@@ -264,11 +275,22 @@ def _keys_in_order(pattern: t.PathPattern, graph: Any) -> list[str]:
     return keys
 
 
-def _loaded(query: t.Query) -> frozenset[str]:
-    """Variables that stand in some expression: their labels and properties are read with them."""
-    return frozenset(part.name for part in t.walk(query) if isinstance(part, t.Variable)) | (
-        frozenset(_pattern_names(query)) if any(isinstance(part, t.Projection) and part.star for part in t.walk(query)) else frozenset()
-    )
+def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+    """Which variables are used whole in some expression, and of which ones single properties are."""
+    whole: set[str] = set()
+    single: dict[str, dict[str, None]] = {}
+    todo: list[t.Tree] = [query]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, t.Property) and isinstance(part.of, t.Variable) and pushable_name(part.name):
+            single.setdefault(part.of.name, {})[part.name] = None
+            continue
+        if isinstance(part, t.Variable):
+            whole.add(part.name)
+        if isinstance(part, t.Projection) and part.star:
+            whole.update(_pattern_names(query))
+        todo.extend(t.children(part))
+    return frozenset(whole), {name: tuple(names) for name, names in single.items()}
 
 
 def _pattern_names(query: t.Query) -> list[str]:

@@ -15,7 +15,7 @@ from doxa.cypher import tree as t
 from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
-from doxa.query.evaluate import Compiler, Evaluate, Layout, Row
+from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, without_columns
 from doxa.query.values import group_key, order_key
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def plan_projection(
     else:
         width = max(layout.values(), default=-1) + 1
         steps.append(ProjectStep([compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep, widen=True))
-        after = {**layout, **{name: width + index for index, name in enumerate(columns)}}
+        after = {**without_columns(layout, columns), **{name: width + index for index, name in enumerate(columns)}}
     if projection.distinct:
         steps.append(DistinctStep(keep=keep))
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None

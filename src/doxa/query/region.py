@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from doxa.base.values import decode_value
 from doxa.cypher import tree as t
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row
@@ -41,10 +42,10 @@ class Region:
     edges: list[EdgeVar]
     known: dict[str, int]  # nodes bound before: their slots
     outputs: list[tuple[str, str, bool]] = field(default_factory=list)  # (key, "node" or "edge", loaded with its properties)
+    columns: list[tuple[str, str]] = field(default_factory=list)  # single properties (key, name), after the outputs
     labels: list[tuple[str, t.LabelExpression]] = field(default_factory=list)
     tests: list[Test] = field(default_factory=list)
     nulls: list[tuple[str, str, bool]] = field(default_factory=list)  # property IS (NOT) NULL
-    order: list[str] = field(default_factory=list)
 
     def describe(self) -> str:
         return self.statement(None, tuple("text" for _ in self.tests))[0]
@@ -57,9 +58,10 @@ class Region:
 
 
 class Builder:
-    def __init__(self, region: Region, run: Run | None, kinds: tuple[str, ...]) -> None:
+    def __init__(self, region: Region, run: Run | None, kinds: tuple[str, ...], *, read: frozenset[str] = frozenset()) -> None:
         self.region = region
         self.kinds = kinds
+        self.read = read | {key for key, _ in region.columns}  # elements whose properties are read
         graph = run.graph if run is not None else None
         self.node_table = graph.node_table() if graph else "node"
         self.edge_table = graph.edge_table() if graph else "edge"
@@ -75,6 +77,13 @@ class Builder:
         self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
 
     def build(self) -> tuple[str, list[Any]]:
+        """The statement that selects the region's outputs and columns."""
+        body, args = self.body()
+        select, select_args = self._select()
+        return f"SELECT {', '.join(select) or '1'} {body}", [*select_args, *args]
+
+    def body(self) -> tuple[str, list[Any]]:
+        """FROM and WHERE."""
         region = self.region
         for key in region.known:
             self.ids[key] = "?"
@@ -91,8 +100,7 @@ class Builder:
                 self._attach(key)
         self._conditions()
         self._unique()
-        select = self._select()
-        sql = f"SELECT {', '.join(select) or '1'} FROM {' CROSS JOIN '.join(self.sources)}"
+        sql = f"FROM {' CROSS JOIN '.join(self.sources)}"
         if self.where:
             sql += f" WHERE {' AND '.join(self.where)}"
         return sql, [*self.source_args, *self.where_args]
@@ -210,7 +218,11 @@ class Builder:
         region = self.region
         loaded = any(held == key and loads for held, _, loads in region.outputs)
         return key not in self.tables and (
-            loaded or key not in self.ids or any(test.key == key for test in region.tests) or any(held == key for held, _, _ in region.nulls)
+            loaded
+            or key not in self.ids
+            or key in self.read
+            or any(test.key == key for test in region.tests)
+            or any(held == key for held, _, _ in region.nulls)
         )
 
     def _attach(self, key: str) -> None:
@@ -284,7 +296,7 @@ class Builder:
                 if not first or not second or set(first) & set(second):
                     self.where.append(f"{self.edge_alias[one.key]}.id <> {self.edge_alias[other.key]}.id")
 
-    def _select(self) -> list[str]:
+    def _select(self) -> tuple[list[str], list[Any]]:
         columns: list[str] = []
         for key, kind, loaded in self.region.outputs:
             if kind == "edge":
@@ -296,7 +308,8 @@ class Builder:
                 columns.append(self.ids[key])
                 if loaded:
                     columns.extend((f"{self.tables[key]}.labels", f"json({self.tables[key]}.props)"))
-        return columns
+        columns.extend(f"{self._table(key)}.props -> ?" for key, _ in self.region.columns)
+        return columns, [json_path(name) for _, name in self.region.columns]
 
 
 def _types(edge: EdgeVar) -> tuple[str, ...]:
@@ -437,10 +450,15 @@ def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
     for _, kind, loaded in region.outputs:
         parts.append(_builder(graph, kind, loaded=loaded, at=at))
         at += (5 if loaded else 4) if kind == "edge" else (3 if loaded else 1)
+    parts.extend(_column(at + index) for index in range(len(region.columns)))
     if len(parts) == 1:
         only = parts[0]
         return lambda found: (only(found),)
     return lambda found: tuple([part(found) for part in parts])
+
+
+def _column(at: int) -> Callable[[tuple[Any, ...]], Any]:
+    return lambda found: None if found[at] is None else decode_value(found[at])
 
 
 def _builder(graph: Any, kind: str, *, loaded: bool, at: int) -> Callable[[tuple[Any, ...]], Any]:
