@@ -70,11 +70,11 @@ class Planner(Nested):
         wrote = False
         for clause in clauses:
             if isinstance(clause, t.Return):
-                added, current = self._projection(clause.projection, None, current, keep=keep, writes=wrote)
+                added, current = self._projection(clause.projection, None, current, before=steps, keep=keep, writes=wrote)
                 steps += added
                 columns = {name: slot for name, slot in current.items() if slot >= keep}
             elif isinstance(clause, t.With):
-                added, current = self._projection(clause.projection, clause.where, current, keep=keep, writes=wrote)
+                added, current = self._projection(clause.projection, clause.where, current, before=steps, keep=keep, writes=wrote)
                 steps += added
                 if importing and clause is clauses[0]:
                     current = {name: slot for name, slot in current.items() if slot >= keep or name == _PIN}
@@ -88,10 +88,10 @@ class Planner(Nested):
         return Branch(steps, columns)
 
     def _projection(
-        self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, keep: int, writes: bool
+        self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, before: list[Any], keep: int, writes: bool
     ) -> tuple[list[Any], dict[str, int]]:
         scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
-        return plan_projection(projection, where, layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes)
+        return plan_projection(projection, where, before=before, layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes)
 
     def _columns(self, key: str) -> tuple[str, ...]:
         """The single properties to read of a variable that is not wanted whole."""

@@ -16,6 +16,7 @@ from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, without_columns
+from doxa.query.fold import folded_group, folded_top
 from doxa.query.values import group_key, order_key
 
 if TYPE_CHECKING:
@@ -193,13 +194,17 @@ def plan_projection(
     projection: t.Projection,
     where: t.Expression | None,
     *,
+    before: list[Any],
     layout: dict[str, int],
     scope: dict[str, str],
     compiler: Compiler,
     keep: int,
     writes: bool,
 ) -> tuple[list[Any], dict[str, int]]:
-    """The steps of a WITH or RETURN, and the layout after it. `scope` are the visible names (without the outer ones)."""
+    """The steps of a WITH or RETURN, and the layout after it. `scope` are the visible names (without the outer ones).
+
+    `before` are the steps so far; if they are one region, grouping and top-k may move into its statement.
+    """
     from doxa.query.match import FilterStep
 
     resolved = resolve(projection, scope)
@@ -207,7 +212,7 @@ def plan_projection(
     columns = [item.name for item in resolved.columns]
     steps: list[Any] = []
     if resolved.grouped:
-        after = _plan_groups(resolved, layout, compiler=compiler, keep=keep, steps=steps)
+        after = _plan_groups(resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before)
         after = {**outer, **after}
     elif projection.distinct or not (resolved.order or where is not None):
         steps.append(ProjectStep([compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep))
@@ -221,6 +226,13 @@ def plan_projection(
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
     limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
     if resolved.order:
+        if limit is not None and not resolved.narrow and not keep and len(before) == 1:
+            sources = {item.name: item.expression for item in resolved.columns}
+            order = [
+                (sources.get(i.expression.name, i.expression) if isinstance(i.expression, t.Variable) else i.expression, i.descending)
+                for i in resolved.order
+            ]
+            before[0] = folded_top(before[0], order, skip=skip, limit=limit) or before[0]
         keys = [(compiler.compile(item.expression, after), item.descending) for item in resolved.order]
         steps.append(SortStep(keys, limit=(skip, limit) if not writes else (None, None)))
     if skip is not None:
@@ -236,7 +248,7 @@ def plan_projection(
     return steps, final
 
 
-def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep: int, steps: list[Any]) -> dict[str, int]:
+def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep: int, steps: list[Any], before: list[Any]) -> dict[str, int]:
     """Group by the keys, then compute the columns from keys and aggregations."""
     from doxa.cypher.infer import has_aggregate, is_aggregate
 
@@ -247,21 +259,25 @@ def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep
         for part in t.walk(item.expression):
             if isinstance(part, t.Call) and is_aggregate(part) and part not in calls:
                 calls[part] = f"  aggregate {len(calls)}"
-    steps.append(
-        GroupStep(
-            [compiler.compile(item.expression, layout) for item in keys],
-            [
-                (
-                    call.name.lower(),
-                    compiler.compile(call.args[0], layout) if call.args else None,
-                    [compiler.compile(arg, layout) for arg in call.args[1:]],
-                    call.distinct,
-                )
-                for call in calls
-            ],
-            keep=keep,
-        )
+    group: Any = GroupStep(
+        [compiler.compile(item.expression, layout) for item in keys],
+        [
+            (
+                call.name.lower(),
+                compiler.compile(call.args[0], layout) if call.args else None,
+                [compiler.compile(arg, layout) for arg in call.args[1:]],
+                call.distinct,
+            )
+            for call in calls
+        ],
+        keep=keep,
     )
+    if not keep and len(before) == 1:
+        folded = folded_group(before[0], group, resolved, list(calls))
+        if folded is not None:
+            before.clear()
+            group = folded
+    steps.append(group)
     grouped = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
     grouped.update({item.name: keep + index for index, item in enumerate(keys)})
     grouped.update({name: keep + len(keys) + index for index, name in enumerate(calls.values())})

@@ -79,7 +79,7 @@ class Builder:
     def build(self) -> tuple[str, list[Any]]:
         """The statement that selects the region's outputs and columns."""
         body, args = self.body()
-        select, select_args = self._select()
+        select, select_args = self.select()
         return f"SELECT {', '.join(select) or '1'} {body}", [*select_args, *args]
 
     def body(self) -> tuple[str, list[Any]]:
@@ -248,10 +248,10 @@ class Builder:
         for index, (test, kind) in enumerate(zip(region.tests, self.kinds, strict=True)):
             self._test(test, kind, index=index)
         for key, name, negated in region.nulls:
-            self.where.append(f"{self._table(key)}.props -> ? IS {'NOT ' if negated else ''}NULL")
+            self.where.append(f"{self.table(key)}.props -> ? IS {'NOT ' if negated else ''}NULL")
             self.where_args.append(json_path(name))
 
-    def _table(self, key: str) -> str:
+    def table(self, key: str) -> str:
         return self.edge_alias.get(key) or self.tables[key]
 
     def _labelled(self, labels: t.LabelExpression, key: str) -> str:
@@ -271,7 +271,7 @@ class Builder:
         raise AssertionError(labels)
 
     def _test(self, test: Test, kind: str, *, index: int) -> None:
-        table = self._table(test.key)
+        table = self.table(test.key)
         path = json_path(test.name)
         if kind == "text" and test.name == "kref" and test.op == "=" and test.key in self.tables:
             self.where.append(f"{table}.kref = ?")
@@ -296,7 +296,7 @@ class Builder:
                 if not first or not second or set(first) & set(second):
                     self.where.append(f"{self.edge_alias[one.key]}.id <> {self.edge_alias[other.key]}.id")
 
-    def _select(self) -> tuple[list[str], list[Any]]:
+    def select(self) -> tuple[list[str], list[Any]]:
         columns: list[str] = []
         for key, kind, loaded in self.region.outputs:
             if kind == "edge":
@@ -308,7 +308,7 @@ class Builder:
                 columns.append(self.ids[key])
                 if loaded:
                     columns.extend((f"{self.tables[key]}.labels", f"json({self.tables[key]}.props)"))
-        columns.extend(f"{self._table(key)}.props -> ?" for key, _ in self.region.columns)
+        columns.extend(f"{self.table(key)}.props -> ?" for key, _ in self.region.columns)
         return columns, [json_path(name) for _, name in self.region.columns]
 
 
@@ -405,23 +405,48 @@ class RegionStep:
         self._statements: dict[tuple[str, ...], tuple[str, list[Any]]] = {}
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        region, graph = self.region, run.graph
-        build = _builders(region, run)
+        graph = run.graph
+        build = self.builder(run)
         for row in source:
-            if any(row[slot] is None for slot in region.known.values()):
+            prepared = self.prepared(run, row)
+            if prepared is None:
                 continue
-            values = [test.value(row, run) for test in region.tests]
-            kinds = tuple([kind_of(value) for value in values])
-            if "null" in kinds:
-                continue
+            values, kinds = prepared
             sql, args = self._statement(run, kinds)
-            bound = [_argument(arg, row, values) for arg in args]
-            leftover = [self.fallbacks[i] for i, kind in enumerate(kinds) if kind == "other" or (kind == "boolean" and region.tests[i].op != "=")]
-            for found in graph.rows(sql, bound):
+            leftover = self.leftover(kinds)
+            for found in graph.rows(sql, [self.argument(arg, row, values) for arg in args]):
                 run.tick()
                 after = row + build(found)
                 if not leftover or all(test(after, run) is True for test in leftover):
                     yield after
+
+    def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
+        """The values to compare with and their kinds; None if a null rules out every row."""
+        if any(row[slot] is None for slot in self.region.known.values()):
+            return None
+        values = [test.value(row, run) for test in self.region.tests]
+        kinds = tuple([kind_of(value) for value in values])
+        return None if "null" in kinds else (values, kinds)
+
+    def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
+        """The comparisons that SQL leaves out for these kinds."""
+        tests = self.region.tests
+        return [self.fallbacks[i] for i, kind in enumerate(kinds) if kind == "other" or (kind == "boolean" and tests[i].op != "=")]
+
+    def argument(self, arg: Any, row: Row, values: list[Any]) -> Any:
+        """What a placeholder stands for."""
+        if type(arg) is tuple:
+            if arg[0] == "test":
+                return values[arg[1]]
+            node = row[arg[1]]
+            if not isinstance(node, Node):
+                fail(f"A pattern needs a node here, not {shown(node)}.")
+            return node.id
+        return arg
+
+    def builder(self, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+        """From a row of SQL to what is appended."""
+        return _builders(self.region, run)
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> tuple[str, list[Any]]:
         if run.graph.as_of is not None:
@@ -430,17 +455,6 @@ class RegionStep:
         if held is None:
             held = self._statements[kinds] = self.region.statement(run, kinds)
         return held
-
-
-def _argument(arg: Any, row: Row, values: list[Any]) -> Any:
-    if type(arg) is tuple:
-        if arg[0] == "test":
-            return values[arg[1]]
-        node = row[arg[1]]
-        if not isinstance(node, Node):
-            fail(f"A pattern needs a node here, not {shown(node)}.")
-        return node.id
-    return arg
 
 
 def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:

@@ -1,0 +1,328 @@
+"""Grouping and top-k inside the pattern's own SQL statement, where that is exact; otherwise the steps as planned.
+
+SQL's values know fewer types than Cypher's, so each folded statement also counts what it could not have judged rightly (a date among
+numbers, say). If there is any, its answer is thrown away and the ordinary steps run. The answer is therefore never in doubt, only the speed.
+
+    MATCH (n:A) RETURN n.city, count(*), max(n.age)
+    SELECT props -> '$."city"', count(*), <max of numbers>, <max of texts>, <how many are neither>, … GROUP BY 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from doxa.base.values import decode_value
+from doxa.cypher import tree as t
+from doxa.cypher.infer import has_aggregate
+from doxa.cypher.projection import Resolved
+from doxa.query.evaluate import Evaluate, Row
+from doxa.query.region import Builder, Region, RegionStep, json_path, pushable_name
+from doxa.query.values import group_key
+
+if TYPE_CHECKING:
+    from doxa.query.run import Run
+
+TOP_ROWS_MAX = 10_000  # a larger limit is sorted in Python: it is no longer a few rows out of many
+
+
+class _Unsure(Exception):
+    """The statement met a value that SQL cannot judge."""
+
+
+# Grouping
+
+
+@dataclass(slots=True)
+class Key:
+    """A grouping key: a property, a node or the type of an edge."""
+
+    kind: str
+    key: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Measure:
+    """A folded aggregation over a property (`name`), an element, or rows (`key` empty)."""
+
+    function: str
+    key: str = ""
+    name: str = ""
+    distinct: bool = False
+
+
+class FoldStep:
+    """One statement for a region and the grouping after it. Rows come out as the grouping's would: keys, then aggregations."""
+
+    def __init__(self, step: RegionStep, group: Any, keys: list[Key], measures: list[Measure]) -> None:
+        self.step, self.group, self.keys, self.measures = step, group, keys, measures
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = list(source)
+        if len(rows) == 1 and not self.step.region.known:
+            try:
+                return iter(self._folded(run, rows[0]))
+            except _Unsure:
+                pass
+        return iter(self.group.rows(run, self.step.rows(run, iter(rows))))
+
+    def _folded(self, run: Run, row: Row) -> list[Row]:
+        region = self.step.region
+        prepared = self.step.prepared(run, row)
+        if prepared is None:
+            raise _Unsure  # a null is compared: no rows, which grouping without keys still answers
+        values, kinds = prepared
+        if self.step.leftover(kinds):
+            raise _Unsure
+        builder = Builder(region, run, kinds, read=self._read())
+        body, args = builder.body()
+        select, select_args = self._select(builder)
+        sql = f"SELECT {', '.join(select)} {body}"
+        if self.keys:
+            sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
+        bound = [*select_args, *[values[arg[1]] if type(arg) is tuple else arg for arg in args]]
+        merged: dict[Any, list[Any]] = {}
+        for found in run.graph.rows(sql, bound):
+            run.tick()
+            self._merge(run, merged, found)
+        if not merged and not self.keys:
+            raise _Unsure
+        return [tuple(group) for group in merged.values()]
+
+    def _read(self) -> frozenset[str]:
+        return frozenset(key.key for key in self.keys if key.name) | frozenset(measure.key for measure in self.measures if measure.name)
+
+    def _select(self, builder: Builder) -> tuple[list[str], list[Any]]:
+        select: list[str] = []
+        args: list[Any] = []
+        for key in self.keys:
+            if key.kind == "property":
+                select.append(f"{builder.table(key.key)}.props -> ?")
+                args.append(json_path(key.name))
+            else:
+                select.append(builder.ids[key.key] if key.kind == "node" else f"{builder.table(key.key)}.type")
+        for measure in self.measures:
+            columns, measure_args = _columns(measure, builder)
+            select += columns
+            args += measure_args
+        return select, args
+
+    def _merge(self, run: Run, merged: dict[Any, list[Any]], found: tuple[Any, ...]) -> None:
+        """Add one SQL group. Groups that SQL tells apart by their text (1 and 1.0) are one in Cypher."""
+        values: list[Any] = []
+        for key, raw in zip(self.keys, found, strict=False):
+            if key.kind == "node":
+                values.append(run.graph.node(raw))
+            else:
+                values.append(decode_value(raw) if key.kind == "property" and raw is not None else raw)
+        name = tuple([group_key(value) for value in values])
+        if name in merged:
+            raise _Unsure
+        at = len(self.keys)
+        for measure in self.measures:
+            size = _WIDTH[measure.function]
+            values.append(_RESULT[measure.function](found[at : at + size]))
+            at += size
+        merged[name] = values
+
+
+_NUMBERS = "('integer', 'real')"
+_WIDTH = {"count": 1, "sum": 2, "avg": 3, "min": 5, "max": 5}
+
+
+def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
+    """The SQL columns of one measure: partial results, then what was out of SQL's reach."""
+    if measure.function == "count":
+        if not measure.key:
+            return ["count(*)"], []
+        if measure.name:
+            return [f"count({builder.table(measure.key)}.props -> ?)"], [json_path(measure.name)]
+        counted = builder.ids.get(measure.key) or f"{builder.table(measure.key)}.id"
+        return [f"count({'DISTINCT ' if measure.distinct else ''}{counted})"], []
+    table, path = builder.table(measure.key), json_path(measure.name)
+    value, kind = f"{table}.props ->> ?", f"json_type({table}.props, ?)"
+    if measure.function in ("sum", "avg"):
+        whole = [f"sum({value}) FILTER (WHERE {kind} = 'integer')", f"count(*) FILTER (WHERE {kind} <> 'integer')"]
+        if measure.function == "sum":
+            return whole, [path, path, path]
+        return [*whole, f"count(*) FILTER (WHERE {kind} = 'integer')"], [path, path, path, path]
+    pick = measure.function
+    return [
+        f"{pick}({value}) FILTER (WHERE {kind} IN {_NUMBERS})",
+        f"count(*) FILTER (WHERE {kind} IN {_NUMBERS})",
+        f"{pick}({value}) FILTER (WHERE {kind} = 'text')",
+        f"count(*) FILTER (WHERE {kind} = 'text')",
+        f"count(*) FILTER (WHERE {kind} NOT IN ('integer', 'real', 'text'))",
+    ], [path] * 7
+
+
+def _sum(found: tuple[Any, ...]) -> Any:
+    if found[1]:
+        raise _Unsure
+    return found[0] or 0
+
+
+def _average(found: tuple[Any, ...]) -> Any:
+    if found[1]:
+        raise _Unsure
+    return found[0] / found[2] if found[2] else None
+
+
+def _extreme(found: tuple[Any, ...], *, largest: bool) -> Any:
+    """Text comes before numbers."""
+    number, numbers, text, texts, others = found
+    if others:
+        raise _Unsure
+    if largest:
+        return number if numbers else text if texts else None
+    return text if texts else number if numbers else None
+
+
+_RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+    "count": lambda found: found[0],
+    "sum": _sum,
+    "avg": _average,
+    "min": lambda found: _extreme(found, largest=False),
+    "max": lambda found: _extreme(found, largest=True),
+}
+
+
+def folded_group(step: Any, group: Any, resolved: Resolved, calls: list[t.Call]) -> FoldStep | None:
+    """A FoldStep for this region and grouping, if SQL can do both."""
+    if not isinstance(step, RegionStep):
+        return None
+    region = step.region
+    keys: list[Key] = []
+    for item in resolved.columns:
+        if not has_aggregate(item.expression):
+            key = _key(item.expression, region)
+            if key is None:
+                return None
+            keys.append(key)
+    measures: list[Measure] = []
+    for call in calls:
+        measure = _measure(call, region)
+        if measure is None:
+            return None
+        measures.append(measure)
+    return FoldStep(step, group, keys, measures)
+
+
+def _inside(expression: t.Expression, region: Region) -> str | None:
+    """The region's node or edge that an expression is, or is a property of."""
+    if isinstance(expression, t.Property) and pushable_name(expression.name):
+        expression = expression.of
+    if isinstance(expression, t.Variable) and expression.name not in region.known:
+        name = expression.name
+        return name if name in region.nodes or any(edge.key == name for edge in region.edges) else None
+    return None
+
+
+def _key(expression: t.Expression, region: Region) -> Key | None:
+    if isinstance(expression, t.Call) and expression.name.lower() == "type" and isinstance(expression.args[0], t.Variable):
+        name = expression.args[0].name
+        return Key("type", name) if any(edge.key == name for edge in region.edges) else None
+    held = _inside(expression, region)
+    if held is None:
+        return None
+    if isinstance(expression, t.Property):
+        return Key("property", held, expression.name)
+    return Key("node", held) if held in region.nodes else None
+
+
+def _measure(call: t.Call, region: Region) -> Measure | None:
+    name = call.name.lower()
+    if call.star:
+        return Measure("count")
+    held = _inside(call.args[0], region) if call.args else None
+    if name not in _WIDTH or held is None:
+        return None
+    if isinstance(call.args[0], t.Property):
+        return None if call.distinct else Measure(name, held, call.args[0].name)
+    return Measure("count", held, distinct=call.distinct) if name == "count" else None
+
+
+# Top-k
+
+
+@dataclass(slots=True)
+class Top:
+    """An order that SQL may apply before its LIMIT: properties of the region, each with its direction."""
+
+    keys: list[tuple[str, str, bool]]
+    skip: Evaluate | None
+    limit: Evaluate
+
+    def count(self, run: Run) -> int | None:
+        """How many rows are wanted, or None if the limit is no reason to ask SQL."""
+        from doxa.query.project import count_of
+
+        most = count_of(self.limit, run, "LIMIT") + (count_of(self.skip, run, "SKIP") if self.skip is not None else 0)
+        return most if 0 < most <= TOP_ROWS_MAX else None
+
+
+_RANK = (
+    "CASE coalesce(json_type({table}.props, ?), 'none') WHEN 'text' THEN 13 WHEN 'false' THEN 14 WHEN 'true' THEN 14 "
+    "WHEN 'integer' THEN 15 WHEN 'real' THEN 15 WHEN 'none' THEN 16 ELSE 0 END"
+)
+
+
+class TopStep:
+    """A region that gives only its first rows in an order. What follows sorts and cuts them again, so ties and nulls need no care here."""
+
+    def __init__(self, step: RegionStep, top: Top) -> None:
+        self.step, self.top = step, top
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = list(source)
+        most = self.top.count(run)
+        if len(rows) == 1 and most is not None:
+            try:
+                return iter(self._first(run, rows[0], most))
+            except _Unsure:
+                pass
+        return self.step.rows(run, iter(rows))
+
+    def _first(self, run: Run, row: Row, most: int) -> list[Row]:
+        prepared = self.step.prepared(run, row)
+        if prepared is None:
+            return []
+        values, kinds = prepared
+        if self.step.leftover(kinds):
+            raise _Unsure
+        builder = Builder(self.step.region, run, kinds, read=frozenset(key for key, _, _ in self.top.keys))
+        body, args = builder.body()
+        select, select_args = builder.select()
+        ranks, order = [], []
+        rank_args: list[Any] = []
+        order_args: list[Any] = []
+        for index, (key, name, down) in enumerate(self.top.keys):
+            table, way = builder.table(key), " DESC" if down else ""
+            ranks.append(f"{_RANK.format(table=table)} AS r{index}")
+            order += [f"r{index}{way}", f"{table}.props ->> ?{way}"]
+            rank_args.append(json_path(name))
+            order_args.append(json_path(name))
+        sql = f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
+        bound = [*select_args, *rank_args, *[self.step.argument(arg, row, values) for arg in args], *order_args]
+        build = self.step.builder(run)
+        found = []
+        for one in run.graph.rows(sql, bound):
+            if 0 in one[len(one) - len(ranks) :]:
+                raise _Unsure
+            found.append(row + build(one))
+        return found
+
+
+def folded_top(step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate) -> TopStep | None:
+    """A TopStep, if the whole order is by properties of the region."""
+    if not isinstance(step, RegionStep):
+        return None
+    keys = []
+    for expression, down in order:
+        held = _inside(expression, step.region)
+        if held is None or not isinstance(expression, t.Property):
+            return None
+        keys.append((held, expression.name, down))
+    return TopStep(step, Top(keys, skip, limit))
