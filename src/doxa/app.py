@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from doxa.curation.doctor import Finding
     from doxa.curation.forget import Forgotten
     from doxa.curation.ingest import Ingested
+    from doxa.curation.readers import ReadReport
     from doxa.curation.remember import Remembered
     from doxa.curation.transfer import Imported
     from doxa.curation.turns import Turn
@@ -191,16 +192,18 @@ class Session:
         Already known turns are passed over. With `extract`, rules look for candidate beliefs (trust `candidate`).
         """
         from doxa.curation.ingest import Ingest
+        from doxa.curation.readers import ReadReport
 
         for name, value in (("project", project), ("space", space), ("thread", thread), ("session", session), ("format", format or "")):
             arguments.text(value, name)
         if progress is not None and not callable(progress):
             raise InputError("progress is no function.", next_step="Give a function of one number, or leave it out.", field="progress")
-        turns = _turns(source, thread=thread, session=session, format=format)
+        report = ReadReport()
+        turns = _turns(source, report, thread=thread, session=session, format=format)
         job = Ingest(self._store, self.identity, project=project or self.project, space=space, extracting=extract)
         result = job.run(turns, progress=progress)
         self._memory.wake()
-        return result
+        return replace(result, skipped=report.skipped, places=tuple(report.places))
 
     # Out
 
@@ -674,13 +677,13 @@ def _check_config(config: Config) -> None:
         raise InputError(f"{config.clock!r:.80} is no clock.", next_step="Give an object with `now_ns`, or leave it out.", field="clock")
 
 
-def _turns(source: str | Path | Iterable[Any], *, thread: str, session: str, format: str | None) -> Iterable[Turn]:
+def _turns(source: str | Path | Iterable[Any], report: ReadReport, *, thread: str, session: str, format: str | None) -> Iterable[Turn]:
     from doxa.curation.turns import Turn, turn_of
 
     if isinstance(source, (str, Path)):
         from doxa.curation.readers import read
 
-        return read(arguments.path(source, "source"), format)
+        return read(arguments.path(source, "source"), format, report=report)
     if not isinstance(source, Iterable):
         kind = type(source).__name__
         raise InputError(f"A conversation is a path or a list of messages; this is {kind}.", next_step="Give either.", field="source")

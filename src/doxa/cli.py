@@ -327,12 +327,14 @@ def import_(
             summary = {
                 "added": taken.added, "known": taken.known, "revisions": taken.revisions, "artifacts": taken.artifacts, "bundles": taken.bundles,
                 "edges": taken.edges, "passed_over": taken.passed_over, "redacted": taken.redacted, "threads": len(taken.threads),
+                "places": taken.places,
             }  # fmt: skip
         else:
             with _progress("turns", as_json) as advance:
                 read = memory.ingest(path, project=project, space=space, format=format, progress=advance)
             summary = {
                 "added": read.added, "known": read.known, "candidates": read.candidates, "redacted": read.redacted, "threads": len(read.threads),
+                "skipped": read.skipped, "places": read.places,
             }  # fmt: skip
         if embed:
             with _progress("vectors", as_json) as advance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -192,3 +193,14 @@ def test_without_extraction_nothing_is_read(tmp_path: Path, monkeypatch: pytest.
         bare = memory.get(memory.recent(kinds=("exchange",))[0].kref)
         assert isinstance(bare, Exchange) and not bare.entities and not bare.dates
         memory.check()
+
+
+def test_what_was_skipped_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "history"
+    shutil.copytree(Path(__file__).parent / "fixtures" / "claude_code", folder)
+    (folder / "bad.jsonl").write_bytes("{}".encode("utf-16"))
+    with opened(tmp_path / "m.db") as memory:
+        made = memory.ingest(folder)
+        assert (made.added, made.skipped, len(made.places)) == (4, 2, 2)
+        assert any("bad.jsonl is UTF-16" in place for place in made.places) and any("line 12" in place for place in made.places)
+        assert memory.ingest(folder).known == 4

@@ -224,6 +224,38 @@ def test_damaged_conversations_are_skipped_and_a_ring_ends(tmp_path: Path) -> No
         list(read(path, "claude-ai"))
 
 
+def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    folder = tmp_path / "claude"
+    shutil.copytree(PLACES["claude-code"], folder)
+    bad = ("-a/first.jsonl", "-home-ana-atlas/zz-last.jsonl")
+    (folder / "-a").mkdir()
+    for name in bad:
+        (folder / name).write_bytes(LINE.encode("utf-16"))
+    (folder / "-a" / "gone.jsonl").symlink_to(folder / "nowhere")
+    report = ReadReport()
+    assert detect(folder) == "claude-code"
+    assert len(list(read(folder, report=report))) == 4
+    assert report.skipped == 3
+    assert [name for name in bad if not any(name in place and "UTF-16" in place for place in report.places)] == []
+
+    for product in ("chatgpt", "claude-ai"):
+        export = tmp_path / product
+        export.mkdir()
+        shutil.copy(PLACES[product], export / "conversations-2.json")
+        (export / "conversations-1.json").write_bytes(b"\xff\xfe[\0]\0")
+        (export / "conversations-3.json").write_text("{}")
+        with zipfile.ZipFile(tmp_path / f"{product}.zip", "w") as archive:
+            for file in sorted(export.iterdir()):
+                archive.write(file, file.name)
+        for place in (export, tmp_path / f"{product}.zip"):
+            report = ReadReport()
+            assert len(list(read(place, report=report))) == 3
+            assert [wanted in said for wanted, said in zip(("UTF-16", "JSON list"), report.places, strict=True)] == [True, True]
+        for name in ("conversations-1.json", "conversations-3.json"):
+            with pytest.raises(InputError):
+                list(read(export / name, product))
+
+
 @pytest.mark.parametrize("text", ["13:00 pm on 8 May, 2023", "1:56 pm on 31 June, 2023", "soon", "1:56 pm on 8 Foo, 2023"])
 def test_impossible_session_times(text: str) -> None:
     with pytest.raises(ValueError):

@@ -66,7 +66,7 @@ def test_a_phrase_may_open_or_end_the_sentence(tmp_path: Path, first: str, again
 
 @pytest.mark.parametrize(("first", "second"), [
     ("Ana likes Bo", "Bo likes Ana"), ("cats chase dogs", "dogs chase cats"), ("On Thursdays, we deploy", "We do not deploy on Thursdays"),
-    ("On Thursdays, Ana calls Bo", "Bo calls Ana on Thursdays"), ("In 2020, we moved", "We moved in 2021"), 
+    ("On Thursdays, Ana calls Bo", "Bo calls Ana on Thursdays"), ("In 2020, we moved", "We moved in 2021"),
     ("Before lunch, we meet", "We meet after lunch"),
     ("We ship not on Monday but on Friday", "We ship not on Friday but on Monday"), ("On 2 May, 3 ships left", "On 3 May, 2 ships left"),
     ("On Monday Ana, on Friday Bo", "On Friday Ana, on Monday Bo"), ("On Monday we ship and Bo rests", "We ship and Bo rests on Monday"),

@@ -34,7 +34,8 @@ _ONE_VALUE = frozenset(("favourite", "lives", "runs-on", "is-of", "mine-is", "th
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What an ingestion did: new exchanges, those already known, candidate beliefs made or revised, secrets redacted, receipts' changes."""
+    """What an ingestion did: new exchanges, those already known, candidate beliefs made or revised, secrets redacted, receipts' changes; how
+    many parts of the source could not be read, and the first of their places with the reason."""
 
     added: int
     known: int
@@ -42,6 +43,8 @@ class Ingested:
     redacted: int
     threads: tuple[str, ...]
     changes: tuple[int, ...]
+    skipped: int = 0
+    places: tuple[str, ...] = ()
 
 
 class Prepared(NamedTuple):
@@ -86,7 +89,8 @@ class Ingest:
                 changes.append(tx.tx)
             if progress:
                 progress(len(batch))
-        return Ingested(**self._counts, threads=tuple(str(kref) for kref, _ in self._threads.values()), changes=tuple(changes))
+        counts = (self._counts[name] for name in ("added", "known", "candidates", "redacted"))
+        return Ingested(*counts, threads=tuple(str(kref) for kref, _ in self._threads.values()), changes=tuple(changes))
 
     def _prepare(self, identity: str, turn: Turn) -> Prepared:
         clean, redacted = cleaned(turn)

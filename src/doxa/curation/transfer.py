@@ -24,7 +24,7 @@ import msgspec
 from doxa.base.clock import TIME_MAX, format_time, parse_time
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import NodeId
-from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS
+from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
 from doxa.belief.graph import PROTECTED_TAGS
@@ -60,7 +60,7 @@ _HELD_EDGE = "SELECT 1 FROM edge WHERE src = ? AND dst = ? AND type = ?"
 @dataclass(frozen=True, slots=True)
 class Imported:
     """What an import did: new exchanges and those already known, revisions, artifacts, bundles and edges made, edges and artifacts passed
-    over because what they belong to is not here, secrets left out, the threads, and the changes."""
+    over because what they belong to is not here (the first of them are named in `places`), secrets left out, the threads, and the changes."""
 
     added: int = 0
     known: int = 0
@@ -72,6 +72,7 @@ class Imported:
     redacted: int = 0
     threads: tuple[str, ...] = ()
     changes: tuple[int, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 _NOTHING = msgspec.Raw(b"{}")
@@ -280,13 +281,14 @@ class _Import:
         self._attached = attached
         self._counts = dict.fromkeys(("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0)
         self._changes: list[int] = []
+        self._places: list[str] = []
 
     def result(self, said: list[Ingested]) -> Imported:
         self._counts["redacted"] += sum(one.redacted for one in said)
         return Imported(
             sum(one.added for one in said), sum(one.known for one in said), **self._counts,
             threads=tuple(thread for one in said for thread in one.threads),
-            changes=(*(change for one in said for change in one.changes), *self._changes),
+            changes=(*(change for one in said for change in one.changes), *self._changes), places=tuple(self._places),
         )  # fmt: skip
 
     def take_item(self, item: str, stated: list[_Stated]) -> None:
@@ -344,7 +346,8 @@ class _Import:
             for kref in list(self._attached):
                 node = tx.node_by_kref(kref)
                 if node is None:
-                    self._counts["passed_over"] += len(self._attached[kref])
+                    for line in self._attached[kref]:
+                        self._pass_over(line.kref)
                 else:
                     self._attach(tx, node.id, kref)
         self._done(tx)
@@ -365,7 +368,7 @@ class _Import:
                 for kref in dict.fromkeys(line.members):
                     member = tx.node_by_kref(kref)
                     if member is None or "Item" not in member.labels:
-                        self._counts["passed_over"] += 1
+                        self._pass_over(f"{kref} in {line.kref}")
                     else:
                         tx.create_edge("MEMBER", bundle.id, dst=member.id)
         self._done(tx)
@@ -381,12 +384,17 @@ class _Import:
         kind = check_edge_type(refuse_secret(line.edge, field="edge type"))
         source, target = tx.node_by_kref(line.source), tx.node_by_kref(line.target)
         if source is None or target is None:
-            self._counts["passed_over"] += 1
+            self._pass_over(f"{line.source} {kind} {line.target}")
         elif not tx.rows(_HELD_EDGE, (source.id, target.id, kind)):
             kinds: list[str] = []
             tx.create_edge(kind, source.id, dst=target.id, props=clean_properties(_metadata(line.source, line.metadata), kinds))
             self._counts["redacted"] += len(kinds)
             self._counts["edges"] += 1
+
+    def _pass_over(self, place: str) -> None:
+        self._counts["passed_over"] += 1
+        if len(self._places) < SKIPPED_ITEMS_MAX:
+            self._places.append(place[:500])
 
     def _done(self, tx: Transaction) -> None:
         if tx.receipt_made:

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from doxa.base.clock import TIME_MAX
-from doxa.curation.readers.sources import ReadReport, clean, decode, documents
+from doxa.curation.readers.sources import ReadReport, clean, decode
 from doxa.curation.readers.whole import conversations
 from doxa.curation.turns import Turn, TurnRole
 
@@ -64,26 +64,25 @@ _message = msgspec.json.Decoder(_Message | None)
 
 def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
     """Yield the turns conversation by conversation. One that does not parse is skipped and counted."""
-    for name, data in documents(path):
-        for position, raw in conversations(name, data):
-            place = f"{name}, conversation {position}"
+    for name, position, raw in conversations(path, report):
+        place = f"{name}, conversation {position}"
+        try:
+            conversation = decode(_conversation, raw)
+        except ValueError as error:
+            report.skip(f"{place}: {error}")
+            continue
+        session = clean(conversation.conversation_id or conversation.id or f"conversation-{position}")
+        if conversation.title:
+            report.titles[session] = clean(conversation.title)
+        for node_id in _chain(conversation):
             try:
-                conversation = decode(_conversation, raw)
+                message = decode(_message, bytes(conversation.mapping[node_id].message))
             except ValueError as error:
-                report.skip(f"{place}: {error}")
+                report.skip(f"{place}, node {node_id[:80]}: {error}")
                 continue
-            session = clean(conversation.conversation_id or conversation.id or f"conversation-{position}")
-            if conversation.title:
-                report.titles[session] = clean(conversation.title)
-            for node_id in _chain(conversation):
-                try:
-                    message = decode(_message, bytes(conversation.mapping[node_id].message))
-                except ValueError as error:
-                    report.skip(f"{place}, node {node_id[:80]}: {error}")
-                    continue
-                turn = _turn(session, message)
-                if turn is not None:
-                    yield turn
+            turn = _turn(session, message)
+            if turn is not None:
+                yield turn
 
 
 def _chain(conversation: _Conversation) -> list[str]:

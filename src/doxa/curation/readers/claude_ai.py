@@ -17,7 +17,7 @@ import msgspec
 
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
-from doxa.curation.readers.sources import ReadReport, clean, decode, documents
+from doxa.curation.readers.sources import ReadReport, clean, decode
 from doxa.curation.readers.whole import conversations
 from doxa.curation.turns import Turn, TurnRole
 
@@ -47,25 +47,24 @@ _message = msgspec.json.Decoder(_Message)
 
 def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
     """Yield the turns conversation by conversation. A conversation or message that does not parse is skipped and counted."""
-    for name, data in documents(path):
-        for position, raw in conversations(name, data):
-            place = f"{name}, conversation {position}"
+    for name, position, raw in conversations(path, report):
+        place = f"{name}, conversation {position}"
+        try:
+            conversation = decode(_conversation, raw)
+        except ValueError as error:
+            report.skip(f"{place}: {error}")
+            continue
+        session = clean(conversation.uuid) or f"conversation-{position}"
+        if conversation.name:
+            report.titles[session] = clean(conversation.name)
+        for number, part in enumerate(conversation.chat_messages, 1):
             try:
-                conversation = decode(_conversation, raw)
-            except ValueError as error:
-                report.skip(f"{place}: {error}")
+                turn = _turn(session, decode(_message, bytes(part)))
+            except (ValueError, InputError) as error:
+                report.skip(f"{place}, message {number}: {error}")
                 continue
-            session = clean(conversation.uuid) or f"conversation-{position}"
-            if conversation.name:
-                report.titles[session] = clean(conversation.name)
-            for number, part in enumerate(conversation.chat_messages, 1):
-                try:
-                    turn = _turn(session, decode(_message, bytes(part)))
-                except (ValueError, InputError) as error:
-                    report.skip(f"{place}, message {number}: {error}")
-                    continue
-                if turn is not None:
-                    yield turn
+            if turn is not None:
+                yield turn
 
 
 def _turn(session: str, message: _Message) -> Turn | None:

@@ -71,9 +71,14 @@ def read_claude_code(path: Path, *, report: ReadReport, include: Collection[str]
 
     `include` adds what is left out by default: "tools" (results, role tool), "thinking", "sidechains" (sub-agents).
     """
-    files = files_below(path, ".jsonl") if path.is_dir() else iter([path])
-    for file in files:
-        yield from _read_session(file, report=report, include=include)
+    if not path.is_dir():
+        yield from _read_session(path, report=report, include=include)
+        return
+    for file in files_below(path, ".jsonl"):
+        try:
+            yield from _read_session(file, report=report, include=include)
+        except InputError as error:  # one file that cannot be opened must not cost the others
+            report.skip(error.message)
 
 
 def _read_session(path: Path, *, report: ReadReport, include: Collection[str]) -> Iterator[Turn]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -102,7 +103,11 @@ def _detect_documents(path: Path) -> str | None:
 
 
 def _detect_folder(path: Path) -> str | None:
-    return next((name for file in files_below(path, ".jsonl") if (name := _detect_file(file)) == "claude-code"), None)
+    for file in files_below(path, ".jsonl"):
+        with suppress(InputError):  # one that cannot be read tells nothing of the others
+            if _detect_file(file) == "claude-code":
+                return "claude-code"
+    return None
 
 
 def _detect_file(path: Path) -> str | None:

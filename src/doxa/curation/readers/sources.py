@@ -11,6 +11,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TypeVar
@@ -80,16 +81,23 @@ def lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     size_max = limits.IMPORT_LINE_BYTES_MAX
     with open_file(path) as file:
         number = 0
-        while line := file.readline(size_max + 1):
+        while line := _read_line(path, file):
             number += 1
             if number == 1:
                 line = line.removeprefix(_BOM)
             if len(line) > size_max:
                 while line and not line.endswith(b"\n"):
-                    line = file.readline(size_max)
+                    line = _read_line(path, file)
                 yield number, None
             elif not line.isspace():
                 yield number, line
+
+
+def _read_line(path: Path, file: IO[bytes]) -> bytes:
+    try:
+        return file.readline(limits.IMPORT_LINE_BYTES_MAX + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def open_file(path: Path) -> IO[bytes]:
@@ -124,16 +132,29 @@ def refuse_other_encodings(name: str, start: bytes) -> None:
             )
 
 
-def documents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of each JSON document: the file itself, or every conversations.json of an export's folder or zip."""
+def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[str, bytes]]:
+    """(name, bytes) of each JSON document: the file itself, or every conversations.json of an export's folder or zip. With a report, one of
+    several that cannot be read is skipped and named there."""
     if path.is_dir():
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
-                yield str(inner), _whole_file(inner)
+                try:
+                    data = _whole_file(inner)
+                except InputError as error:
+                    skip_or_raise(report, error)
+                    continue
+                yield str(inner), data
     elif is_zip(path):
-        yield from _archive_documents(path)
+        yield from _archive_documents(path, report)
     else:
         yield str(path), _whole_file(path)
+
+
+def skip_or_raise(report: ReadReport | None, error: InputError) -> None:
+    """What is wrong with one of several files is told beside the turns of the others."""
+    if report is None:
+        raise error
+    report.skip(error.message)
 
 
 def document_heads(path: Path, size_bytes: int) -> Iterator[bytes]:
@@ -141,7 +162,8 @@ def document_heads(path: Path, size_bytes: int) -> Iterator[bytes]:
     if path.is_dir():
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
-                yield head(inner, size_bytes)
+                with suppress(InputError):  # the others may tell
+                    yield head(inner, size_bytes)
     else:
         try:
             with zipfile.ZipFile(path) as archive:
@@ -195,7 +217,7 @@ def _whole_file(path: Path) -> bytes:
         return file.read(limits.ARCHIVE_BYTES_MAX).removeprefix(_BOM)
 
 
-def _archive_documents(path: Path) -> Iterator[tuple[str, bytes]]:
+def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[str, bytes]]:
     left = limits.ARCHIVE_BYTES_MAX
     try:
         with zipfile.ZipFile(path) as archive:
@@ -212,7 +234,11 @@ def _archive_documents(path: Path) -> Iterator[tuple[str, bytes]]:
                 if len(data) > left:
                     raise _too_large(name, size=len(data), limit=limits.ARCHIVE_BYTES_MAX)
                 left -= len(data)
-                refuse_other_encodings(name, data[:4])
+                try:
+                    refuse_other_encodings(name, data[:4])
+                except InputError as error:
+                    skip_or_raise(report, error)
+                    continue
                 yield name, data.removeprefix(_BOM)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
         raise _broken_archive(path, error) from None
