@@ -30,14 +30,14 @@ class Failure(Exception):
     """Why a scenario did not pass."""
 
 
-def run(folder: Path) -> Report:
+def run(folder: Path, *, optimise: bool = True) -> Report:
     """Run every feature below the folder. `failed` in the record lists each failing scenario with its reason."""
     report = Report("tck", seed=0, embedder="none")
     passed: Counter[str] = Counter()
     total: Counter[str] = Counter()
     failed: dict[str, list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as home, Store(Path(home) / "tck.db") as store:
-        runner = Runner(store, _graphs(folder))
+        runner = Runner(store, _graphs(folder), optimise=optimise)
         for path in sorted(folder.rglob("*.feature")):
             group = str(path.parent.relative_to(folder))
             for scenario in scenarios(path):
@@ -73,8 +73,9 @@ def _graphs(folder: Path) -> Path:
 
 
 class Runner:
-    def __init__(self, store: Store, graphs: Path) -> None:
+    def __init__(self, store: Store, graphs: Path, *, optimise: bool) -> None:
         self.store = store
+        self.optimise = optimise
         self.graphs = graphs
 
     def outcome(self, scenario: Scenario) -> str | None:
@@ -117,7 +118,7 @@ class _Play:
         self.runner = runner
         self.scenario = scenario
         self.registry = Registry()
-        self.engine = QueryEngine(self.registry)
+        self.engine = QueryEngine(self.registry, optimise=runner.optimise)
         self.params: dict[str, Any] = {}
         self.columns: tuple[str, ...] = ()
         self.result: list[tuple[Any, ...]] | None = None

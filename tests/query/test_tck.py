@@ -12,8 +12,9 @@ FEATURES = Path(__file__).resolve().parents[3] / "shared" / "data" / "tck"
 
 
 @pytest.mark.skipif(not FEATURES.is_dir(), reason="the TCK's feature files are not beside the project")
-def test_every_scenario_passes() -> None:
-    report = tck.run(FEATURES)
+@pytest.mark.parametrize("optimise", [True, False])
+def test_every_scenario_passes(optimise: bool) -> None:
+    report = tck.run(FEATURES, optimise=optimise)
     assert report.figures["scenarios"] > 1_000
     assert report.figures["pass_rate"] == 1, report.text()
 

@@ -39,6 +39,7 @@ class MatchPlanner:
         width: int,
         fresh: Iterator[int],
         columns: Callable[[str], tuple[str, ...]] = lambda _: (),
+        pushing: bool = True,
     ) -> None:
         self.graph = graph
         self.layout = dict(layout)
@@ -46,6 +47,7 @@ class MatchPlanner:
         self.compiler = compiler
         self.loads = loads
         self.columns = columns
+        self.pushing = pushing
         self.size = width
         self.fresh = fresh
         self.steps: list[Step] = []
@@ -169,7 +171,7 @@ class MatchPlanner:
         region = Region(nodes, edges, {key: self.layout[key] for key in nodes if key in self.layout})
         fallbacks: list[t.Expression] = []
         for conjunct in list(self.conjuncts):
-            if push(conjunct, region, outside=outside, compiler=self.compiler, layout=self.layout):
+            if self.pushing and push(conjunct, region, outside=outside, compiler=self.compiler, layout=self.layout):
                 self.conjuncts.remove(conjunct)
                 if region.tests and len(region.tests) > len(fallbacks):
                     fallbacks.append(conjunct)

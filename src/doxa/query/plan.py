@@ -43,7 +43,10 @@ class Branch:
 
 
 class Planner(Nested):
-    def __init__(self, query: t.Query, find_procedure: FindProcedure) -> None:
+    """Plans one query. Without `optimise` SQL only fetches elements and Python does the rest: the plain reading that plans are tested against."""
+
+    def __init__(self, query: t.Query, find_procedure: FindProcedure, *, optimise: bool = True) -> None:
+        self.optimise = optimise
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
         self.fresh = itertools.count()
@@ -91,11 +94,13 @@ class Planner(Nested):
         self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, before: list[Any], keep: int, writes: bool
     ) -> tuple[list[Any], dict[str, int]]:
         scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
-        return plan_projection(projection, where, before=before, layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes)
+        return plan_projection(
+            projection, where, before=before if self.optimise else [], layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes
+        )
 
     def _columns(self, key: str) -> tuple[str, ...]:
         """The single properties to read of a variable that is not wanted whole."""
-        return () if key in self.loaded else self.properties.get(key, ())
+        return () if key in self.loaded or not self.optimise else self.properties.get(key, ())
 
     # Clauses
 
@@ -122,7 +127,14 @@ class Planner(Nested):
     def _match(self, clause: t.Match, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
         graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
         planner = MatchPlanner(
-            graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=width, fresh=self.fresh, columns=self._columns
+            graph,
+            layout,
+            compiler=self.compiler,
+            loads=self.loaded.__contains__,
+            width=width,
+            fresh=self.fresh,
+            columns=self._columns,
+            pushing=self.optimise,
         )
         steps, after, size = planner.plan()
         visible = {name: slot for name, slot in after.items() if slot >= 0}
@@ -158,7 +170,7 @@ class Planner(Nested):
         made = dict(layout)
         maker = PatternMaker(clause.pattern, made, width, compiler=self.compiler)
         graph = taken_apart((clause.pattern,), None, fresh=self.fresh)
-        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=lambda _: False, width=width, fresh=self.fresh)
+        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=lambda _: False, width=width, fresh=self.fresh, pushing=self.optimise)
         planner.kept |= {*graph.nodes, *(edge.key for edge in graph.edges)}
         steps, found, _ = planner.plan()
         keys = _keys_in_order(clause.pattern, graph)
@@ -227,7 +239,14 @@ class Planner(Nested):
         size = _width(layout)
         graph = taken_apart((pattern,), where, fresh=self.fresh)
         planner = MatchPlanner(
-            graph, layout, compiler=self.compiler, loads=self.loaded.__contains__, width=size, fresh=self.fresh, columns=self._columns
+            graph,
+            layout,
+            compiler=self.compiler,
+            loads=self.loaded.__contains__,
+            width=size,
+            fresh=self.fresh,
+            columns=self._columns,
+            pushing=self.optimise,
         )
         steps, after, _ = planner.plan()
 

@@ -280,6 +280,13 @@ class Builder:
             if test.op == "=":
                 self.where.append(f"json_type({table}.props, ?) = CASE ? WHEN 1 THEN 'true' ELSE 'false' END")
                 self.where_args.extend((path, ("test", index)))
+        elif kind == "number" and test.op != "=":
+            infinite = "-Infinity" if test.op[0] == "<" else "Infinity"  # stored as {"$float": ...}, which SQL does not take for a number
+            self.where.append(
+                f"CASE json_type({table}.props, ?) WHEN 'integer' THEN {table}.props ->> ? {test.op} ? WHEN 'real' THEN {table}.props ->> ? {test.op} ? "
+                f"WHEN 'object' THEN {table}.props ->> ? = '{infinite}' END"
+            )
+            self.where_args.extend((path, path, ("test", index), path, ("test", index), f'{path}."$float"'))
         elif kind in ("number", "text"):
             self.where.append(f"{table}.props ->> ? {test.op} ?")
             self.where_args.extend((path, ("test", index)))

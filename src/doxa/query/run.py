@@ -133,8 +133,9 @@ class Result:
 class QueryEngine:
     """Plans by text. Safe to share between threads: a plan holds no state of its runs."""
 
-    def __init__(self, registry: Registry | None = None) -> None:
+    def __init__(self, registry: Registry | None = None, *, optimise: bool = True) -> None:
         self.registry = registry or Registry()
+        self.optimise = optimise
         self._plans: dict[str, Plan] = {}
 
     def prepare(self, text: str) -> Plan:
@@ -147,7 +148,7 @@ class QueryEngine:
         steps = None
         if isinstance(statement.body, t.Query):
             try:
-                steps = Planner(statement.body, self._procedure).plan(statement.body)
+                steps = Planner(statement.body, self._procedure, optimise=self.optimise).plan(statement.body)
             except RecursionError:
                 raise too_deep(text) from None
         plan = Plan(text, statement, checked, steps)

@@ -1,0 +1,226 @@
+"""Declared constraints, tested on what a transaction touched: at the end of each statement, and again before the commit.
+
+Catalogue entry   constraint:<name>  {"kind": …, "edge": bool, "name": label or type, "properties": [...], "detail": [...], "index": id or null}
+
+    unique       no two elements with the same properties (those that have them all)      key          the same, and all present
+    exists       the property is present                                                  type         it is of a type (checked by a function given)
+    values       it is one of a list                                                      temporal     (key…, from, to): windows of one key
+    cardinality  at most n such edges out of (into) a node                                              do not overlap
+    endpoints    edges of the type join only the labels of ALLOWED pairs, and no DISALLOWED one
+
+Temporal windows are half-open, a missing end is open, from < to. The index of a temporal constraint orders each key's windows by their
+start, so an overlap can only be with the neighbour before or after: two steps in a B-tree, however many windows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import apsw
+
+from doxa.base.errors import ConstraintError
+from doxa.base.values import Properties, canonical, decode_properties
+from doxa.store.keys import after, key_of
+
+Conforms = Callable[[Any, str], bool]
+
+
+class ConstraintRule(NamedTuple):
+    name: str
+    kind: str
+    edge: bool
+    about: str
+    properties: tuple[str, ...]
+    detail: tuple[Any, ...]
+    entries: int | None  # the index whose entries it reads
+
+
+class Constraints:
+    """The declared constraints, by label and by type."""
+
+    def __init__(self, catalogue: Mapping[str, Any]) -> None:
+        self.rules = [_rule(name, value) for name, value in sorted(catalogue.items()) if name.startswith("constraint:")]
+        self.by_name = {rule.name: rule for rule in self.rules}
+        self.labels: dict[str, list[ConstraintRule]] = {}
+        self.types: dict[str, list[ConstraintRule]] = {}
+        for rule in self.rules:
+            (self.types if rule.edge else self.labels).setdefault(rule.about, []).append(rule)
+
+
+def _rule(name: str, value: Mapping[str, Any]) -> ConstraintRule:
+    return ConstraintRule(
+        name[11:], value["kind"], value["edge"], value["name"], tuple(value["properties"]), tuple(value["detail"]), value["index"]
+    )
+
+
+class ConstraintChecker:
+    """What one transaction has touched, and the tests of it."""
+
+    def __init__(self, db: apsw.Connection, constraints: Constraints, conforms: Conforms) -> None:
+        self._db = db
+        self.constraints = constraints
+        self._conforms = conforms
+        self._nodes: set[int] = set()
+        self._edges: set[int] = set()
+        self._ends: set[tuple[str, int, str]] = set()  # (type, node, side)
+
+    def node_touched(self, identity: int, labels: Iterable[str]) -> None:
+        held = self.constraints.labels
+        if (held and any(label in held for label in labels)) or self.constraints.types:
+            self._nodes.add(identity)
+
+    def edge_touched(self, identity: int, kind: str, *, src: int, dst: int) -> None:
+        if kind in self.constraints.types:
+            self._edges.add(identity)
+            self._ends.update(((kind, src, "out"), (kind, dst, "in")))
+
+    def verify(self) -> None:
+        """Raises ConstraintError for the first violation among what was touched since the last call."""
+        nodes, edges, ends = self._nodes, self._edges, self._ends
+        self._nodes, self._edges, self._ends = set(), set(), set()
+        for identity in nodes:
+            self._verify_node(identity)
+        for identity in edges:
+            self._verify_edge(identity)
+        for kind, node, side in ends:
+            self._verify_count(kind, node, side)
+
+    def _verify_node(self, identity: int) -> None:
+        row = self._db.execute("SELECT labels, json(props) FROM node WHERE id = ?", (identity,)).fetchone()
+        if row is None:
+            return
+        labels = decode_properties(row[0])
+        for label in labels:
+            for rule in self.constraints.labels.get(label, ()):
+                self.verify_element(rule, identity, decode_properties(row[1]))
+        if any(rule.kind == "endpoints" for rules in self.constraints.types.values() for rule in rules):
+            for row in self._db.execute("SELECT id FROM edge WHERE src = ? OR dst = ?", (identity, identity)).fetchall():
+                self._verify_edge(int(row[0]))
+
+    def _verify_edge(self, identity: int) -> None:
+        row = self._db.execute("SELECT type, json(props), src, dst FROM edge WHERE id = ?", (identity,)).fetchone()
+        if row is None:
+            return
+        rules = self.constraints.types.get(row[0], [])
+        for rule in rules:
+            if rule.kind not in ("cardinality", "endpoints"):
+                self.verify_element(rule, identity, decode_properties(row[1]))
+        self._verify_endpoints(rules, identity, src=row[2], dst=row[3])
+
+    def verify_element(self, rule: ConstraintRule, identity: int, props: Properties) -> None:
+        """Test one element against one constraint on properties."""
+        if rule.kind in ("exists", "key"):
+            for name in rule.properties:
+                if name not in props:
+                    raise _violated(rule, identity, f"must have the property {name}", "Give it a value in the same statement.")
+        if rule.kind in ("unique", "key"):
+            self._verify_unique(rule, identity, props)
+        elif rule.kind == "type":
+            value = props.get(rule.properties[0])
+            if value is not None and not self._conforms(value, rule.detail[0]):
+                raise _violated(rule, identity, f"needs {rule.properties[0]} of type {rule.detail[0]}", "Convert the value first.")
+        elif rule.kind == "values":
+            value = props.get(rule.properties[0])
+            if value is not None and canonical(value) not in [canonical(one) for one in rule.detail]:
+                raise _violated(rule, identity, f"needs {rule.properties[0]} from its list of values", "Use one of the values of the constraint.")
+        elif rule.kind == "temporal":
+            self._verify_window(rule, identity, props)
+
+    def _verify_unique(self, rule: ConstraintRule, identity: int, props: Properties) -> None:
+        key = key_of([props.get(name) for name in rule.properties])
+        if key is None:
+            return
+        other = self._db.execute("SELECT element FROM entry WHERE idx = ? AND key = ? AND element <> ? LIMIT 1", (rule.entries, key, identity)).get
+        if other is not None:
+            names = ", ".join(rule.properties)
+            raise _violated(rule, identity, f"has the same {names} as {_what(rule)} {other}", "Change one of them, or MERGE.", other=other)
+
+    def _verify_window(self, rule: ConstraintRule, identity: int, props: Properties) -> None:
+        *keys, start_name, end_name = rule.properties
+        prefix = key_of([props.get(name) for name in keys])
+        start, end = props.get(start_name), props.get(end_name)
+        if prefix is None or start is None:
+            raise _violated(rule, identity, f"must have {', '.join([*keys, start_name])}", "Give them values in the same statement.")
+        low, high = key_of([start]), key_of([end])
+        assert low is not None
+        if high is not None and not low < high:
+            raise _violated(rule, identity, f"must begin before it ends: {start_name} < {end_name}", "Exchange or correct the times.")
+        own = prefix + low
+        rows = "SELECT element FROM entry WHERE idx = ? AND {test} AND element <> ? ORDER BY key {way} LIMIT 1"
+        before = self._db.execute(rows.format(test="key >= ? AND key <= ?", way="DESC"), (rule.entries, prefix, own, identity)).get
+        if before is not None:
+            until = key_of([self._property(rule, before, end_name)])
+            if until is None or until > low:
+                raise _overlap(rule, identity, before)
+        following = self._db.execute(rows.format(test="key >= ? AND key < ?", way="ASC"), (rule.entries, own, after(prefix), identity)).get
+        if following is not None:
+            begins = key_of([self._property(rule, following, start_name)])
+            if begins is not None and (high is None or begins < high):
+                raise _overlap(rule, identity, following)
+
+    def _property(self, rule: ConstraintRule, identity: int, name: str) -> Any:
+        table = "edge" if rule.edge else "node"
+        found = self._db.execute(f"SELECT json(props) FROM {table} WHERE id = ?", (identity,)).get
+        return None if found is None else decode_properties(found).get(name)
+
+    def _verify_count(self, kind: str, node: int, side: str) -> None:
+        for rule in self.constraints.types.get(kind, ()):
+            if rule.kind == "cardinality" and rule.detail[0] == side:
+                end = "src" if side == "out" else "dst"
+                limit = int(rule.detail[1])
+                count = self._db.execute(f"SELECT count(*) FROM (SELECT 1 FROM edge WHERE {end} = ? AND type = ? LIMIT ?)", (node, kind, limit + 1)).get
+                if count > limit:
+                    way = "out of" if side == "out" else "into"
+                    raise ConstraintError(
+                        f"The constraint {rule.name} allows {limit} {kind} edges {way} a node; node {node} would have more.",
+                        next_step="Delete one of them in the same statement.",
+                        constraint=rule.name,
+                        node=node,
+                    )
+
+    def _verify_endpoints(self, rules: list[ConstraintRule], identity: int, *, src: int, dst: int) -> None:
+        pairs = [rule for rule in rules if rule.kind == "endpoints"]
+        if not pairs:
+            return
+        ends = [frozenset(self._labels(node)) for node in (src, dst)]
+        allowed = [rule for rule in pairs if rule.detail[0]]
+        fits = [rule for rule in pairs if rule.detail[1] in ends[0] and rule.detail[2] in ends[1]]
+        refusing = next((rule for rule in fits if not rule.detail[0]), None)
+        if refusing is None and allowed and not any(rule.detail[0] for rule in fits):
+            refusing = allowed[0]
+        if refusing is not None:
+            raise _violated(refusing, identity, f"joins {sorted(ends[0])} to {sorted(ends[1])}", "Connect nodes of the labels that are allowed.")
+
+    def _labels(self, node: int) -> list[str]:
+        found = self._db.execute("SELECT labels FROM node WHERE id = ?", (node,)).get
+        return [] if found is None else list(decode_properties(found))
+
+    def verify_all(self, rule: ConstraintRule, elements: Iterable[tuple[int, Properties]]) -> None:
+        """Test everything that a new constraint is about."""
+        for identity, props in elements:
+            ends = self._db.execute("SELECT src, dst FROM edge WHERE id = ?", (identity,)).fetchone() if rule.edge else None
+            if rule.kind == "endpoints":
+                self._verify_edge(identity)
+            elif rule.kind == "cardinality" and ends is not None:
+                self._verify_count(rule.about, ends[0] if rule.detail[0] == "out" else ends[1], rule.detail[0])
+            else:
+                self.verify_element(rule, identity, props)
+
+
+def _what(rule: ConstraintRule) -> str:
+    return "edge" if rule.edge else "node"
+
+
+def _violated(rule: ConstraintRule, identity: int, how: str, next_step: str, **fields: object) -> ConstraintError:
+    return ConstraintError(
+        f"{_what(rule).capitalize()} {identity} breaks the constraint {rule.name} on {rule.about}: it {how}.",
+        next_step=next_step,
+        constraint=rule.name,
+        element=identity,
+        **fields,
+    )
+
+
+def _overlap(rule: ConstraintRule, identity: int, other: int) -> ConstraintError:
+    return _violated(rule, identity, f"overlaps the window of {_what(rule)} {other}", "End the other window first, or begin later.", other=other)
