@@ -59,6 +59,10 @@ def _ingest(memory: Memory) -> None:
             result = memory.ingest(path, project=project)
             again = memory.ingest(path, project=project)
         _say(f"  {project}: {result.added} turns, {result.candidates} candidate beliefs by rules; read again: {again.added} new, {again.known} known")
+    for hit in memory.recall("use MySQL 8", project="tea-shop", space="candidates", history=True).hits:
+        if hit.status == "deprecated":
+            successor = next(step.kref for step in memory.traverse(hit.kref, direction="in", types=["SUPERSEDES"]).steps)
+            _say(f"  corrected by the talk itself: {hit.text}\n    by {successor}")
     made = memory.embed()
     note = f"{made} vectors made by {memory.embedder.name}" if memory.embedder else f"no vectors: {memory.embedder_error}"
     _say(f"  {note}")

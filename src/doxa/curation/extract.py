@@ -234,7 +234,7 @@ _UNREAL = re.compile(
 _NEGATED = re.compile(r"\b(?:not|no|never|none|nor|without|hardly|neither|cannot|nothing|nobody)\b|n't\b", re.IGNORECASE)
 _OPENER = (
     r"(?:(?:ok|okay|so|well|also|and|but|yes|yeah|yep|oh|wow|honestly|personally|btw|fyi|update|note|now|thanks|thank you|sure|great|done"
-    r"|by the way|for the record|as of (?:now|today))(?:,\s*|:\s*|\s+)){0,3}"
+    r"|actually|correction|right|it is done|it's done|by the way|for the record|as of (?:now|today))(?:,\s*|:\s*|\s+)){0,3}"
 )
 _ADVERB = (
     r"(?:(?:really|absolutely|just|still|also|always|truly|definitely|generally|usually|much|strongly|totally|now|finally|recently"

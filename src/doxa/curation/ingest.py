@@ -20,13 +20,17 @@ from doxa.base.clock import format_time
 from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
 from doxa.base.values import decode
-from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, place_of, slug
+from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, parse_fact, place_of, slug
+from doxa.belief.graph import SUPERSEDES
+from doxa.belief.writes import set_deprecated
+from doxa.curation.corrections import Claim, corrects, keys
 from doxa.curation.extract import Candidate, extract
 from doxa.curation.redact import redact, refuse_secret
 from doxa.curation.turns import Turn, identified
 from doxa.store import Identity, Node, Store, Transaction
 
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
+_SAID_LAST = "said_last"
 _CUT = " [… cut at the size limit]"
 # Of these rules a later statement about the same subject and predicate replaces the earlier one; of the others each value stands alone.
 _ONE_VALUE = frozenset(("favourite", "lives", "runs-on", "is-of", "mine-is", "the-is", "deadline", "actually-not"))
@@ -71,6 +75,7 @@ class Ingest:
         self._ledger = Ledger(store, identity)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
+        self._held: dict[str, list[_Held]] | None = None
         self._counts = {"added": 0, "known": 0, "candidates": 0, "redacted": 0}
 
     def run(self, turns: Iterable[Turn], *, progress: Callable[[int], None] | None = None) -> Ingested:
@@ -82,6 +87,7 @@ class Ingest:
         changes: list[int] = []
         for batch in _batches(turns):  # prepared here, outside the transaction, so that other writers do not wait for it
             with self._store.write(self._identity, op="ingest") as tx:
+                self._held = None
                 for prepared in batch:
                     self._counts["redacted"] += prepared.redacted
                     self._take(tx, prepared)
@@ -89,8 +95,11 @@ class Ingest:
                 changes.append(tx.tx)
             if progress:
                 progress(len(batch))
-        counts = (self._counts[name] for name in ("added", "known", "candidates", "redacted"))
-        return Ingested(*counts, threads=tuple(str(kref) for kref, _ in self._threads.values()), changes=tuple(changes))
+        counts = self._counts
+        return Ingested(
+            counts["added"], counts["known"], counts["candidates"], counts["redacted"],
+            threads=tuple(str(kref) for kref, _ in self._threads.values()), changes=tuple(changes),
+        )  # fmt: skip
 
     def _prepare(self, identity: str, turn: Turn) -> Prepared:
         clean, redacted = cleaned(turn)
@@ -186,10 +195,55 @@ class Ingest:
             metadata={"speaker_name": turn.speaker, "replaces": candidate.replaces or None, "source": source},
         )
         kref = Kref(self._candidate_place.project, self._candidate_place.spaces, name, candidate.kind)
-        if self._is_older(tx, kref, turn.time_ns) or self._says_the_same(tx, kref, draft):
+        if self._is_older(tx, kref, turn.time_ns):
+            return
+        if self._says_the_same(tx, kref, draft) and not self._was_corrected(tx, kref, turn.time_ns):
+            self._said_again(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
             return
         change = self._ledger.put_in(tx, kref, draft, links=[("DERIVED_FROM", source)])
         self._counts["candidates"] += change.action != "unchanged"
+        claim = Claim(
+            candidate.subject, candidate.predicate, candidate.value, candidate.replaces, candidate.rule, speaker=turn.speaker, quote=candidate.quote
+        )
+        item, made = tx.node_by_kref(str(kref)), tx.node_by_kref(change.kref)
+        assert item is not None and made is not None
+        self._settle(tx, _Held(item.id, made.id, tx.now if turn.time_ns is None else turn.time_ns, claim))
+
+    def _said_again(self, tx: Transaction, kref: Kref, time: int) -> None:
+        """The item notes when it was last said, since a correction read afterwards may be of a time in between."""
+        item = tx.node_by_kref(str(kref))
+        assert item is not None
+        tx.set_node(item.id, item.props | {_SAID_LAST: time})
+        for entries in (self._held or {}).values():
+            entries[:] = [held._replace(time=max(held.time, time)) if held.item == item.id else held for held in entries]
+
+    def _settle(self, tx: Transaction, new: _Held) -> None:
+        """What the new statement corrects is retired, and so is the new one if a later statement, read before it, corrects it: the order of
+        reading makes no difference. Only what rules made and nobody has tagged is among the held."""
+        if self._held is None:
+            self._held = _held_claims(tx, self._candidate_place)
+        near = {old.item: old for key in keys(new.claim) for old in self._held.get(key, ()) if old.item != new.item}
+        retired: list[_Held] = []
+        for old in near.values():
+            first, second = (old, new) if old.time <= new.time else (new, old)
+            if first not in retired and second not in retired and corrects(second.claim, first.claim):
+                retire(tx, first.item, by=second.revision, revision=first.revision)
+                retired.append(first)
+        gone = {held.item for held in retired}
+        for key in {key for held in (*retired, new) for key in keys(held.claim)}:
+            kept = [held for held in self._held.get(key, ()) if held.item not in gone and held.item != new.item]
+            self._held[key] = [*kept, new] if key in keys(new.claim) and new.item not in gone else kept
+
+    @staticmethod
+    def _was_corrected(tx: Transaction, kref: Kref, time: int | None) -> bool:
+        """Whether an earlier statement retired this item: then saying it again brings it back. What a person retired stays retired."""
+        rows = tx.rows(
+            "SELECT max(s.props ->> '$.time') FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' "
+            "JOIN edge c ON c.dst = e.dst AND c.type = 'SUPERSEDES' JOIN node s ON s.id = c.src "
+            "WHERE i.kref = ? AND i.props ->> '$.deprecated' AND s.props ->> '$.author' LIKE 'rule:%'",
+            (str(kref),),
+        )
+        return rows[0][0] is not None and (time is None or rows[0][0] <= time)
 
     @staticmethod
     def _is_older(tx: Transaction, kref: Kref, time: int | None) -> bool:
@@ -210,6 +264,45 @@ class Ingest:
             (str(kref),),
         )
         return bool(rows) and rows[0][0] is not None and decode(rows[0][0]) == [fact.stored() for fact in draft.facts]
+
+
+class _Held(NamedTuple):
+    """A candidate that is believed: its item and current revision, when it was said, and what."""
+
+    item: NodeId
+    revision: NodeId
+    time: int
+    claim: Claim
+
+
+def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_Held]]:
+    """The current candidates of a project by the words of their subjects: made by a rule, labelled candidate, and without a tag."""
+    found: dict[str, list[_Held]] = {}
+    prefix = f"{place}/"
+    for item, revision, time, facts, replaces, author, speaker, quote in tx.rows(_CANDIDATES, (prefix, prefix[:-1] + "0")):
+        held = parse_fact(decode(facts)[0])
+        claim = Claim(held.subject, held.predicate, str(held.value), replaces or "", author.removeprefix("rule:"), speaker=speaker or "", quote=quote)
+        for key in keys(claim):
+            found.setdefault(key, []).append(_Held(NodeId(item), NodeId(revision), time, claim))
+    return found
+
+
+_CANDIDATES = (
+    f"SELECT i.id, r.id, max(r.props ->> '$.time', coalesce(i.props ->> '$.{_SAID_LAST}', r.props ->> '$.time')), "
+    "r.props ->> '$.facts', r.props ->> '$.replaces', r.props ->> '$.author', "
+    "r.props ->> '$.speaker_name', r.props ->> '$.summary' FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' "
+    "JOIN node r ON r.id = e.dst WHERE i.kref >= ? AND i.kref < ? AND coalesce(i.props ->> '$.deprecated', 0) = 0 "
+    "AND r.props ->> '$.trust' = 'candidate' AND r.props ->> '$.author' LIKE 'rule:%' AND r.props ->> '$.facts' IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM edge t WHERE t.src = i.id AND t.type = 'TAG') ORDER BY i.id"
+)
+
+
+def retire(tx: Transaction, item: NodeId, *, by: NodeId, revision: NodeId) -> None:
+    """An item leaves recall because a revision of another one supersedes its own."""
+    tx.create_edge(SUPERSEDES, by, dst=revision)
+    node = tx.node(item)
+    assert node is not None
+    set_deprecated(tx, node, True)
 
 
 def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node | None]:
