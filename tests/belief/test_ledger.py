@@ -311,7 +311,8 @@ def test_kinds_of_conversations_are_not_for_beliefs(ledger: Ledger, kind: str) -
 def test_a_turn_is_not_revised_or_tagged(ledger: Ledger, believing: Store) -> None:
     turn = "kref://shop/talk/t1.exchange"
     with believing.write(ledger.identity, op="said") as tx:
-        tx.create_node(("Exchange",), {"kref": turn, "project": "shop", "space": "talk", "kind": "exchange", "text": "hello", "time": 1})
+        said = {"thread": "kref://shop/talk/t.thread", "session": "", "speaker": "Ana", "role": "user", "text": "hello", "time": 1}
+        tx.create_node(("Exchange",), {"kref": turn, "project": "shop", "space": "talk", "kind": "exchange", **said})
     for call in (
         lambda: ledger.revise(turn, draft()), lambda: ledger.tag(turn, "mine"), lambda: ledger.untag(turn, "mine"), lambda: ledger.rollback(turn),
         lambda: ledger.supersede(turn, draft()), lambda: ledger.contract(turn, fact=USES),
@@ -408,12 +409,12 @@ def test_links(ledger: Ledger, believing: Store) -> None:
 
 def test_artifacts(ledger: Ledger, believing: Store) -> None:
     ledger.put(draft("one"))
-    made = ledger.attach(K, "log.txt", location="/data/log.txt", sha256="ab", size_bytes=5)
+    made = ledger.attach(K, "log.txt", location="/data/log.txt", sha256="ab" * 32, size_bytes=5)
     assert made.kref == K + "?r=1&a=log.txt"
     with believing.read() as snapshot:
         node = require(snapshot, parse_kref(made.kref))
         assert node.labels == ("Artifact",)
-        assert node.props == {"kref": made.kref, "name": "log.txt", "location": "/data/log.txt", "sha256": "ab", "size_bytes": 5}
+        assert node.props == {"kref": made.kref, "name": "log.txt", "location": "/data/log.txt", "sha256": "ab" * 32, "size_bytes": 5}
     undone = ledger.undo(made.change or 0)
     with believing.read() as snapshot:
         assert snapshot.node_by_kref(made.kref) is None

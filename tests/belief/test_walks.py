@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from doxa.base.clock import FakeClock, format_time
 from doxa.base.errors import InputError, LimitError, NotFoundError
 from doxa.belief import Draft, Ledger, Walk, impact, provenance, shortest_path, traverse
 from doxa.store import Store
@@ -92,9 +93,42 @@ def test_impact_follows_support_of_all_revisions(web: Store, ledger: Ledger) -> 
 
 
 def test_impact_of_an_item_that_holds_nothing(web: Store, ledger: Ledger) -> None:
-    ledger.bundle("kref://w/all.bundle", add=[k("a")])
+    ledger.bundle("kref://w/all.bundle")
     with web.read() as snapshot:
-        assert impact(snapshot, "kref://w/all.bundle").steps == ()
+        for walk in (impact, provenance, traverse):
+            assert walk(snapshot, "kref://w/all.bundle") == Walk("kref://w/all.bundle", ())
+
+
+def test_a_walk_from_a_bundle_begins_with_what_it_holds(web: Store, ledger: Ledger, clock: FakeClock) -> None:
+    bundle = "kref://w/all.bundle"
+    ledger.bundle(bundle, add=[k("c"), k("x")])
+    clock.advance(seconds=1)
+    with web.read() as snapshot:
+        walk = traverse(snapshot, bundle)
+        assert [(s.kref, s.depth, s.edge, s.via) for s in walk.steps[:2]] == [(r("c"), 1, "MEMBER", bundle), (r("x"), 1, "MEMBER", bundle)]
+        assert {s.kref for s in walk.steps} == {r("c"), r("x")} | {s.kref for n in "cx" for s in traverse(snapshot, k(n)).steps}
+        assert {s.kref for s in provenance(snapshot, bundle).steps} == {r("c"), r("x")} | {
+            s.kref for n in "cx" for s in provenance(snapshot, k(n)).steps
+        }
+        assert {s.kref for s in impact(snapshot, bundle).steps} >= {s.kref for s in impact(snapshot, k("c")).steps} - {r("x")}
+        assert traverse(snapshot, bundle, direction="in").steps == ()
+        assert [s.kref for s in traverse(snapshot, bundle, types=["MEMBER"]).steps] == [k("c"), k("x")]
+    held = format_time(clock.now_ns())
+    clock.advance(seconds=1)
+    ledger.bundle(bundle, remove=[k("c")])
+    ledger.link(k("y"), bundle, kind="DEPENDS_ON")
+    with web.read() as snapshot:
+        assert r("c") in {s.kref for s in traverse(snapshot, f"{bundle}?at={held}", depth=1).steps}
+        assert [s.kref for s in traverse(snapshot, bundle, depth=1).steps] == [r("x")]
+        assert r("y") in {s.kref for s in impact(snapshot, bundle).steps}
+
+
+@pytest.mark.parametrize("types", ["DEPENDS_ON", ["de pends"], [5], 5, [None]])
+def test_types_that_are_none_are_refused(web: Store, types: Any) -> None:
+    with web.read() as snapshot:
+        for walk in (lambda: traverse(snapshot, k("a"), types=types), lambda: shortest_path(snapshot, k("a"), k("b"), types=types)):
+            with pytest.raises(InputError):
+                walk()
 
 
 def test_shortest_path(web: Store) -> None:

@@ -11,26 +11,59 @@ A deprecated item or exchange carries `deprecated: true`. The tag `initial` is r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, cast
 
+from doxa.base.clock import format_time
 from doxa.base.errors import InputError, NotFoundError
 from doxa.base.ids import NodeId
 from doxa.base.values import Value
-from doxa.belief.kref import Kref, parse_kref
-from doxa.belief.types import RESERVED, Exchange, Fact, Place, Revision, TagMove, parse_fact
+from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
+from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.types import RESERVED, Bundle, Exchange, Fact, Place, Revision, TagMove, parse_fact
 from doxa.store import Node, Reader
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
+# Edges that make what a belief is: operations write them, nobody else.
 STRUCTURE = frozenset(("HAS_SPACE", "HAS_ITEM", HAS_REVISION, CURRENT, TAG, "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE"))
+RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
 PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
 EXCHANGE_KIND = "exchange"
+_CONVERSATION = {EXCHANGE_KIND: "Exchange", "thread": "Thread"}
 
 # What the ledger declares to the store when a file is new: gates, and what is searchable.
 DECLARATIONS: dict[str, dict[str, Any]] = {
-    "guard:edge:CURRENT": {"single": True},
-    "guard:edge:TAG": {"role": "operator", "names": list(PROTECTED_TAGS)},
-    "guard:label:Revision": {"immutable": True, "mutable": []},
-    "guard:label:Exchange": {"immutable": True, "mutable": ["deprecated"]},
+    "guard:edge:HAS_SPACE": {"ends": [["Project", "Space"], ["Space"]], "single_in": True, "kept": True},
+    "guard:edge:HAS_ITEM": {"ends": [["Project", "Space"], ["Item"]], "single_in": True, "kept": True},
+    "guard:edge:HAS_REVISION": {"ends": [["Item"], ["Revision"]], "single_in": True, "kept": True},
+    "guard:edge:HAS_ARTIFACT": {"ends": [["Revision"], ["Artifact"]], "single_in": True},
+    "guard:edge:HAS_THREAD": {"ends": [["Project", "Space"], ["Thread"]], "single_in": True, "kept": True},
+    "guard:edge:HAS_EXCHANGE": {"ends": [["Thread"], ["Exchange"]], "single_in": True, "kept": True},
+    "guard:edge:NEXT": {"ends": [["Exchange"], ["Exchange"]], "kept": True},
+    "guard:edge:MEMBER": {"ends": [["Item"], ["Item"]]},
+    "guard:edge:SUPERSEDES": {"ends": [["Revision"], ["Revision"]]},
+    "guard:edge:CURRENT": {"ends": [["Item"], ["Revision"]], "single": True, "single_in": True, "along": HAS_REVISION},
+    "guard:edge:TAG": {
+        "ends": [["Item"], ["Revision"]], "role": "operator", "names": list(PROTECTED_TAGS), "single_name": True, "along": HAS_REVISION,
+    },
+    "guard:label:Project": {"addressed": True, "fixed": ["kref", "name"], "holds": {"kref": "text", "name": "text"}},
+    "guard:label:Space": {"addressed": True, "fixed": ["kref", "name", "project"], "holds": {"kref": "text", "name": "text", "project": "text"}},
+    "guard:label:Thread": {"addressed": True, "fixed": ["kref", "project", "kind"], "holds": {"kref": "text", "project": "text"}},
+    "guard:label:Item": {
+        "addressed": True, "fixed": ["kref", "project", "space", "name", "kind"],
+        "holds": dict.fromkeys(("kref", "project", "space", "kind"), "text") | {"name": "text?", "next_number": "integer?"},
+    },
+    "guard:label:Revision": {
+        "immutable": True, "mutable": [],
+        "holds": dict.fromkeys(("kref", "project", "space", "kind", "summary", "trust", "author"), "text")
+        | {"number": "integer", "time": "integer", "confidence": "number", "title": "text?", "topics": "list?", "keywords": "list?", "facts": "list?",
+           "valid_from": "integer?", "valid_until": "integer?"},
+    },
+    "guard:label:Exchange": {
+        "immutable": True, "mutable": ["deprecated"],
+        "holds": dict.fromkeys(("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"), "text")
+        | {"time": "integer", "caption": "text?", "source_id": "text?", "entities": "list?", "dates": "list?"},
+    },
     "search:Revision": {
         "text": ["title", "summary", "topics", "keywords", "facts"], "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
     },
@@ -39,11 +72,29 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
 
 
 def require(reader: Reader, kref: Kref) -> Node:
-    """The node at an unpinned address, or NotFoundError that says what is there instead."""
+    """The node at an address as it is written, or NotFoundError that says what is there instead."""
     node = reader.node_by_kref(str(kref))
-    if node is not None:
-        return node
-    raise missing(reader, kref)
+    if node is None:
+        raise missing(reader, kref)
+    wanted = labels_at(kref)
+    if wanted.isdisjoint(node.labels):
+        raise NotFoundError(
+            f"What is at {kref} is labelled {', '.join(node.labels) or 'nothing'}, not {' or '.join(sorted(wanted))}.",
+            next_step="Search with recall, or list what the space holds.",
+            kref=str(kref),
+        )
+    return node
+
+
+def labels_at(kref: Kref) -> frozenset[str]:
+    """What can be at an address of this form."""
+    if kref.artifact is not None:
+        return frozenset(("Artifact",))
+    if kref.revision is not None:
+        return frozenset(("Revision",))
+    if not kref.is_item:
+        return frozenset(("Space",)) if kref.spaces else frozenset(("Project",))
+    return frozenset((_CONVERSATION.get(kref.kind, "Item"),))
 
 
 def missing(reader: Reader, kref: Kref) -> NotFoundError:
@@ -63,10 +114,11 @@ def missing(reader: Reader, kref: Kref) -> NotFoundError:
     )
 
 
-def _nothing_then(kref: Kref) -> NotFoundError:
-    when = f" at {kref.at}" if kref.at else " now"
+def _nothing_then(kref: Kref, *, tag: str = "current", time: int | None = None) -> NotFoundError:
+    when = f" at {format_time(time)}" if time is not None else " now"
+    what = "current revision" if tag == "current" else f"revision tagged {tag[:40]!r}"
     return NotFoundError(
-        f"{kref.item()} has no current revision{when}.", next_step="Ask for its history to see what it held and when.", kref=str(kref)
+        f"{kref.item()} has no {what}{when}.", next_step="Ask for its history to see what it held and when.", kref=str(kref)
     )
 
 
@@ -76,9 +128,11 @@ def current_of(reader: Reader, item: NodeId) -> Node | None:
 
 
 def resolve(reader: Reader, kref: Kref) -> Node:
-    """The node an address means: an item's pin resolved to its revision; unpinned items to the current one."""
-    if not kref.is_item or kref.kind in (EXCHANGE_KIND, "thread"):
+    """The node an address means: an item's pin resolved to its revision; unpinned items to the current one, bundles to themselves."""
+    if not kref.is_item or kref.kind in _CONVERSATION:
         return require(reader, kref)
+    if kref.kind == BUNDLE_KIND and kref.revision is None and kref.tag is None and is_bundle(reader, bundle := require(reader, kref.item())):
+        return bundle
     if kref.revision is not None:
         node = reader.node_by_kref(str(kref.pinned(kref.revision)))
     elif kref.tag is not None:
@@ -88,15 +142,16 @@ def resolve(reader: Reader, kref: Kref) -> Node:
     else:
         node = current_of(reader, require(reader, kref.item()).id)
     if node is None:
-        raise missing(reader, kref) if kref.revision or kref.tag else _nothing_then(kref)
+        raise missing(reader, kref) if kref.revision or kref.tag else _nothing_then(kref, time=kref.at_ns)
     return node
 
 
 def tagged_at(reader: Reader, kref: Kref, *, tag: str, time: int) -> Node:
     """What a tag of an item pointed to at a system time."""
+    check_name(tag, what="tag")
     node = _tagged(reader, require(reader, kref.item()), tag=tag, time=time)
     if node is None:
-        raise _nothing_then(kref)
+        raise _nothing_then(kref, tag=tag, time=time)
     return node
 
 
@@ -189,8 +244,41 @@ def read_exchange(node: Node) -> Exchange:
     )  # fmt: skip
 
 
-def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place:
+def read_at(reader: Reader, kref: Kref) -> Revision | Exchange | Place | Bundle:
+    """What an address means, pins and artifacts included, as data: what was fetched is what the address says."""
+    if kref.artifact is not None:
+        number = resolve(reader, replace(kref, artifact=None)).props.get("number")
+        pinned = kref.pinned(number) if isinstance(number, int) else kref
+        return read_any(reader, require(reader, replace(pinned, artifact=kref.artifact)))
+    if kref.at is not None:
+        time = kref.at_ns
+        assert time is not None
+        return read_as_of(reader, kref, time=time)
+    return read_any(reader, resolve(reader, kref))
+
+
+def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -> Revision | Exchange | Place | Bundle:
+    """What a tag of an item pointed to at a system time; a bundle with its members of that time; of what was said, what was there then."""
+    check_name(tag, what="tag")
+    node = require(reader, kref.item())
+    if is_bundle(reader, node):
+        if tag != "current":
+            raise _nothing_then(kref, tag=tag, time=time)
+        return read_bundle(reader, node, at=time)
+    if "Item" in node.labels:
+        return read_any(reader, tagged_at(reader, kref, tag=tag, time=time))
+    version = reader.node_as_of(node.id, time)
+    if version is None or tag != "current":
+        raise NotFoundError(
+            f"There was nothing tagged {tag[:40]!r} at {kref.item()} at {format_time(time)}.", next_step="Ask for a later time.", kref=str(kref)
+        )
+    return read_any(reader, version)
+
+
+def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle:
     """Whatever has an address, as data."""
+    if is_bundle(reader, node):
+        return read_bundle(reader, node)
     if "Revision" in node.labels:
         return read_revision(reader, node)
     if "Exchange" in node.labels:

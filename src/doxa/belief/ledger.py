@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from doxa.base.errors import ConflictError, InputError, LimitError
+from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
+from doxa.belief.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place
-from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, parse_target, resolve
-from doxa.belief.kref import Kref, check_name
-from doxa.belief.types import Action, Change, Draft, Fact, check_draft, without
+from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, parse_target, require, resolve
+from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.types import RESERVED_KINDS, Action, Change, Draft, Fact, check_artifact, check_draft, check_fact, without
 from doxa.belief.writes import (
     add_revision,
-    check_edge_type,
+    check_link_type,
     content_hash,
     create_item,
     draft_kref,
@@ -25,6 +26,7 @@ from doxa.belief.writes import (
     ensure_place,
     expect_revision,
     link,
+    link_end,
     move_tag,
     place_of,
     require_belief,
@@ -56,6 +58,17 @@ class Ledger:
         self._store = store
         self.identity = identity
 
+    def _check(self, draft: Draft) -> None:
+        """A draft as callers give it: who states it is who acts, unless an operator vouches for somebody else."""
+        check_draft(draft)
+        if self.identity.role == "agent" and draft.author not in ("", self.identity.actor):
+            raise RoleError(
+                f"A belief stated by {self.identity.actor[:80]} cannot be signed {draft.author[:80]!r}.",
+                next_step="Leave the author out; it is who acts.",
+                role=self.identity.role,
+                needed="operator",
+            )
+
     # Places
 
     def create_project(self, name: str) -> Change:
@@ -72,7 +85,7 @@ class Ledger:
 
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
         """A new belief. Raises ConflictError if the item exists: then it is a revision, and should be called one."""
-        check_draft(draft)
+        self._check(draft)
         kref = draft_kref(draft)
         with self._store.write(self.identity, op="expand") as tx:
             if tx.node_by_kref(str(kref)) is not None:
@@ -82,7 +95,7 @@ class Ledger:
 
     def put(self, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """Expand or revise, whichever it is; unchanged if the current revision says the same."""
-        check_draft(draft)
+        self._check(draft)
         kref = draft_kref(draft)
         with self._store.write(self.identity, op="put") as tx:
             change = self.put_in(tx, kref, draft, links=links, expect=expect)
@@ -90,7 +103,7 @@ class Ledger:
 
     def revise(self, target: str | Kref, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """A new revision of an existing item. `expect` is the revision number the caller saw as current (compare-and-set)."""
-        check_draft(draft)
+        self._check(draft)
         kref = parse_target(target)
         with self._store.write(self.identity, op="revise") as tx:
             require_belief(tx, kref)
@@ -99,9 +112,7 @@ class Ledger:
 
     def put_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """`put` inside a transaction that the caller holds. The Change has no receipt yet; see sealed()."""
-        item = tx.node_by_kref(str(kref))
-        if item is None:
-            item = create_item(tx, kref)
+        item = require_belief(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
         before = current_of(tx, item.id)
         if before is not None and before.props.get("content_hash") == content_hash(draft) and not item.props.get("deprecated"):
@@ -117,7 +128,7 @@ class Ledger:
 
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
         """Replace a belief. Under the same address it is a revision; under a new one the old item is retired and linked."""
-        check_draft(draft)
+        self._check(draft)
         kref = parse_target(target)
         if not draft.name or draft_kref(draft) == kref.item():
             return self.revise(kref, draft, links=links)
@@ -125,7 +136,7 @@ class Ledger:
             old_item = require_belief(tx, kref)
             old = current_of(tx, old_item.id)
             new_kref = draft_kref(draft)
-            new_item = tx.node_by_kref(str(new_kref)) or create_item(tx, new_kref)
+            new_item = require_belief(tx, new_kref) if tx.node_by_kref(str(new_kref)) is not None else create_item(tx, new_kref)
             made = _state(tx, new_item, draft, links)
             if old is not None:
                 tx.create_edge("SUPERSEDES", made.node, dst=old.id)
@@ -134,6 +145,8 @@ class Ledger:
         return _change(tx, "superseded", kref=made.kref, previous=str(kref.item()), gained=draft.facts, lost=lost)
 
     def has_revision(self, item: str | Kref, number: int) -> bool:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InputError(f"A revision is a number from 1; this is {number!r:.60}.", next_step="Give its number.", field="number")
         with self._store.read() as snapshot:
             return snapshot.node_by_kref(str(parse_target(item).pinned(number))) is not None
 
@@ -144,7 +157,7 @@ class Ledger:
         revision: that whole revision loses its tags. An item: deprecated. Nothing is destroyed."""
         kref = parse_target(target)
         if fact is not None:
-            return self._contract_fact(kref, fact)
+            return self._contract_fact(kref, check_fact(fact))
         if kref.revision is None and kref.tag is None and kref.at is None:
             return self.deprecate(kref)
         with self._store.write(self.identity, op="contract") as tx:
@@ -239,16 +252,22 @@ class Ledger:
     # Edges, artifacts, bundles
 
     def link(self, source: str | Kref, target: str | Kref, *, kind: str, metadata: Mapping[str, object] | None = None) -> Change:
-        """A typed edge between what two addresses mean now (revisions, exchanges)."""
+        """A typed edge between what two addresses mean now (revisions, exchanges, bundles)."""
+        check_link_type(kind)
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise InputError(
+                f"metadata is a mapping of names to values; this is {type(metadata).__name__}.", next_step="Give a mapping.", field="metadata"
+            )
         with self._store.write(self.identity, op="link") as tx:
-            src, dst = resolve(tx, parse_target(source)), resolve(tx, parse_target(target))
-            tx.create_edge(check_edge_type(kind), src.id, dst=dst.id, props=metadata or {})
+            src, dst = link_end(tx, source), link_end(tx, target)
+            tx.create_edge(kind, src.id, dst=dst.id, props=metadata or {})
         return _change(tx, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
 
     def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
+        check_link_type(kind)
         with self._store.write(self.identity, op="unlink") as tx:
-            src, dst = resolve(tx, parse_target(source)), resolve(tx, parse_target(target))
-            for edge in tx.edges_out(src.id, check_edge_type(kind)):
+            src, dst = link_end(tx, source), link_end(tx, target)
+            for edge in tx.edges_out(src.id, kind):
                 if edge.dst == dst.id:
                     tx.delete_edge(edge.id)
         return _change(tx, "unlinked" if tx.receipt_made else "unchanged", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
@@ -256,9 +275,12 @@ class Ledger:
     def attach(self, target: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
         """An artifact: a named pointer from a revision to a file. The content is never read or copied here."""
         clean = check_name(name, what="artifact", dots=True)
+        check_artifact(location, sha256=sha256, size_bytes=size_bytes)
         with self._store.write(self.identity, op="attach") as tx:
-            node = resolve(tx, parse_target(target))
-            kref = f"{node.props['kref']}&a={clean}"
+            address = parse_target(target)
+            require_belief(tx, address)
+            node = resolve(tx, address)
+            kref = str(parse_kref(f"{node.props['kref']}&a={clean}"))
             props = {"kref": kref, "name": clean, "location": location, "sha256": sha256 or None, "size_bytes": size_bytes or None}
             tx.create_edge("HAS_ARTIFACT", node.id, dst=tx.create_node(("Artifact",), props))
         return _change(tx, "attached", kref=kref)
@@ -266,15 +288,16 @@ class Ledger:
     def bundle(self, target: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
         """Add to or remove from a bundle (an item of kind `bundle`, made if new). Past membership stays readable as of a time."""
         kref = parse_target(target).item()
-        if kref.kind != "bundle":
+        if kref.kind != BUNDLE_KIND:
             raise InputError(f"{kref} is no bundle.", next_step="Give an address that ends in .bundle.", kref=str(kref))
+        added, removed = _targets(add, "add"), _targets(remove, "remove")
         with self._store.write(self.identity, op="bundle") as tx:
-            node = tx.node_by_kref(str(kref)) or create_item(tx, kref, labels=("Bundle",))
-            members = {edge.dst: edge.id for edge in tx.edges_out(node.id, "MEMBER")}
-            for text in add:
-                item = require_item(tx, parse_target(text))
+            node = require(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref, labels=("Bundle",))
+            members = {edge.dst: edge.id for edge in tx.edges_out(node.id, MEMBER)}
+            for target in added:
+                item = require(tx, _item(target))
                 if item.id not in members and item.id != node.id:
-                    members[item.id] = tx.create_edge("MEMBER", node.id, dst=item.id)
+                    members[item.id] = tx.create_edge(MEMBER, node.id, dst=item.id)
             if len(members) > BUNDLE_MEMBERS_MAX:
                 raise LimitError(
                     f"{kref} would hold {len(members):,} items; the limit is {BUNDLE_MEMBERS_MAX:,}.",
@@ -283,8 +306,8 @@ class Ledger:
                     items=len(members),
                     limit_items=BUNDLE_MEMBERS_MAX,
                 )
-            for text in remove:
-                edge = members.pop(require_item(tx, parse_target(text)).id, None)
+            for target in removed:
+                edge = members.pop(require(tx, _item(target)).id, None)
                 if edge is not None:
                     tx.delete_edge(edge)
         return _change(tx, "grouped" if tx.receipt_made else "unchanged", kref=str(kref))
@@ -294,7 +317,7 @@ class Ledger:
 
         A thread goes with the last of its exchanges; an address of a thread, space or project takes the place itself, if all it holds is among
         the targets (ConflictError otherwise). The reason of the Change says so where the file could not be scrubbed at once."""
-        krefs = [parse_target(target) for target in targets]
+        krefs = _targets(targets, "targets")
         with self._store.write(self.identity, op="erase") as tx:
             nodes: dict[int, Node] = {}
             places = [kref for kref in krefs if is_place(kref)]
@@ -307,6 +330,20 @@ class Ledger:
             tx.erase([node.id for node in nodes.values()])
         left = self._store.scrub()
         return _change(tx, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
+
+
+def _targets(values: Iterable[str | Kref], field: str) -> list[Kref]:
+    """Several addresses; one alone is refused, because its characters are not what was meant."""
+    if isinstance(values, (str, Kref)) or not isinstance(values, Iterable):
+        raise InputError(f"{field} is a list of addresses; this is {values!r:.60}.", next_step="Give the addresses in a list.", field=field)
+    return [parse_target(value) for value in values]
+
+
+def _item(kref: Kref) -> Kref:
+    """What a bundle may hold: items, however they are pinned."""
+    if not kref.is_item or kref.kind in RESERVED_KINDS:
+        raise InputError(f"{kref} is no item.", next_step="A bundle holds items, such as kref://project/name.kind.", kref=str(kref))
+    return kref.item()
 
 
 def sealed(change: Change, tx: Transaction) -> Change:
@@ -325,8 +362,10 @@ class _Made:
 
 def _state(tx: Transaction, item: Node, draft: Draft, links: Links) -> _Made:
     node = add_revision(tx, item, draft)
-    for kind, target in links:
-        link(tx, node, kind=kind, target=target)
+    for pair in links:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"A link is an edge type and an address; this is {pair!r:.60}.", next_step="Give pairs of both.", field="links")
+        link(tx, node, kind=pair[0], target=pair[1])
     return _Made(node)
 
 

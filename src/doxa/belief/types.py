@@ -6,10 +6,12 @@ Times are integer ns UTC. A fact is a ground triple (subject, predicate, value);
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import FACTS_PER_REVISION_MAX
 from doxa.base.values import Value, canonical, check_properties, check_text, decode
@@ -96,33 +98,102 @@ def check_summary(summary: object) -> None:
 
 
 def check_draft(draft: Draft) -> None:
-    """Raise InputError or LimitError for what no revision may say."""
+    """Raise InputError or LimitError for what no revision may say: every field is of its type, so that whatever is stored can be read."""
+    if not isinstance(draft, Draft):
+        raise InputError(f"A belief is stated as a Draft; this is {type(draft).__name__}.", next_step="Give a Draft.", field="draft")
     check_summary(draft.summary)
+    _check_texts(draft)
     if draft.kind in RESERVED_KINDS:
         raise InputError(
             f"A belief cannot be of kind {draft.kind!r}: such addresses are of conversations.", next_step="Choose another kind.", field="kind"
         )
     if draft.trust not in TRUSTS:
-        raise InputError(f"{str(draft.trust)[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
+        raise InputError(f"{draft.trust[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
     if isinstance(draft.confidence, bool) or not isinstance(draft.confidence, (int, float)) or not 0 <= draft.confidence <= 1:
         raise InputError(
             f"A confidence lies between 0 and 1; this is {draft.confidence!r:.60}.", next_step="Give a number from 0 to 1.", field="confidence"
         )
-    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
-        raise InputError("valid_from is not before valid_until.", next_step="Give a window that begins before it ends.", field="valid_until")
-    if len(draft.facts) > FACTS_PER_REVISION_MAX:
-        raise LimitError(
-            f"A revision holds at most {FACTS_PER_REVISION_MAX} facts; this has {len(draft.facts)}.",
-            next_step="Split them over several items.",
-            limit_facts=FACTS_PER_REVISION_MAX,
+    _check_times(draft)
+    _check_facts(draft.facts)
+    if not isinstance(draft.metadata, Mapping):
+        raise InputError(
+            f"metadata is a mapping of names to values; this is {type(draft.metadata).__name__}.", next_step="Give a mapping.", field="metadata"
         )
-    for fact in draft.facts:
-        check_properties(parse_fact(fact)._asdict(), owner="fact")
     check_properties({"title": draft.title, "topics": list(draft.topics), "keywords": list(draft.keywords), **draft.metadata}, owner="Revision")
     reserved = RESERVED & draft.metadata.keys()
     if reserved:
         raise InputError(
             f"Metadata may not be named {', '.join(sorted(reserved))}: doxa keeps these itself.", next_step="Choose another name.", field="metadata"
+        )
+
+
+def _check_texts(draft: Draft) -> None:
+    for name in ("project", "space", "name", "kind", "title", "trust", "author"):
+        value = getattr(draft, name)
+        if not isinstance(value, str):
+            raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+        check_text(value, field=name)
+    for name in ("topics", "keywords"):
+        values = getattr(draft, name)
+        if not isinstance(values, (tuple, list)) or not all(isinstance(value, str) for value in values):
+            raise InputError(f"{name} is a list of texts; this is {values!r:.60}.", next_step="Give each as text, in a list.", field=name)
+
+
+def _check_times(draft: Draft) -> None:
+    for name in ("time", "valid_from", "valid_until"):
+        value = getattr(draft, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not -TIME_MAX <= value <= TIME_MAX):
+            raise InputError(
+                f"{name} is a time in integer nanoseconds since 1970 UTC; this is {value!r:.60}.",
+                next_step="Give a time, or leave it out.",
+                field=name,
+            )
+    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
+        raise InputError("valid_from is not before valid_until.", next_step="Give a window that begins before it ends.", field="valid_until")
+
+
+def _check_facts(facts: object) -> None:
+    if not isinstance(facts, (tuple, list)):
+        raise InputError(f"facts is a list of facts; this is {type(facts).__name__}.", next_step="Give facts in a list.", field="facts")
+    if len(facts) > FACTS_PER_REVISION_MAX:
+        raise LimitError(
+            f"A revision holds at most {FACTS_PER_REVISION_MAX} facts; this has {len(facts)}.",
+            next_step="Split them over several items.",
+            limit_facts=FACTS_PER_REVISION_MAX,
+        )
+    for fact in facts:
+        check_fact(fact)
+
+
+def check_fact(fact: object) -> Fact:
+    """Raise InputError for what is no Fact, or one whose parts cannot be stored."""
+    if not isinstance(fact, Fact):
+        raise InputError(
+            f"This is no fact: {fact!r:.80}.", next_step="Give a Fact of three parts: subject, predicate, value.", field="facts"
+        )
+    check_properties(parse_fact(fact)._asdict(), owner="fact")
+    return fact
+
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def check_artifact(location: object, *, sha256: object, size_bytes: object) -> None:
+    """Raise InputError for what is no pointer to a file. No digest and no size (empty, 0) may be given."""
+    if not isinstance(location, str) or not location.strip():
+        raise InputError(
+            f"An artifact says where its file is; this is {location!r:.60}.", next_step="Give its path or address as text.", field="location"
+        )
+    check_text(location, field="location")
+    if not isinstance(sha256, str) or (sha256 and not _SHA256.fullmatch(sha256)):
+        raise InputError(
+            f"sha256 is 64 hexadecimal digits in lower case; this is {sha256!r:.80}.",
+            next_step="Give the file's digest, or leave it out.",
+            field="sha256",
+        )
+    if isinstance(size_bytes, bool) or not isinstance(size_bytes, int) or not 0 <= size_bytes < 2**63:
+        raise InputError(
+            f"size_bytes is a number of bytes; this is {size_bytes!r:.60}.", next_step="Give the file's size, or leave it out.", field="size_bytes"
         )
 
 
@@ -205,6 +276,30 @@ class Place:
     kref: str
     type: str
     properties: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An item was in a bundle from `since` until `until` (None = still)."""
+
+    kref: str
+    since: int
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle and what it holds: now, or at the system time `at`. `moves` is every membership there ever was, oldest first."""
+
+    kref: str
+    project: str
+    space: str
+    name: str
+    deprecated: bool
+    members: tuple[Member, ...]
+    moves: tuple[Member, ...]
+    created: int
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,10 @@ _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 def undo(tx: Transaction, change: int) -> str:
     """Reverse a change inside the given transaction; returns the address it was most about. Raises NotFoundError or ConflictError."""
-    receipt = tx.receipt(TxId(change)) if isinstance(change, int) and change <= TIME_MAX else None
+    numbered = isinstance(change, int) and not isinstance(change, bool) and 0 < change <= TIME_MAX
+    receipt = tx.receipt(TxId(change)) if numbered else None
     if receipt is None:
-        raise NotFoundError(f"There is no change {change}.", next_step="List changes with `doxa log`.", change=change)
+        raise NotFoundError(f"There is no change {change!s:.60}.", next_step="List changes with `doxa log`.", change=change)
     entries = tx.log_of(TxId(change))
     if any(entry.payload is None or entry.op in ("erase", "catalogue.set") for entry in entries):
         raise ConflictError(

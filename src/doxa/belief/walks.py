@@ -6,15 +6,17 @@ are not walked: they would connect everything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import TRAVERSE_DEPTH_DEFAULT, TRAVERSE_DEPTH_MAX, TRAVERSE_NODES_MAX
-from doxa.belief.graph import HAS_REVISION, STRUCTURE, parse_target, require, resolve
+from doxa.belief.bundles import BUNDLE_KIND, MEMBER, is_bundle, read_bundle
+from doxa.belief.graph import HAS_REVISION, STRUCTURE, current_of, parse_target, require, resolve
 from doxa.belief.kref import Kref
 from doxa.belief.types import Step, Walk
+from doxa.belief.writes import check_edge_type
 from doxa.store import Reader, int64_array
 
 Direction = Literal["out", "in", "both"]
@@ -26,9 +28,9 @@ def traverse(
     reader: Reader, start: str | Kref, *, direction: Direction = "out", depth: int = TRAVERSE_DEPTH_DEFAULT, types: Sequence[str] = ()
 ) -> Walk:
     """Everything reached within `depth` edges (1-20), nearest first, each element once."""
-    kref = parse_target(start)
-    node = resolve(reader, kref)
-    return _walk(reader, [(node.id, str(node.props.get("kref", "")))], depth=_check_depth(depth), direction=_check(direction), types=types)
+    if _check(direction) == "in":
+        return _walk(reader, [_start(reader, start)], depth=_check_depth(depth), direction="in", types=_check_types(types))
+    return _walk_out(reader, start, depth=_check_depth(depth), direction=direction, types=_check_types(types))
 
 
 def impact(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
@@ -41,13 +43,12 @@ def impact(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEF
 
 def provenance(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
     """What this belief rests on: the same edges forwards, down to the exchanges it came from."""
-    kref = parse_target(start)
-    node = resolve(reader, kref)
-    return _walk(reader, [(node.id, str(node.props.get("kref", "")))], depth=_check_depth(depth), direction="out", types=SUPPORT)
+    return _walk_out(reader, start, depth=_check_depth(depth), direction="out", types=SUPPORT)
 
 
 def shortest_path(reader: Reader, start: str | Kref, end: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT, types: Sequence[str] = ()) -> Walk:
     """The fewest edges between two elements, in either direction; no steps and a `cut` text if there is no such path."""
+    types = _check_types(types)
     source, target = resolve(reader, parse_target(start)), resolve(reader, parse_target(end))
     origin = str(source.props.get("kref", ""))
     came: dict[int, tuple[int, str, str]] = {source.id: (0, "", origin)}
@@ -83,15 +84,39 @@ def _starts(reader: Reader, kref: Kref) -> list[tuple[NodeId, str]]:
         node = resolve(reader, kref)
         return [(node.id, str(node.props.get("kref", "")))]
     item = require(reader, kref)
+    if is_bundle(reader, item):
+        held = [edge.dst for edge in reader.edges_out(item.id, MEMBER)]
+        return [(item.id, str(kref)), *((edge.dst, str(kref)) for member in held for edge in reader.edges_out(member, HAS_REVISION))]
     return [(edge.dst, str(kref)) for edge in reader.edges_out(item.id, HAS_REVISION)]
 
 
-def _walk(reader: Reader, starts: Sequence[tuple[NodeId, str]], *, depth: int, direction: Direction, types: Sequence[str]) -> Walk:
+def _start(reader: Reader, start: str | Kref) -> tuple[NodeId, str]:
+    node = resolve(reader, parse_target(start))
+    return node.id, str(node.props.get("kref", ""))
+
+
+def _walk_out(reader: Reader, start: str | Kref, *, depth: int, direction: Direction, types: Sequence[str]) -> Walk:
+    """A walk that leaves the start; from a bundle the first step leads to what its members say now."""
+    kref = parse_target(start)
+    node, origin = _start(reader, kref)
+    if kref.kind != BUNDLE_KIND or MEMBER in types or not is_bundle(reader, require(reader, kref.item())):
+        return _walk(reader, [(node, origin)], depth=depth, direction=direction, types=types)
+    held = read_bundle(reader, require(reader, kref.item()), at=kref.at_ns)
+    said = [current_of(reader, require(reader, parse_target(member.kref)).id) for member in held.members]
+    first = [(revision.id, str(revision.props["kref"])) for revision in said if revision is not None]
+    steps = [Step(address, 1, MEMBER, origin) for _, address in first]
+    return _walk(reader, [(node, origin), *first], depth=depth, direction=direction, types=types, steps=steps)
+
+
+def _walk(
+    reader: Reader, starts: Sequence[tuple[NodeId, str]], *, depth: int, direction: Direction, types: Sequence[str], steps: Sequence[Step] = ()
+) -> Walk:
+    """`steps` are those that led to the starts themselves; the walk goes on after them."""
     names: dict[int, str] = dict(starts)
     origin = starts[0][1] if starts else ""
-    steps: list[Step] = []
+    steps = list(steps)
     frontier: list[int] = list(names)
-    for level in range(1, depth + 1):
+    for level in range(1 + bool(steps), depth + 1):
         reached: list[int] = []
         for kind, via, node, kref, live in _level(reader, frontier, direction=direction, types=types):
             if node in names:
@@ -151,6 +176,12 @@ def _check_depth(depth: int) -> int:
             limit_depth=TRAVERSE_DEPTH_MAX,
         )
     return depth
+
+
+def _check_types(types: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(types, str) or not isinstance(types, Iterable):
+        raise InputError(f"types is a list of edge types; this is {types!r:.60}.", next_step="Give the types in a list.", field="types")
+    return tuple(map(check_edge_type, types))
 
 
 def _check(direction: Direction) -> Direction:

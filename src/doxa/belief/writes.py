@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.ids import NodeId
 from doxa.base.values import encode_properties
-from doxa.belief.graph import CURRENT, HAS_REVISION, SUPERSEDES, TAG, build_revision, current_of, require, resolve
-from doxa.belief.kref import Kref, check_name, parse_kref, slug
+from doxa.belief.graph import (
+    CURRENT,
+    HAS_REVISION,
+    RESERVED_EDGES,
+    SUPERSEDES,
+    TAG,
+    build_revision,
+    current_of,
+    missing,
+    parse_target,
+    require,
+    resolve,
+)
+from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
 from doxa.belief.types import Draft, Fact, check_draft, check_summary
-from doxa.store import Edge, Node, Transaction
+from doxa.store import Edge, Identity, Node, Transaction
+
+RULE_AUTHOR = "rule:"
 
 
 def ensure_place(tx: Transaction, place: Kref) -> NodeId:
     """The project or space, made with its parents if it is new."""
-    found = tx.node_by_kref(str(place))
-    if found is not None:
-        return found.id
+    if tx.node_by_kref(str(place)) is not None:
+        return require(tx, place).id
+    check_address(Kref(place.project, place.spaces, "name", "kind"))
     if not place.spaces:
         return tx.create_node(("Project",), {"kref": str(place), "name": place.project})
     parent = ensure_place(tx, Kref(place.project, place.spaces[:-1]))
@@ -29,6 +44,8 @@ def ensure_place(tx: Transaction, place: Kref) -> NodeId:
 
 def place_of(project: str, space: str) -> Kref:
     """The address of a space given as a project name and a path such as `a/b` (or nothing)."""
+    if not isinstance(space, str):
+        raise InputError(f"A space is text; this is {type(space).__name__}.", next_step="Give a path such as a/b, or nothing.", field="space")
     spaces = tuple(check_name(part, what="space") for part in space.split("/")) if space else ()
     return Kref(check_name(project, what="project"), spaces)
 
@@ -47,7 +64,19 @@ def draft_kref(draft: Draft) -> Kref:
     return Kref(place.project, place.spaces, name, kind)
 
 
+def check_address(kref: Kref) -> Kref:
+    """What is written must be found again by its address: raise KrefError if its printed form, with a pin and an artifact, is no address."""
+    pinned = replace(kref, revision=kref.revision or _PIN_WIDEST, artifact=kref.artifact or _ARTIFACT_WIDEST)
+    if parse_kref(print_kref(pinned)) != pinned:
+        raise InputError(f"{kref} would not be read back as it is written.", next_step="Choose another name.", kref=str(kref))
+    return kref
+
+
+_PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # room that every item's address leaves
+
+
 def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> Node:
+    check_address(kref)
     parent = ensure_place(tx, kref.space())
     props = {"kref": str(kref), "project": kref.project, "space": "/".join(kref.spaces), "name": kref.name, "kind": kref.kind}
     made = tx.create_node(("Item", *labels), props)
@@ -73,7 +102,7 @@ def add_revision(tx: Transaction, item: Node, draft: Draft) -> Node:
         "project": item.props["project"],
         "space": item.props["space"],
         "kind": item.props["kind"],
-        "author": draft.author or tx.identity.actor,
+        "author": _author(draft, tx.identity),
         "time": tx.now if draft.time is None else draft.time,
         "content_hash": content_hash(draft),
     }
@@ -85,6 +114,13 @@ def add_revision(tx: Transaction, item: Node, draft: Draft) -> Node:
     node = tx.node(made)
     assert node is not None
     return node
+
+
+def _author(draft: Draft, identity: Identity) -> str:
+    """Who stated it: the one who acts. Others are named only by those who may vouch for them, and rules by the ingest that runs them."""
+    if identity.role != "agent" or draft.author.startswith(RULE_AUTHOR):
+        return draft.author or identity.actor
+    return identity.actor
 
 
 def next_number(tx: Transaction, item: Node) -> int:
@@ -129,6 +165,10 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
     """Compare-and-set: raise ConflictError unless the tag points to revision `expect` (0 = nothing)."""
     if expect is None:
         return
+    if isinstance(expect, bool) or not isinstance(expect, int):
+        raise InputError(
+            f"expect is the number of a revision, 0 for none; this is {expect!r:.60}.", next_step="Give the number, or leave it out.", field="expect"
+        )
     edge = tag_edge(tx, item.id, tag)
     node = tx.node(edge.dst) if edge else None
     found, kref = node.props["number"] if node else 0, str(item.props["kref"])
@@ -152,9 +192,36 @@ def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
     tx.set_node(node.id, props)
 
 
-def link(tx: Transaction, source: Node, *, kind: str, target: str) -> None:
+def link(tx: Transaction, source: Node, *, kind: str, target: str | Kref) -> None:
     """An edge from a revision to whatever an address means now."""
-    tx.create_edge(check_edge_type(kind), source.id, dst=resolve(tx, parse_kref(target)).id)
+    tx.create_edge(check_link_type(kind), source.id, dst=link_end(tx, target).id)
+
+
+def link_end(tx: Transaction, target: str | Kref) -> Node:
+    """What a typed edge may join: beliefs, turns and bundles, as their addresses mean them now."""
+    kref = parse_target(target)
+    node = resolve(tx, kref)
+    if not _LINKED.isdisjoint(node.labels):
+        return node
+    raise InputError(
+        f"{kref} cannot be linked: it is a {(node.labels or ('node',))[0].lower()}.",
+        next_step="Give the address of a belief, a turn or a bundle.",
+        kref=str(kref),
+    )
+
+
+_LINKED = frozenset(("Revision", "Exchange", "Item"))
+
+
+def check_link_type(kind: str) -> str:
+    """An edge type that callers may write: those that make what a belief is are written by the operations alone."""
+    if check_edge_type(kind) not in RESERVED_EDGES:
+        return kind
+    raise InputError(
+        f"Edges of type {kind} are written by doxa itself.",
+        next_step="Use a type of your own, such as DEPENDS_ON, or the operation that is for this: tag, revise, supersede, attach, bundle.",
+        field="edge_type",
+    )
 
 
 def check_edge_type(kind: str) -> str:
@@ -178,12 +245,22 @@ def draft_of(node: Node, facts: tuple[Fact, ...]) -> Draft:
 def require_item(tx: Transaction, kref: Kref) -> Node:
     if not kref.is_item:
         raise InputError(f"{kref} is no item.", next_step="Give the address of an item, such as kref://project/name.kind.", kref=str(kref))
-    return require(tx, kref.item())
+    node = tx.node_by_kref(str(kref.item()))
+    if node is None or _HELD.isdisjoint(node.labels):
+        raise missing(tx, kref.item())
+    return node
+
+
+_HELD = frozenset(("Item", "Exchange", "Thread"))
 
 
 def require_belief(tx: Transaction, kref: Kref) -> Node:
-    """As require_item, for what has revisions: a turn or thread has none."""
+    """As require_item, for what has revisions: a turn, thread or bundle has none."""
     node = require_item(tx, kref)
+    if "Bundle" in node.labels:
+        raise InputError(
+            f"{kref.item()} is a bundle: it has members, no revisions and no tags.", next_step="Use bundle to change what it holds.", kref=str(kref)
+        )
     if "Item" not in node.labels:
         raise InputError(
             f"{kref.item()} is no belief but what was said: it has no revisions and no tags.",

@@ -20,15 +20,16 @@ import apsw
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
 from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
-from doxa.base.values import Properties, canonical, check_properties, check_text, encode_properties, same_value
+from doxa.base.values import Properties, canonical, check_properties, check_text, decode, encode_properties, same_value
 from doxa.store import apply
-from doxa.store.guard import Guards, rank
+from doxa.store.guard import End, Guards, misfits, rank
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
 from doxa.store.search import SearchRule, SearchWriter, parse_rule
 
 GENESIS = bytes(32)
+_ANY_END = End((), False)  # where no guard asks
 
 
 class Identity(NamedTuple):
@@ -82,15 +83,15 @@ class Transaction(Reader):
         self._seq, self._node, self._edge, self._head = tail.seq, tail.node, tail.edge, tail.head
         self._guards = guards
         self._search = SearchWriter(db, rules)
-        self._sources: set[tuple[int, str]] = set()
+        self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
         self.catalogue_changed = False
 
     # Nodes
 
     def create_node(self, labels: Iterable[str], props: Mapping[str, object]) -> NodeId:
         names = _labels(labels)
-        self._guards.node_write(self.identity.role, names)
         clean = check_properties(props, owner=_owner(names))
+        self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         self._require_free(clean.get("kref"), owner=0)
         identity = self._node = self._node + 1
@@ -102,7 +103,7 @@ class Transaction(Reader):
     def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
         """Bring back a node that was deleted, under its own id: undo."""
         names = _labels(labels)
-        self._guards.node_write(self.identity.role, names)
+        self._guards.node_write(self.identity.role, names, props)
         self._require_free(props.get("kref"), owner=identity)
         data = encode_properties(props, owner=_owner(names))
         self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
@@ -116,8 +117,9 @@ class Transaction(Reader):
         clean = check_properties(props, owner=_owner(names))
         if names == before.labels and same_value(clean, before.props):
             return
-        self._guards.node_write(self.identity.role, tuple({*names, *before.labels}))
-        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=clean)
+        self._guards.node_write(self.identity.role, before.labels)
+        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=clean, labels_after=names)
+        self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         self._require_free(clean.get("kref"), owner=identity)
         self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
@@ -139,17 +141,29 @@ class Transaction(Reader):
 
     def create_edge(self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None) -> EdgeId:
         clean = check_properties(props or {}, owner=kind)
-        self._guards.edge_write(self.identity.role, _name(kind, "edge type"), clean)
-        for end in (src, dst):
-            if self._db.execute("SELECT 1 FROM node WHERE id = ?", (end,)).get is None:
-                raise NotFoundError(f"There is no node {end} to connect.", next_step="Create the node first.", node=end)
+        self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
         self._log_edge(identity, kind, src=src, dst=dst, props=clean)
         return EdgeId(identity)
 
+    def _guarded(self, kind: str, src: NodeId, *, dst: NodeId, props: Properties) -> bool:
+        """Whether a guard is about an edge between these two nodes, which must be there; raises if it refuses."""
+        asked = self._guards.has_ends(kind)
+        ends = [self._end(node, asked) for node in (src, dst)]
+        about = self._guards.edge_write(self.identity.role, kind, props, ends=(ends[0], ends[1]))
+        if about and kind in self._guards.judged_last:
+            self._judged[src, kind, dst] = None
+        return about
+
+    def _end(self, node: NodeId, asked: bool) -> End:
+        row = self._db.execute("SELECT labels, kref IS NOT NULL FROM node WHERE id = ?" if asked else "SELECT 1 FROM node WHERE id = ?", (node,)).get
+        if row is None:
+            raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
+        return End(tuple(decode(row[0])), bool(row[1])) if asked else _ANY_END
+
     def restore_edge(self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
         """Bring back an edge that was deleted, under its own id: undo."""
-        self._guards.edge_write(self.identity.role, kind, props)
+        self._guarded(kind, src, dst=dst, props=props)
         self._log_edge(identity, kind, src=src, dst=dst, props=props)
 
     def _log_edge(self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
@@ -157,31 +171,27 @@ class Transaction(Reader):
         body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (dst, identity, data, src, canonical(kind))
         self._log("edge.create", identity, payload=body)
         apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
-        self._edge_touched(kind, src, dst)
+        self._search.edge_touched(kind, dst)
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
         before = self._require_edge(identity)
         clean = check_properties(props, owner=before.type)
         if same_value(clean, before.props):
             return
-        self._guards.edge_write(self.identity.role, before.type, before.props)
-        self._guards.edge_write(self.identity.role, before.type, clean)
+        for props_held in (before.props, clean):
+            self._guarded(before.type, before.src, dst=before.dst, props=props_held)
         data = encode_properties(clean, owner=before.type)
         self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
         apply.set_edge(self._db, identity, props=data, now=self.now)
-        self._edge_touched(before.type, before.src, before.dst)
+        self._search.edge_touched(before.type, before.dst)
 
     def delete_edge(self, identity: EdgeId) -> None:
         before = self._require_edge(identity)
-        self._guards.edge_write(self.identity.role, before.type, before.props)
+        if self._guarded(before.type, before.src, dst=before.dst, props=before.props):
+            self._guards.edge_removal(self.identity.role, before.type)
         self._log("edge.delete", identity, payload=canonical({"id": identity}))
         apply.delete_edge(self._db, identity, self.now)
-        self._edge_touched(before.type, before.src, before.dst)
-
-    def _edge_touched(self, kind: str, src: NodeId, dst: NodeId) -> None:
-        self._search.edge_touched(kind, dst)
-        if kind in self._guards.single:
-            self._sources.add((src, kind))
+        self._search.edge_touched(before.type, before.dst)
 
     # Catalogue, erasure, derived rows
 
@@ -273,10 +283,9 @@ class Transaction(Reader):
 
     def finish(self) -> None:
         """Check what only the whole can show, then seal. Called by Store.write before the commit."""
-        for src, kind in self._sources:
-            count = self._db.execute("SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = ? AND type = ? LIMIT 2)", (src, kind)).get
-            if count > 1:
-                raise ConstraintError(f"Node {src} would have two {kind} edges.", next_step="Remove the old one in the same transaction.", node=src)
+        for src, kind, dst in self._judged:
+            for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
+                raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
         self._search.flush()
         if self._seq == self._tail.seq:
             return

@@ -15,6 +15,7 @@ from doxa.base.errors import CorruptError
 from doxa.base.values import decode
 from doxa.base.words import ANALYSER, term_counts
 from doxa.store.apply import replay_entry
+from doxa.store.guard import End, Guards, misfits
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
@@ -123,14 +124,31 @@ def check(store: Store) -> list[str]:
         problems += [f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
         for text, sql in _INVARIANTS:
             problems += [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
-        singles = [name[11:] for name, rule in snapshot.catalogue_all("guard:edge:").items() if rule.get("single")]
-        for kind in singles:
-            sql = "SELECT src, count(*) FROM edge WHERE type = ? GROUP BY src HAVING count(*) > 1 LIMIT 10"
-            problems += [f"two {kind} edges leave node {row[0]}" for row in db.execute(sql, (kind,))]
+        problems += _check_edges(snapshot)
         problems += _check_search(snapshot)
     return problems
 
 
+def _check_edges(snapshot: Reader) -> list[str]:
+    """Every edge that a guard is about, against its guard."""
+    db, guards = snapshot._db, Guards(snapshot.catalogue_all("guard:"))
+    problems: dict[str, None] = {}
+    for kind, rule in guards.edges.items():
+        if not rule.get("ends") and kind not in guards.judged_last:
+            continue
+        for identity, src, dst, *ends in db.execute(_EDGES_WITH_ENDS, (kind,)):
+            wrong = guards.misplaced(kind, (End(tuple(decode(ends[0])), bool(ends[1])), End(tuple(decode(ends[2])), bool(ends[3]))))
+            if wrong:
+                problems[f"edge {identity}: {wrong}"] = None
+            elif wrong is None and kind in guards.judged_last:
+                problems |= dict.fromkeys(misfits(db, rule, kind=kind, src=src, dst=dst))
+    return list(problems)
+
+
+_EDGES_WITH_ENDS = (
+    "SELECT e.id, e.src, e.dst, s.labels, s.kref IS NOT NULL, d.labels, d.kref IS NOT NULL FROM edge e JOIN node s ON s.id = e.src "
+    "JOIN node d ON d.id = e.dst WHERE e.type = ? ORDER BY e.id"
+)
 _INVARIANTS = (
     (
         "a label row without its node's label",
