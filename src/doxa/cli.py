@@ -354,13 +354,9 @@ def export(
             for line in memory.export():
                 sys.stdout.buffer.write(line + b"\n")
             return
-        _must_be_new(target)
-        count = 0
-        with target.open("xb") as file:
-            for line in memory.export():
-                file.write(line + b"\n")
-                count += 1
-        _show({"path": str(target), "lines": count}, as_json, _fields_text)
+        from doxa.curation.transfer import write_export
+
+        _show({"path": str(target), "lines": write_export(memory.store, target)}, as_json, _fields_text)
 
 
 @app.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,10 @@ import msgspec
 import pytest
 
 from doxa.app import Memory
-from doxa.base.errors import InputError, RoleError
+from doxa.base.errors import DiskFullError, InputError, RoleError, StoreError
 from doxa.base.temporal import Date, Duration
 from doxa.belief import Draft, Ledger
-from doxa.curation.transfer import is_export
+from doxa.curation.transfer import is_export, write_export
 from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
@@ -226,3 +228,31 @@ def test_a_hostile_line_is_one_of_our_errors(tmp_path: Path, line: bytes) -> Non
             memory.import_(path)
         assert memory.stats()["exchanges"] == 0
         assert memory.check() == []
+
+
+def test_an_export_is_private_and_whole_or_not_there(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.ingest([{"speaker": "Ana", "text": f"turn {n} " + "x" * 500} for n in range(300)])
+        folder = tmp_path / "out"
+        folder.mkdir()
+        old_mask = os.umask(0)
+        try:
+            lines = write_export(memory.store, folder / "a.jsonl")
+        finally:
+            os.umask(old_mask)
+        assert (folder / "a.jsonl").read_bytes().count(b"\n") == lines == len(list(memory.export()))
+        assert (folder / "a.jsonl").stat().st_mode & 0o777 == 0o600
+        with pytest.raises(InputError, match="exists"):
+            write_export(memory.store, folder / "a.jsonl")
+        with pytest.raises(StoreError, match="No such file"):
+            write_export(memory.store, tmp_path / "none" / "a.jsonl")
+        with pytest.raises(StoreError, match="Not a directory"):
+            write_export(memory.store, folder / "a.jsonl" / "b.jsonl")
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+        try:
+            with pytest.raises(DiskFullError, match="no room"):
+                write_export(memory.store, folder / "b.jsonl")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert [path.name for path in folder.iterdir()] == ["a.jsonl"]

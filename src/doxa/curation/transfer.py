@@ -13,7 +13,11 @@ log's to say and is no part of a line. An item comes in by one transaction, so t
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -22,13 +26,14 @@ from typing import Annotated, Any
 import msgspec
 
 from doxa.base.clock import TIME_MAX, format_time, parse_time
-from doxa.base.errors import InputError, RoleError
+from doxa.base.errors import DiskFullError, InputError, RoleError
 from doxa.base.ids import NodeId
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
 from doxa.belief.graph import PROTECTED_TAGS
 from doxa.belief.writes import add_revision, check_edge_type, create_item, move_tag, next_number, set_deprecated
+from doxa.curation.arguments import unusable
 from doxa.curation.ingest import Ingest, Ingested, Prepared, cleaned
 from doxa.curation.readers.sources import EXPORT_START, head, lines
 from doxa.curation.redact import redact, refuse_secret
@@ -172,6 +177,39 @@ def export_lines(store: Store) -> Iterator[bytes]:
             yield encode({"type": "bundle", "kref": kref, "members": members, "deprecated": bool(deprecated)})
         for kind, source, target, props in snapshot.rows(_EDGES, _STRUCTURE):
             yield encode({"type": "edge", "edge": kind, "source": source, "target": target, "metadata": msgspec.Raw(props.encode())})
+
+
+def write_export(store: Store, target: Path) -> int:
+    """The same into a new file, readable by its owner alone as the memory itself is; it appears under its name when it is whole. Returns
+    the number of lines. Raises InputError where something is there, StoreError or DiskFullError where the system refuses."""
+    if target.exists() or target.is_symlink():
+        raise InputError(f"{target} exists already.", next_step="Give a path that does not exist yet.", path=str(target))
+    part = None
+    try:
+        handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")  # mode 600
+        count = 0
+        with os.fdopen(handle, "wb") as file:
+            for line in export_lines(store):
+                file.write(line + b"\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            raise InputError(f"{target} exists already.", next_step="Give a path that does not exist yet.", path=str(target))
+        Path(part).rename(target)
+        part = None
+        return count
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise DiskFullError(
+                f"There is no room for the export {target}: {error.strerror}.", next_step="Free some space, or give a path on another disk.",
+                path=str(target),
+            ) from None  # fmt: skip
+        raise unusable(target, error) from None
+    finally:
+        if part is not None:
+            with suppress(OSError):
+                Path(part).unlink()
 
 
 def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
