@@ -452,9 +452,21 @@ def stats(db: Db = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def mcp(project: Project = "default", actor: Annotated[str, typer.Option(help="The agent's name in the log.")] = "agent", db: Db = None) -> None:
+def mcp(
+    project: Project = "default",
+    actor: Annotated[str, typer.Option(help="The agent's name in the log.")] = "agent",
+    config: Annotated[bool, typer.Option("--config", help="Print the entry for a host's list of servers, and end.")] = False,
+    db: Db = None,
+) -> None:
     """Serve the seven memory tools over stdio to an MCP host."""
     from doxa.app import open_memory
+
+    if config:
+        where = ["--db", str(db.absolute())] if db else []
+        sys.stdout.write(_json({"mcpServers": {"memory": {
+            "command": sys.executable, "args": ["-m", "doxa.cli", "mcp", "--project", project, "--actor", actor, *where],
+        }}}) + "\n")  # fmt: skip
+        return
 
     with _errors(False):
         try:
@@ -462,7 +474,7 @@ def mcp(project: Project = "default", actor: Annotated[str, typer.Option(help="T
         except ImportError:
             from doxa.base.errors import InputError
 
-            raise InputError("The MCP door needs the extra mcp.", next_step="Install it: pip install 'doxa-memory[mcp]'", extra="mcp") from None
+            raise InputError("The MCP door needs the extra mcp.", next_step="Install it where doxa is: pip install 'mcp>=2.3'", extra="mcp") from None
         from doxa import __version__
 
         memory = open_memory(db, role="agent", actor=actor, project=project)
