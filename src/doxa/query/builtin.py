@@ -21,7 +21,9 @@ def _signature(text: str, description: str, *, optional: int = 0) -> ProcedureSi
     """name(arg :: TYPE, …) :: (column :: TYPE, …)."""
     name, _, rest = text.partition("(")
     args, _, results = rest.partition(")")
-    return ProcedureSignature(name.strip(), _fields(args), _fields(results.partition("(")[2].rstrip(") ")), optional=optional, description=description)
+    return ProcedureSignature(
+        name.strip(), _fields(args), _fields(results.partition("(")[2].rstrip(") ")), optional=optional, description=description
+    )
 
 
 def _fields(text: str) -> tuple[tuple[str, str], ...]:
@@ -126,7 +128,9 @@ def _keyed(run: Any, label: str, key: str, value: Any) -> Iterator[Any]:
 def _before(one: Any, other: Any) -> bool:
     found = compare(one, other)
     if found is None or found is False:
-        fail("The times of a window must be of one type.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Use the type of the stored ones.")
+        fail(
+            "The times of a window must be of one type.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Use the type of the stored ones."
+        )
     return bool(found < 0)
 
 

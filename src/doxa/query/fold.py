@@ -17,8 +17,9 @@ from doxa.base.values import decode_value
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate
 from doxa.cypher.projection import Resolved
+from doxa.query.conditions import json_path, pushable_name
 from doxa.query.evaluate import Evaluate, Row
-from doxa.query.region import Builder, Region, RegionStep, json_path, pushable_name
+from doxa.query.region import Builder, Region, RegionStep
 from doxa.query.values import group_key
 
 if TYPE_CHECKING:

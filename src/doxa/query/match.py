@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.query.adjacency import Adjacency, ordered_trails, shortest, trails
+from doxa.query.conditions import Condition, Conditions
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, column_name, label_test
 from doxa.query.pattern import EdgeVar, PatternGraph, conjuncts, equalities, free_variables, plain_types, taken_apart, variables_of
-from doxa.query.region import Region, RegionStep, push
+from doxa.query.region import Region, RegionStep
 from doxa.query.values import Edge, Node, Path, equals
 
 if TYPE_CHECKING:
@@ -168,14 +169,14 @@ class MatchPlanner:
     def _region(self, piece: tuple[list[str], list[EdgeVar]]) -> None:
         nodes, edges = piece
         outside = frozenset(self.layout)
-        region = Region(nodes, edges, {key: self.layout[key] for key in nodes if key in self.layout})
-        fallbacks: list[t.Expression] = []
+        known = {key: self.layout[key] for key in nodes if key in self.layout}
+        new = frozenset(nodes) - known.keys()
+        conditions = Conditions(new, frozenset(edge.key for edge in edges), outside, compiler=self.compiler, layout=self.layout)
+        region = Region(nodes, edges, known, conditions)
         for conjunct in list(self.conjuncts):
-            if self.pushing and push(conjunct, region, outside=outside, compiler=self.compiler, layout=self.layout):
+            if self.pushing and conditions.push(conjunct):
                 self.conjuncts.remove(conjunct)
-                if region.tests and len(region.tests) > len(fallbacks):
-                    fallbacks.append(conjunct)
-        tested = {test.key for test in region.tests}
+        tested = conditions.named()
         later = {name for conjunct in self.conjuncts for name in free_variables(conjunct)}
         for key in nodes:
             if key not in region.known and (key in self.kept or key in later or key in tested):
@@ -195,7 +196,11 @@ class MatchPlanner:
                 self._slot(column_name(key, name))
         if edges:
             self.segments += 1
-        self.steps.append(RegionStep(region, [self.compiler.condition(conjunct, self.layout) for conjunct in fallbacks]))
+        self.steps.append(RegionStep(region, [self._fallback(condition) for condition in conditions.held]))
+
+    def _fallback(self, condition: Condition) -> Evaluate:
+        """The condition in Python. One without comparisons never needs it."""
+        return self.compiler.condition(condition.expression, self.layout) if condition.tests else lambda row, run: True
 
     # Lengths
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
+from doxa.query.conditions import pushable_name
 from doxa.query.evaluate import Compiler, Layout, Nested, Row
 from doxa.query.match import FilterStep, MatchPlanner
 from doxa.query.pattern import taken_apart
 from doxa.query.procedures import Procedure, ProcedureStep
 from doxa.query.project import plan_projection
-from doxa.query.region import pushable_name
 from doxa.query.sources import CsvStep, OptionalStep, SubqueryStep, UnionStep, UnwindStep
 from doxa.query.update import ChangeStep, CreateStep, DeleteStep, ForeachStep, MergeStep, PatternMaker, changer
 

@@ -12,27 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.base.values import decode_value
 from doxa.cypher import tree as t
+from doxa.query.conditions import Conditions, bound_value, json_path, kind_of, test_sql
 from doxa.query.errors import fail, shown
-from doxa.query.evaluate import Compiler, Evaluate, Layout, Row
-from doxa.query.pattern import EdgeVar, free_variables, plain_types
+from doxa.query.evaluate import Evaluate, Row
+from doxa.query.pattern import EdgeVar, plain_types
 from doxa.query.values import Node
 
 if TYPE_CHECKING:
     from doxa.query.run import Run
-
-_FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-@dataclass(slots=True)
-class Test:
-    """A pushed comparison: property `name` of `key` against a value from outside the region."""
-
-    key: str
-    name: str
-    op: str
-    value: Evaluate
-    fallback: Evaluate | None = None
-
 
 @dataclass(slots=True)
 class Region:
@@ -41,14 +28,12 @@ class Region:
     nodes: list[str]
     edges: list[EdgeVar]
     known: dict[str, int]  # nodes bound before: their slots
+    conditions: Conditions
     outputs: list[tuple[str, str, bool]] = field(default_factory=list)  # (key, "node" or "edge", loaded with its properties)
     columns: list[tuple[str, str]] = field(default_factory=list)  # single properties (key, name), after the outputs
-    labels: list[tuple[str, t.LabelExpression]] = field(default_factory=list)
-    tests: list[Test] = field(default_factory=list)
-    nulls: list[tuple[str, str, bool]] = field(default_factory=list)  # property IS (NOT) NULL
 
     def describe(self) -> str:
-        return self.statement(None, tuple("text" for _ in self.tests))[0]
+        return self.statement(None, tuple("text" for _ in self.conditions.tests))[0]
 
     # The statement
 
@@ -60,6 +45,7 @@ class Region:
 class Builder:
     def __init__(self, region: Region, run: Run | None, kinds: tuple[str, ...], *, read: frozenset[str] = frozenset()) -> None:
         self.region = region
+        self.conditions = region.conditions
         self.kinds = kinds
         self.read = read | {key for key, _ in region.columns}  # elements whose properties are read
         graph = run.graph if run is not None else None
@@ -146,19 +132,17 @@ class Builder:
             self.ids[key] = sql
 
     def _selectivity(self, key: str) -> int:
-        if any(
-            test.key == key and test.op == "=" and test.name == "kref" and kind == "text"
-            for test, kind in zip(self.region.tests, self.kinds, strict=True)
-        ):
+        equal = [(test.name, self.kinds[index]) for index, test in self.conditions.required() if test.key == key and test.op == "="]
+        if ("kref", "text") in equal:
             return 4
-        if any(test.key == key and test.op == "=" for test in self.region.tests):
+        if equal:
             return 3
-        return 2 if any(held == key for held, _ in self.region.labels) else 0
+        return 2 if any(held == key for held, _ in self.conditions.labels()) else 0
 
     def _scan(self, key: str) -> None:
         alias = self.node_alias[key]
         kref = self._selectivity(key) == 4
-        first = next((names for held, names in self.region.labels if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
+        first = next((names for held, names in self.conditions.labels() if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
         name = _first_name(first)
         if name is not None and not kref:
             self.sources.append(f"{self.label_table} l{alias}")
@@ -221,8 +205,7 @@ class Builder:
             loaded
             or key not in self.ids
             or key in self.read
-            or any(test.key == key for test in region.tests)
-            or any(held == key for held, _, _ in region.nulls)
+            or key in self.conditions.read()
         )
 
     def _attach(self, key: str) -> None:
@@ -238,18 +221,34 @@ class Builder:
     # Conditions
 
     def _conditions(self) -> None:
-        region = self.region
-        for key, names in region.labels:
-            left: t.LabelExpression | None = names
-            if names is self.scanned.get(key):
-                left = _without_first(names)
-            if left is not None:
-                self.where.append(self._labelled(left, key))
-        for index, (test, kind) in enumerate(zip(region.tests, self.kinds, strict=True)):
-            self._test(test, kind, index=index)
-        for key, name, negated in region.nulls:
-            self.where.append(f"{self.table(key)}.props -> ? IS {'NOT ' if negated else ''}NULL")
-            self.where_args.append(json_path(name))
+        for condition, left in zip(self.conditions.held, self._leftover(), strict=True):
+            if not left:
+                sql = self._condition(condition.tree)
+                if sql:
+                    self.where.append(sql)
+
+    def _leftover(self) -> list[bool]:
+        return [any(self.kinds[index] == "other" for index in condition.tests) for condition in self.conditions.held]
+
+    def _condition(self, tree: tuple[Any, ...]) -> str:
+        """The SQL of a condition; its arguments are noted in order. Empty if the scan tests it already."""
+        match tree[0]:
+            case "labels":
+                left = _without_first(tree[2]) if tree[2] is self.scanned.get(tree[1]) else tree[2]
+                return "" if left is None else self._labelled(left, tree[1])
+            case "null":
+                self.where_args.append(json_path(tree[2]))
+                return f"{self.table(tree[1])}.props -> ? IS {'NOT ' if tree[3] else ''}NULL"
+            case "test":
+                test, kind = self.conditions.tests[tree[1]], self.kinds[tree[1]]
+                kref = kind == "text" and test.name == "kref" and test.op == "=" and test.key in self.tables
+                if kref:
+                    self.where_args.append(("test", tree[1]))
+                sql, args = test_sql(test, kind, props=f"{self.table(test.key)}.props", argument=("test", tree[1]))
+                self.where_args += args
+                return f"({self.table(test.key)}.kref = ? AND {sql})" if kref else sql
+        parts = [self._condition(part) for part in tree[1:]]
+        return f"({f' {tree[0].upper()} '.join(parts)})"
 
     def table(self, key: str) -> str:
         return self.edge_alias.get(key) or self.tables[key]
@@ -269,30 +268,6 @@ class Builder:
             case t.LabelOr(items):
                 return f"({' OR '.join(self._labelled(item, key) for item in items)})"
         raise AssertionError(labels)
-
-    def _test(self, test: Test, kind: str, *, index: int) -> None:
-        table = self.table(test.key)
-        path = json_path(test.name)
-        if kind == "text" and test.name == "kref" and test.op == "=" and test.key in self.tables:
-            self.where.append(f"{table}.kref = ?")
-            self.where_args.append(("test", index))
-        if kind == "boolean":
-            if test.op == "=":
-                self.where.append(f"json_type({table}.props, ?) = CASE ? WHEN 1 THEN 'true' ELSE 'false' END")
-                self.where_args.extend((path, ("test", index)))
-        elif kind == "number" and test.op != "=":
-            infinite = "-Infinity" if test.op[0] == "<" else "Infinity"  # stored as {"$float": ...}, which SQL does not take for a number
-            self.where.append(
-                f"CASE json_type({table}.props, ?) WHEN 'integer' THEN {table}.props ->> ? {test.op} ? WHEN 'real' THEN {table}.props ->> ? {test.op} ? "
-                f"WHEN 'object' THEN {table}.props ->> ? = '{infinite}' END"
-            )
-            self.where_args.extend((path, path, ("test", index), path, ("test", index), f'{path}."$float"'))
-        elif kind in ("number", "text"):
-            self.where.append(f"{table}.props ->> ? {test.op} ?")
-            self.where_args.extend((path, ("test", index)))
-            guard = "IN ('integer', 'real')" if kind == "number" else "= 'text'"
-            self.where.append(f"json_type({table}.props, ?) {guard}")
-            self.where_args.append(path)
 
     def _unique(self) -> None:
         """No edge is used twice in one MATCH."""
@@ -332,72 +307,12 @@ def _first_name(labels: t.LabelExpression | None) -> str | None:
     return None
 
 
-def _without_first(labels: t.LabelExpression) -> t.LabelExpression | None:
-    if isinstance(labels, t.LabelName):
+def _without_first(labels: t.LabelExpression | None) -> t.LabelExpression | None:
+    if labels is None or isinstance(labels, t.LabelName):
         return None
     assert isinstance(labels, t.LabelAnd)
     rest = labels.items[1:]
     return rest[0] if len(rest) == 1 else t.LabelAnd(rest, at=labels.at)
-
-
-def json_path(name: str) -> str:
-    return f'$."{name}"'
-
-
-def pushable_name(name: str) -> bool:
-    """SQLite's JSON paths have no escape for these."""
-    return '"' not in name and "\\" not in name and name.isprintable()
-
-
-# Deciding what moves into SQL
-
-
-def push(conjunct: t.Expression, region: Region, *, outside: frozenset[str], compiler: Compiler, layout: Layout) -> bool:
-    """Move a conjunct into the region if SQL can test it exactly. `outside`: variables bound before the region."""
-    inside = {*region.nodes, *(edge.key for edge in region.edges)} - set(region.known)
-    match conjunct:
-        case t.HasLabels(t.Variable(key), labels) if key in region.nodes and key in inside:
-            region.labels.append((key, labels))
-            return True
-        case t.IsNull(t.Property(t.Variable(key), name), negated) if key in inside and pushable_name(name):
-            region.nulls.append((key, name, negated))
-            return True
-        case t.Comparison((left, right), (op,)) if op in _FLIPPED:
-            for one, other, sign in ((left, right, op), (right, left, _FLIPPED[op])):
-                if _property_inside(one, inside) and _outside(other, outside):
-                    assert isinstance(one, t.Property) and isinstance(one.of, t.Variable)
-                    region.tests.append(Test(one.of.name, one.name, sign, compiler.compile(other, layout)))
-                    return True
-    return False
-
-
-def _property_inside(expression: t.Expression, inside: set[str]) -> bool:
-    return (
-        isinstance(expression, t.Property)
-        and isinstance(expression.of, t.Variable)
-        and expression.of.name in inside
-        and pushable_name(expression.name)
-    )
-
-
-def _outside(expression: t.Expression, outside: frozenset[str]) -> bool:
-    if any(isinstance(part, (t.Subquery, t.PatternTest, t.PatternComprehension, t.PathValue)) for part in t.walk(expression)):
-        return False
-    if any(isinstance(part, t.Call) and part.name.lower() in ("rand", "randomuuid") for part in t.walk(expression)):
-        return False
-    return free_variables(expression) <= outside
-
-
-def kind_of(value: Any) -> str:
-    """How a value can be compared in SQL; "other" is left to Python."""
-    kind = type(value)
-    if kind is str:
-        return "text" if "\x00" not in value else "other"
-    if kind is int or (kind is float and value == value and abs(value) != float("inf")):
-        return "number"
-    if kind is bool:
-        return "boolean"
-    return "null" if value is None else "other"
 
 
 # Running
@@ -428,17 +343,18 @@ class RegionStep:
                     yield after
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
-        """The values to compare with and their kinds; None if a null rules out every row."""
+        """The values to compare with and their kinds; None if a missing node rules out every row."""
         if any(row[slot] is None for slot in self.region.known.values()):
             return None
-        values = [test.value(row, run) for test in self.region.tests]
-        kinds = tuple([kind_of(value) for value in values])
-        return None if "null" in kinds else (values, kinds)
+        tests = self.region.conditions.tests
+        values = [test.value(row, run) for test in tests]
+        kinds = tuple([kind_of(value, test.op) for value, test in zip(values, tests, strict=True)])
+        return [bound_value(value, kind) for value, kind in zip(values, kinds, strict=True)], kinds
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
-        """The comparisons that SQL leaves out for these kinds."""
-        tests = self.region.tests
-        return [self.fallbacks[i] for i, kind in enumerate(kinds) if kind == "other" or (kind == "boolean" and tests[i].op != "=")]
+        """The conditions that SQL leaves out for these kinds."""
+        held = self.region.conditions.held
+        return [test for test, condition in zip(self.fallbacks, held, strict=True) if any(kinds[index] == "other" for index in condition.tests)]
 
     def argument(self, arg: Any, row: Row, values: list[Any]) -> Any:
         """What a placeholder stands for."""
