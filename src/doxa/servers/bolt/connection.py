@@ -1,0 +1,277 @@
+"""The edge: one socket, read by the event loop, answered by a thread. Bytes become messages here, and pressure is handed both ways.
+
+    socket -> data_received -> handshake | Dechunker -> inbox -> [thread] Conversation.handle -> send -> socket
+                                              RESET: Conversation.interrupt at once, then to the inbox like any message
+
+Reading pauses while too much waits in the inbox; the thread pauses while too much waits to be sent. A client that is silent before its
+login, or does not read what it asked for, loses its connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from doxa.base.errors import DoxaError, LimitError
+from doxa.base.limits import BOLT_LOGIN_BYTES_MAX, BOLT_MESSAGE_BYTES_MAX, BOLT_OUTPUT_BYTES_MAX, BOLT_QUEUE_BYTES_MAX, BOLT_SEND_MS
+from doxa.servers.bolt.conversation import Conversation, Interrupted, State
+from doxa.servers.bolt.framing import HANDSHAKE_BYTES, MANIFEST, NO_VERSION, Dechunker, Version, manifest, manifest_choice, negotiate
+from doxa.servers.bolt.workers import Workers
+
+_LOG = logging.getLogger("doxa.bolt")
+_RESET = 0x0F
+_CANCEL_AGAIN_S = 0.05
+_WAKE = b""
+_HIGH_WATER_BYTES = 262_144
+
+
+class Host(Protocol):
+    """What a connection asks of its server."""
+
+    workers: Workers
+    login_ms: int
+
+    def admit(self, connection: Connection) -> bool: ...
+
+    def dismiss(self, connection: Connection) -> None: ...
+
+    def converse(self, connection: Connection, version: Version) -> Conversation: ...
+
+
+class Connection(asyncio.Protocol):
+    """One client. Methods run on the event loop unless they say otherwise."""
+
+    def __init__(self, host: Host, number: int) -> None:
+        self.number = number
+        self.conversation: Conversation | None = None
+        self.ended = threading.Event()  # the thread is done with it
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._receive: Callable[[bytes], None] = self._handshake
+        self._start = b""
+        self._dechunker = Dechunker(BOLT_LOGIN_BYTES_MAX)
+        self._inbox: SimpleQueue[bytes | None] = SimpleQueue()
+        self._cond = threading.Condition()
+        self._queued = self._unsent = 0
+        self._full = self._lost = self._reading_paused = False
+        self._login_timer: asyncio.TimerHandle | None = None
+
+    # Called by the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
+        if not self._host.admit(self):
+            self.ended.set()
+            transport.abort()
+            return
+        self._login_timer = self._loop.call_later(self._host.login_ms / 1000, self._login_late)
+
+    def data_received(self, data: bytes) -> None:
+        self._receive(data)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        with self._cond:
+            self._full = True
+
+    def resume_writing(self) -> None:
+        with self._cond:
+            self._full = False
+            self._cond.notify_all()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        with self._cond:
+            self._lost = True
+            self._cond.notify_all()
+        if self._login_timer is not None:
+            self._login_timer.cancel()
+        if self.conversation is None:
+            self.ended.set()
+        else:
+            self.conversation.hang_up()
+            self._inbox.put(None)
+            self._cancel_again()
+        self._host.dismiss(self)
+
+    # Reading
+
+    def _handshake(self, data: bytes) -> None:
+        self._start += data
+        if len(self._start) < HANDSHAKE_BYTES:
+            if not b"\x60\x60\xb0\x17".startswith(self._start[:4]):
+                self.abort()
+            return
+        try:
+            version = negotiate(self._start[:HANDSHAKE_BYTES])
+        except DoxaError:
+            self.abort()
+            return
+        rest, self._start = self._start[HANDSHAKE_BYTES:], b""
+        if version is None:
+            self._write_now(NO_VERSION)
+            self.hang_up()
+        elif isinstance(version, Version):
+            self._write_now(bytes((0, 0, version.minor, version.major)))
+            self._begin(version, rest)
+        else:
+            assert version == MANIFEST
+            self._write_now(manifest())
+            self._receive = self._choose
+            if rest:
+                self._choose(rest)
+
+    def _choose(self, data: bytes) -> None:
+        self._start += data
+        try:
+            chosen = manifest_choice(self._start)
+        except DoxaError:
+            self.abort()
+            return
+        if chosen is not None:
+            version, length = chosen
+            rest, self._start = self._start[length:], b""
+            self._begin(version, rest)
+
+    def _begin(self, version: Version, rest: bytes) -> None:
+        self.conversation = self._host.converse(self, version)
+        self._receive = self._messages
+        self._host.workers.start(self._work)
+        if rest:
+            self._messages(rest)
+
+    def _messages(self, data: bytes) -> None:
+        assert self.conversation is not None
+        try:
+            messages = self._dechunker.feed(data)
+        except LimitError as error:
+            _LOG.warning("bolt-%d: %s", self.number, error.message)
+            self.abort()
+            return
+        for message in messages:
+            if len(message) > 1 and message[1] == _RESET and message[0] & 0xF0 == 0xB0:
+                self.conversation.interrupt()
+                self._cancel_again()
+            with self._cond:
+                self._queued += len(message)
+            self._inbox.put(message)
+        if self._queued > BOLT_QUEUE_BYTES_MAX and not self._reading_paused and self._transport is not None:
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    def _read_on(self) -> None:
+        if self._reading_paused and not self._lost and self._transport is not None:
+            self._reading_paused = False
+            self._transport.resume_reading()
+
+    def _cancel_again(self) -> None:
+        """A statement may have started just after it was told to end: tell it until it has heard."""
+        conversation = self.conversation
+        if conversation is not None and conversation.interrupted and not self.ended.is_set():
+            conversation.cancel()
+            self._loop.call_later(_CANCEL_AGAIN_S, self._cancel_again)
+
+    def _login_late(self) -> None:
+        if self.conversation is None or self.conversation.principal is None:
+            _LOG.info("bolt-%d: no login in time", self.number)
+            self.abort()
+
+    # Writing
+
+    def _write_now(self, data: bytes) -> None:
+        if self._transport is not None and not self._lost:
+            self._transport.write(data)
+
+    def _write(self, data: bytes) -> None:
+        self._write_now(data)
+        with self._cond:
+            self._unsent -= len(data)
+            if not self._full:
+                self._cond.notify_all()
+
+    def hang_up(self) -> None:
+        """Send what is waiting, then close."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def wake(self) -> None:
+        """Let the thread look whether it should stop."""
+        self._inbox.put(_WAKE)
+
+    # On the connection's thread
+
+    def send(self, data: bytes) -> None:
+        """Hand bytes to the event loop; waits while the client does not read. Raises Interrupted when it is no longer wanted."""
+        conversation = self.conversation
+        assert conversation is not None
+        with self._cond:
+            room = self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full
+            if not room:
+                room = self._cond.wait_for(
+                    lambda: self._lost or (self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full), timeout=BOLT_SEND_MS / 1000
+                )
+            if not room:
+                _LOG.warning("bolt-%d: the client does not read", self.number)
+                self._loop.call_soon_threadsafe(self.abort)
+            if self._lost or not room:
+                raise Interrupted
+            self._unsent += len(data)
+        self._loop.call_soon_threadsafe(self._write, data)
+
+    def _work(self) -> None:
+        conversation = self.conversation
+        assert conversation is not None
+        try:
+            self._converse(conversation)
+        except Interrupted:
+            pass
+        except RuntimeError:
+            if not self._loop.is_closed():
+                _LOG.exception("bolt-%d: an unexpected error", self.number)
+        finally:
+            conversation.close()
+            self.ended.set()
+            with suppress(RuntimeError):  # the loop has ended before
+                self._loop.call_soon_threadsafe(self.hang_up)
+
+    def _converse(self, conversation: Conversation) -> None:
+        inbox, welcome = self._inbox, True
+        while True:
+            try:
+                message = inbox.get(timeout=conversation.seconds_left())
+            except Empty:
+                conversation.expire()
+                continue
+            if message is None:
+                return
+            if message is not _WAKE:
+                with self._cond:
+                    self._queued -= len(message)
+                    full = self._reading_paused and self._queued <= BOLT_QUEUE_BYTES_MAX // 2
+                if full:
+                    self._loop.call_soon_threadsafe(self._read_on)
+                conversation.handle(message)
+            if welcome and conversation.state is State.READY:
+                welcome = False
+                self._dechunker.bytes_max = BOLT_MESSAGE_BYTES_MAX
+            if conversation.done:
+                conversation.flush()
+                return
+            if inbox.empty():
+                conversation.flush()
+                if conversation.stopping and conversation.idle:
+                    return

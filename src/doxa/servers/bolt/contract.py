@@ -1,0 +1,66 @@
+"""What the Bolt server needs of the room that gives it a database, written as protocols so that the door knows no room below.
+
+The sessions of `doxa.query` are such sessions. All calls on a session come from one thread, except `cancel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from doxa.servers.credentials import Principal
+
+
+class Checked(Protocol):
+    @property
+    def writes(self) -> bool: ...
+
+
+class Plan(Protocol):
+    @property
+    def checked(self) -> Checked: ...
+
+
+class Result(Protocol):
+    """Rows of one statement, taken once. `counters` are final when the rows are."""
+
+    columns: tuple[str, ...]
+
+    @property
+    def plan(self) -> Plan | None: ...
+
+    @property
+    def counters(self) -> dict[str, int]: ...
+
+    def __iter__(self) -> Iterator[Sequence[Any]]: ...
+
+    def close(self) -> None: ...
+
+
+class GraphSession(Protocol):
+    """Statements of one principal on one database, one by one or in a transaction."""
+
+    def run(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> Result: ...
+
+    def begin(self, *, read_only: bool = False) -> None: ...
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Database(Protocol):
+    """The databases behind a server."""
+
+    def names(self) -> Sequence[str]:
+        """Their names; the first is the default."""
+
+    def open_session(self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int) -> GraphSession:
+        """A session for one unit of work. `metadata` is what the client attached to it; `timeout_ms` bounds each statement."""
+
+    def last_transaction(self, database: str) -> int:
+        """The number of the last transaction that was committed, for bookmarks."""

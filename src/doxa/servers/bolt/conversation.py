@@ -1,0 +1,514 @@
+"""The server's side of one Bolt conversation: a state, a message, the answers. No sockets, no clock of its own; it runs on one thread.
+
+    NEGOTIATION --HELLO--> AUTHENTICATION --LOGON--> READY --RUN----> STREAMING ----PULL, DISCARD--> READY
+     (4.4, 5.0: HELLO logs on, straight to READY)      |    --BEGIN--> TX_READY --RUN--> TX_STREAMING --PULL, DISCARD--> TX_READY
+                                                       |               TX_READY, TX_STREAMING --COMMIT, ROLLBACK--> READY
+    any failure -> FAILED: all is IGNORED until RESET -> READY
+    RESET on the way -> INTERRUPTED: what runs ends, all is IGNORED until that RESET's turn -> READY
+    a message that its state does not know, or a failed login -> FAILURE, DEFUNCT: the connection ends
+
+Only `interrupt` and `hang_up` may be called from other threads. Source: the Bolt documentation, "Bolt Protocol server state specification".
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, NamedTuple
+
+from doxa.base.errors import DoxaError, InputError, LimitError
+from doxa.base.limits import QUERY_TIMEOUT_MS
+from doxa.servers.bolt import codes
+from doxa.servers.bolt.codes import BoltError, failure, message_of, outcome, status_of
+from doxa.servers.bolt.contract import Database
+from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.packstream import Unpacker, chunked
+from doxa.servers.bolt.values import hydrate, packer
+from doxa.servers.bolt.work import Stream, Work
+from doxa.servers.credentials import Authenticator, Principal
+
+SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers read the edition and version of the language from it
+DEFAULT_ALIAS = "neo4j"  # what tools call the default database when they are not told otherwise
+ROUTING_TTL_S = 300
+ANONYMOUS = "anonymous"
+
+_LOG = logging.getLogger("doxa.bolt")
+_FLUSH_BYTES = 65_536
+
+SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
+
+
+class State(Enum):
+    NEGOTIATION = "NEGOTIATION"
+    AUTHENTICATION = "AUTHENTICATION"
+    READY = "READY"
+    STREAMING = "STREAMING"
+    TX_READY = "TX_READY"
+    TX_STREAMING = "TX_STREAMING"
+    FAILED = "FAILED"
+    INTERRUPTED = "INTERRUPTED"
+    DEFUNCT = "DEFUNCT"
+
+
+class Request(NamedTuple):
+    """A message a client may send: its name, its number of fields, the version that brought it."""
+
+    name: str
+    fields: int
+    since: tuple[int, int] = (4, 0)
+
+
+HELLO, LOGON, LOGOFF = Request("HELLO", 1), Request("LOGON", 1, (5, 1)), Request("LOGOFF", 0, (5, 1))
+GOODBYE, RESET, TELEMETRY, ROUTE = Request("GOODBYE", 0), Request("RESET", 0), Request("TELEMETRY", 1, (5, 4)), Request("ROUTE", 3)
+RUN, PULL, DISCARD = Request("RUN", 3), Request("PULL", 1), Request("DISCARD", 1)
+BEGIN, COMMIT, ROLLBACK = Request("BEGIN", 1), Request("COMMIT", 0), Request("ROLLBACK", 0)
+
+REQUESTS = {
+    0x01: HELLO, 0x02: GOODBYE, 0x0F: RESET, 0x10: RUN, 0x11: BEGIN, 0x12: COMMIT, 0x13: ROLLBACK, 0x2F: DISCARD, 0x3F: PULL,
+    0x54: TELEMETRY, 0x66: ROUTE, 0x6A: LOGON, 0x6B: LOGOFF,
+}  # fmt: skip
+
+_IN_TRANSACTION = frozenset((RUN, PULL, DISCARD, COMMIT, ROLLBACK))
+ALLOWED = {
+    State.NEGOTIATION: frozenset((HELLO,)), State.AUTHENTICATION: frozenset((LOGON,)),
+    State.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)), State.STREAMING: frozenset((PULL, DISCARD)),
+    State.TX_READY: _IN_TRANSACTION - {PULL, DISCARD}, State.TX_STREAMING: _IN_TRANSACTION,
+}  # fmt: skip
+
+
+class Interrupted(Exception):
+    """A RESET came while something ran, or the client is gone."""
+
+
+class Conversation:
+    """One client's conversation. `send` takes bytes for the client and may block; `done` says that the connection should end."""
+
+    def __init__(
+        self,
+        database: Database,
+        authenticator: Authenticator | None,
+        *,
+        version: Version,
+        send: Callable[[bytes], None],
+        connection_id: str = "bolt-0",
+        address: str = "127.0.0.1:7687",
+        timeout_ms: int = QUERY_TIMEOUT_MS,
+    ) -> None:
+        self.version = version
+        self.state = State.NEGOTIATION
+        self.principal: Principal | None = None
+        self.stopping = False
+        self._database, self._authenticator = database, authenticator
+        self._send, self._connection_id, self._address, self._timeout_ms = send, connection_id, address, timeout_ms
+        self._utc = version >= (5, 0)
+        self._packer = packer(element_ids=version >= (5, 0), utc=self._utc)
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._work: Work | None = None
+        self._expired: BoltError | None = None
+        self._resets_seen = 0  # written by whoever interrupts
+        self._resets_done = 0  # written by the thread of the conversation
+        self._gone = False
+        self._handlers: dict[Request, Callable[..., None]] = {
+            HELLO: self._hello, LOGON: self._logon, LOGOFF: self._logoff, TELEMETRY: self._telemetry, ROUTE: self._route, RUN: self._run,
+            PULL: self._pull, DISCARD: self._discard, BEGIN: self._begin, COMMIT: self._commit, ROLLBACK: self._rollback,
+        }  # fmt: skip
+
+    # From any thread
+
+    def interrupt(self) -> None:
+        """A RESET has arrived: what is before it ends now. The RESET itself is still to be handled."""
+        self._resets_seen += 1
+        self.cancel()
+
+    def hang_up(self) -> None:
+        """The client is gone: what runs ends now."""
+        self._gone = True
+        self.cancel()
+
+    def cancel(self) -> None:
+        """End the statement that runs. To be called again until `interrupted` is false: a statement may start just after."""
+        work = self._work
+        if work is not None:
+            work.cancel()
+
+    @property
+    def interrupted(self) -> bool:
+        return self._gone or self._resets_seen != self._resets_done
+
+    # The conversation's own thread
+
+    @property
+    def done(self) -> bool:
+        return self.state is State.DEFUNCT
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is open that a stop would have to wait for."""
+        return self._work is None
+
+    def seconds_left(self) -> float | None:
+        """After how many seconds of silence `expire` is due; None for never."""
+        return None if self._work is None else max(0.0, self._work.deadline - time.monotonic())
+
+    def expire(self) -> None:
+        """The open unit of work has passed its deadline while the client was silent: end it, and tell with the next message."""
+        if self._work is not None and not self._work.deadline > time.monotonic():
+            self._expired = self._work.timed_out()
+            self._abandon()
+
+    def handle(self, message: bytes) -> None:
+        """Answer one message. Never raises for what a client sends; errors of the server's own are logged and answered too."""
+        try:
+            self._answer(message)
+        except Interrupted:
+            self._abandon()
+            self._ignore()
+            if self.state is not State.DEFUNCT:
+                self.state = State.INTERRUPTED
+        except Exception as error:
+            self._abandon()
+            if self.interrupted and not (isinstance(error, BoltError) and error.fatal):
+                self.state = State.INTERRUPTED
+                self._ignore()
+                return
+            if status_of(error).code.startswith("Neo.DatabaseError") and not isinstance(error, DoxaError):
+                _LOG.exception("%s: an unexpected error", self._connection_id)
+            self._fail(error)
+
+    def close(self) -> None:
+        """End the conversation: roll back what is open."""
+        self._abandon()
+        self.state = State.DEFUNCT
+
+    def flush(self) -> None:
+        """Hand over the answers so far."""
+        if self._out:
+            data = b"".join(self._out)
+            self._out.clear()
+            self._out_bytes = 0
+            self._send(data)
+
+    def _answer(self, message: bytes) -> None:
+        with _fatal():
+            tag, fields = self._read(message)
+            request = self._request(tag)
+            if len(fields) != request.fields:
+                raise InputError(f"{request.name} has {request.fields} fields, not {len(fields)}.", next_step="Send it as the version lays it out.")
+        if request is GOODBYE:
+            self.close()
+        elif request is RESET:
+            self._reset()
+        elif self.interrupted:
+            raise Interrupted
+        elif self.state is State.FAILED or self.state is State.INTERRUPTED:
+            self._ignore()
+        elif self._expired is not None:
+            expired, self._expired = self._expired, None
+            raise expired
+        elif request not in ALLOWED[self.state]:
+            raise BoltError(
+                f"{request.name} cannot be handled in the state {self.state.value}.",
+                status=codes.REQUEST_INVALID,
+                next_step="Send messages in the order that the protocol gives.",
+                fatal=True,
+            )
+        else:
+            self._handlers[request](*fields)
+
+    def _read(self, message: bytes) -> tuple[int, list[Any]]:
+        """The message; a value in it that is wrong by itself is an error of the statement, not the end of the conversation."""
+        wrong: list[DoxaError] = []
+
+        def read(tag: int, fields: list[Any]) -> Any:
+            try:
+                return hydrate(tag, fields, utc=self._utc)
+            except InputError as error:
+                wrong.append(error)
+                return None
+
+        tag, fields = Unpacker(message, read).message()
+        if wrong and REQUESTS.get(tag) is RUN and not self.interrupted and self.state not in (State.FAILED, State.INTERRUPTED):
+            raise BoltError(wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step)
+        return tag, fields
+
+    def _request(self, tag: int) -> Request:
+        request = REQUESTS.get(tag)
+        if request is None or self.version < request.since:
+            raise InputError(f"Bolt {self.version} has no message {tag:#04x}.", next_step="Send messages of the version agreed on.")
+        return request
+
+    # Answers
+
+    def _emit(self, data: bytes) -> None:
+        self._out.append(data)
+        self._out_bytes += len(data)
+        if self._out_bytes >= _FLUSH_BYTES:
+            self.flush()
+
+    def _succeed(self, metadata: Mapping[str, Any] | None = None) -> None:
+        self._emit(chunked(self._packer.structure(SUCCESS, dict(metadata or {}))))
+
+    def _ignore(self) -> None:
+        self._emit(chunked(self._packer.structure(IGNORED)))
+
+    def _fail(self, error: Exception) -> None:
+        self._emit(chunked(self._packer.structure(FAILURE, failure(error, self.version))))
+        fatal = isinstance(error, BoltError) and error.fatal
+        self.state = State.DEFUNCT if fatal or self.principal is None else State.FAILED
+
+    def _abandon(self) -> None:
+        """Roll back what is open."""
+        work, self._work = self._work, None
+        if work is not None:
+            try:
+                work.rollback()
+            except Exception:
+                _LOG.exception("%s: rolling back failed", self._connection_id)
+
+    # Who
+
+    def _hello(self, extra: Any) -> None:
+        extra = _map(extra, "HELLO")
+        context = extra.get("routing")
+        if isinstance(context, dict) and isinstance(context.get("address"), str):
+            self._address = context["address"]
+        hints: dict[str, Any] = {}
+        metadata: dict[str, Any] = {"server": SERVER_AGENT, "connection_id": self._connection_id, "hints": hints}
+        if self.version >= (5, 4):
+            hints["telemetry.enabled"] = False
+        if self.version < (5, 0) and "utc" in (extra.get("patch_bolt") or ()):
+            self._utc = True
+            self._packer = packer(element_ids=False, utc=True)
+            metadata["patch_bolt"] = ["utc"]
+        if self.version < (5, 1):
+            self._login(extra)
+            self.state = State.READY
+        else:
+            self.state = State.AUTHENTICATION
+        self._succeed(metadata)
+
+    def _logon(self, auth: Any) -> None:
+        self._login(_map(auth, "LOGON"))
+        self.state = State.READY
+        self._succeed()
+
+    def _logoff(self) -> None:
+        self.principal = None
+        self.state = State.AUTHENTICATION
+        self._succeed()
+
+    def _login(self, auth: dict[str, Any]) -> None:
+        """Raises BoltError, which ends the conversation, unless the client proves who it is."""
+        scheme, name, secret = auth.get("scheme", "none"), auth.get("principal", ""), auth.get("credentials", "")
+        found: Principal | None = None
+        if self._authenticator is None:
+            found = Principal(name if isinstance(name, str) and name else ANONYMOUS, "operator")
+        elif isinstance(secret, str) and isinstance(name, str):
+            try:
+                if scheme == "basic":
+                    found = self._authenticator.verify(name, secret)
+                elif scheme == "bearer":
+                    found = self._authenticator.verify_token(secret)
+            except LimitError as error:
+                raise BoltError(error.message, status=codes.RATE_LIMIT, next_step=error.next_step, fatal=True) from None
+        if found is None:
+            _LOG.warning("%s: a login as %.80r (%.20r) was refused", self._connection_id, name, scheme)
+            raise BoltError(
+                "The client is not authorised: the name, password or token is wrong.",
+                status=codes.UNAUTHORIZED,
+                next_step="Log in with basic or bearer authentication and valid credentials.",
+                fatal=True,
+            )
+        self.principal = found
+
+    # Around statements
+
+    def _reset(self) -> None:
+        if self.state is State.NEGOTIATION:
+            raise BoltError("RESET came before HELLO.", status=codes.REQUEST_INVALID, next_step="Send HELLO first.", fatal=True)
+        self._abandon()
+        self._expired = None
+        if self._resets_done < self._resets_seen:
+            self._resets_done += 1
+        if self._resets_done == self._resets_seen:
+            self.state = State.AUTHENTICATION if self.principal is None else State.READY
+        else:
+            self.state = State.INTERRUPTED  # another RESET is on its way
+        self._succeed()
+
+    def _telemetry(self, api: Any) -> None:
+        if type(api) is not int:
+            raise _invalid("TELEMETRY names an interface by its number.")
+        self._succeed()
+
+    def _route(self, context: Any, bookmarks: Any, extra: Any) -> None:
+        extra = _map(extra, "ROUTE")
+        _not_another(extra)
+        name = self._resolve(extra.get("db"))
+        addresses = [_map(context, "ROUTE").get("address") or self._address]
+        servers = [{"addresses": addresses, "role": role} for role in ("WRITE", "READ", "ROUTE")]
+        self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
+
+    def _resolve(self, name: Any) -> str:
+        """The database of that name; none and the alias mean the default."""
+        known = list(self._database.names())
+        if name is None or name == "":
+            return known[0]
+        if isinstance(name, str):
+            found = next((one for one in known if one.lower() == name.lower()), None)
+            if found is not None or name.lower() == DEFAULT_ALIAS:
+                return found or known[0]
+        raise BoltError(
+            f"There is no database {str(name)[:80]!r}.", status=codes.DATABASE_NOT_FOUND, next_step=f"Name one of: {', '.join(known[:20])}."
+        )
+
+    def _open(self, extra: dict[str, Any], *, explicit: bool) -> Work:
+        _not_another(extra)
+        assert self.principal is not None, "no state before the login opens work"
+        name = self._resolve(extra.get("db"))
+        asked = extra.get("tx_timeout")
+        if asked is not None and (type(asked) is not int or asked < 0):
+            raise _invalid("tx_timeout is a number of milliseconds, 0 for as long as the server allows.")
+        timeout_ms = min(asked or self._timeout_ms, self._timeout_ms)
+        metadata = extra.get("tx_metadata")
+        metadata = {} if metadata is None else _map(metadata, "tx_metadata")
+        mode = extra.get("mode", "w")
+        if mode not in ("r", "w"):
+            raise _invalid("mode is 'r' or 'w'.")
+        bookmarks = extra.get("bookmarks")
+        if bookmarks is not None and not (isinstance(bookmarks, list) and all(isinstance(one, str) for one in bookmarks)):
+            raise _invalid("bookmarks are a list of texts.")
+        # Bookmarks need no wait: one file, and every snapshot sees all that was committed before it.
+        session = self._database.open_session(self.principal, name, metadata, timeout_ms)
+        return Work(session, database=name, explicit=explicit, read_only=mode == "r", timeout_ms=timeout_ms)
+
+    def _bookmark(self, work: Work) -> str:
+        return f"doxa:{work.database}:{self._database.last_transaction(work.database)}"
+
+    # Statements
+
+    def _begin(self, extra: Any) -> None:
+        self._work = self._open(_map(extra, "BEGIN"), explicit=True)
+        self.state = State.TX_READY
+        self._succeed({"db": self._work.database} if self.version >= (5, 8) else None)
+
+    def _run(self, text: Any, params: Any, extra: Any) -> None:
+        if not isinstance(text, str):
+            raise _invalid("The statement of RUN is no text.")
+        started = time.monotonic()
+        work = self._work
+        if work is None:
+            work = self._work = self._open(_map(extra, "RUN"), explicit=False)
+        number, stream = work.run(text, _map(params, "RUN"))
+        if self.interrupted:
+            raise Interrupted
+        metadata: dict[str, Any] = {"fields": list(stream.columns), "t_first": int((time.monotonic() - started) * 1000)}
+        if work.explicit:
+            metadata["qid"] = number
+        elif self.version >= (5, 8):
+            metadata["db"] = work.database
+        self.state = State.TX_STREAMING if work.explicit else State.STREAMING
+        self._succeed(metadata)
+
+    def _pull(self, extra: Any) -> None:
+        self._take(extra, "PULL")
+
+    def _discard(self, extra: Any) -> None:
+        self._take(extra, "DISCARD")
+
+    def _take(self, extra: Any, name: str) -> None:
+        extra = _map(extra, name)
+        wanted, number, work = extra.get("n"), extra.get("qid", -1), self._work
+        assert work is not None, "no state without work pulls"
+        if type(wanted) is not int or (wanted < 1 and wanted != -1):
+            raise _invalid(f"n of {name} is a number of rows, or -1 for all.")
+        number = work.latest if number == -1 else number
+        stream = work.streams.get(number) if type(number) is int else None
+        if stream is None:
+            raise _invalid(f"No result has the number {number!r:.20}.")
+        started = time.monotonic()
+        work.left_ms()
+        if name == "DISCARD" and wanted == -1:
+            stream.done = True
+        else:
+            self._stream(stream, wanted, keep=name == "PULL")
+        if not stream.done:
+            self._succeed({"has_more": True})
+            return
+        work.finish(number)
+        summary = self._summary(work, stream)
+        summary["t_last"] = int((time.monotonic() - started) * 1000)
+        if not work.explicit:
+            self._work = None
+            self.state = State.READY
+        elif not work.streams:
+            self.state = State.TX_READY
+        self._succeed(summary)
+
+    def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
+        width = len(stream.columns)
+        for rows in stream.blocks(wanted):
+            if self.interrupted:
+                raise Interrupted
+            if keep:
+                data, count = self._packer.records(rows, width)
+                self._emit(data)
+            else:
+                count = sum(1 for _ in rows)
+            stream.took(count)
+
+    def _summary(self, work: Work, stream: Stream) -> dict[str, Any]:
+        plan = stream.result.plan
+        writes = plan is not None and plan.checked.writes
+        summary: dict[str, Any] = {"type": ("rw" if stream.columns else "w") if writes else "r", "db": work.database}
+        stats = {name.replace("_", "-"): count for name, count in stream.result.counters.items() if count}
+        if stats:
+            summary["stats"] = {**stats, "contains-updates": True}
+        if self.version >= (5, 6):
+            summary["statuses"] = [outcome(len(stream.columns), stream.count)]
+        if not work.explicit:
+            summary["bookmark"] = self._bookmark(work)
+        return summary
+
+    def _commit(self) -> None:
+        work = self._work
+        assert work is not None, "no state without work commits"
+        work.commit()
+        self._work = None
+        self.state = State.READY
+        self._succeed({"bookmark": self._bookmark(work)})
+
+    def _rollback(self) -> None:
+        self._abandon()
+        self.state = State.READY
+        self._succeed()
+
+
+@contextmanager
+def _fatal() -> Iterator[None]:
+    """Bytes that are no message end the conversation: nobody knows what was meant, nor where the next message begins."""
+    try:
+        yield
+    except BoltError:
+        raise
+    except DoxaError as error:
+        raise BoltError(message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True) from None
+
+
+def _map(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _invalid(f"A field of {name} is no map.")
+    return value
+
+
+def _invalid(message: str) -> BoltError:
+    return BoltError(message, status=codes.REQUEST_INVALID, next_step="Send it as the protocol lays it out.", fatal=True)
+
+
+def _not_another(extra: dict[str, Any]) -> None:
+    if extra.get("imp_user") is not None:
+        raise BoltError("Nobody may act as another user here.", status=codes.FORBIDDEN, next_step="Log in as that user instead.")

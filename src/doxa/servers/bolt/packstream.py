@@ -1,0 +1,298 @@
+"""PackStream, Bolt's binary encoding, written here because a server needs limits on what it reads and speed in what it writes.
+
+    C0            null             80..8F D0 D1 D2   text, UTF-8      B0..BF tag   structure
+    C2 C3         false, true      CC CD CE          bytes
+    C1            float, 64 bits   90..9F D4 D5 D6   list             00..7F F0..FF   small integer
+    C8 C9 CA CB   integer          A0..AF D8 D9 DA   map              (sizes of 8, 16, 32 bits; big-endian)
+
+Reading never trusts a size: what a header announces must be there, depth and number of values are bounded. What a structure means is not
+known here: `Unpacker` hands tag and fields to a function, `Packer` asks a table from types to functions.
+
+Source: the Bolt documentation, "PackStream specification version 1".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from struct import Struct
+from typing import Any
+
+from doxa.base.errors import InputError, LimitError
+from doxa.base.limits import BOLT_DEPTH_MAX, BOLT_MESSAGE_ITEMS_MAX
+
+Put = Callable[[bytes], None]
+Writer = Callable[["Packer", Put, Any, int], None]  # packer, where to, value, depth left
+Hydrate = Callable[[int, list[Any]], Any]
+
+CHUNK_BYTES_MAX = 0xFFFF
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+_FLOAT = Struct(">Bd")
+_INT_8, _INT_16, _INT_32, _INT_64 = Struct(">Bb"), Struct(">Bh"), Struct(">Bi"), Struct(">Bq")
+_SIZE_8, _SIZE_16, _SIZE_32 = Struct(">BB"), Struct(">BH"), Struct(">BI")
+_SMALL = {value: (value & 0xFF).to_bytes(1, "big") for value in range(-16, 128)}
+_TEXT_SIZE = [bytes((0x80 + size,)) for size in range(16)] + [bytes((0xD0, size)) for size in range(16, 256)]
+_ENDS_EARLY = "Write every value whole."
+
+
+class Packer:
+    """Writes values. `writers` says how to write types that are structures; of unknown types `classify` may know one."""
+
+    def __init__(self, writers: Mapping[type, Writer], classify: Callable[[type], Writer | None] = lambda _: None) -> None:
+        self._writers = dict(writers)
+        self._classify = classify
+
+    def pack(self, value: Any) -> bytes:
+        """One value. Raises InputError for what Bolt cannot carry, LimitError for what nests too deep."""
+        parts: list[bytes] = []
+        self.put(parts.append, value, BOLT_DEPTH_MAX)
+        return b"".join(parts)
+
+    def structure(self, tag: int, *fields: Any) -> bytes:
+        """A structure of plain values: a message."""
+        return bytes((0xB0 + len(fields), tag)) + b"".join([self.pack(field) for field in fields])
+
+    def records(self, rows: Iterable[Sequence[Any]], width: int) -> tuple[bytes, int]:
+        """RECORD messages in their chunks, ready to send, and how many. The tight loop of the server: plain types are written without a call."""
+        head = b"\xb1\x71" + list_head(width)
+        found: list[bytes] = []
+        for row in rows:
+            parts = [head]
+            put = parts.append
+            for value in row:
+                kind = type(value)
+                if kind is str:
+                    try:
+                        data = value.encode()
+                    except UnicodeEncodeError:
+                        data = value.encode(errors="replace")
+                    size = len(data)
+                    put(_TEXT_SIZE[size] if size < 256 else _size(size, 0xD0))
+                    put(data)
+                elif kind is int:
+                    put(_SMALL[value] if -16 <= value < 128 else _integer(value))
+                elif kind is float:
+                    put(_FLOAT.pack(0xC1, value))
+                elif value is None:
+                    put(b"\xc0")
+                else:
+                    self.put(put, value, BOLT_DEPTH_MAX)
+            message = b"".join(parts)
+            size = len(message)
+            found.append(b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message) if size <= CHUNK_BYTES_MAX else chunked(message))
+        return b"".join(found), len(found)
+
+    def put(self, put: Put, value: Any, depth: int) -> None:
+        kind = type(value)
+        if kind is str:
+            self._text(put, value)
+        elif kind is bool:
+            put(b"\xc3" if value else b"\xc2")
+        elif kind is int:
+            put(_SMALL[value] if -16 <= value < 128 else _integer(value))
+        elif kind is float:
+            put(_FLOAT.pack(0xC1, value))
+        elif value is None:
+            put(b"\xc0")
+        elif kind is list or kind is tuple:
+            self._nest(depth)
+            put(list_head(len(value)))
+            for item in value:
+                self.put(put, item, depth - 1)
+        elif kind is dict:
+            self._nest(depth)
+            put(_map_head(len(value)))
+            for key, item in value.items():
+                self._text(put, key)
+                self.put(put, item, depth - 1)
+        elif kind is bytes:
+            put(_size(len(value), 0xCC))
+            put(value)
+        else:
+            self._structured(kind)(self, put, value, depth)
+
+    def _structured(self, kind: type) -> Writer:
+        found = self._writers.get(kind) or self._classify(kind)
+        if found is None:
+            raise InputError(f"A value of the type {kind.__name__} cannot be sent over Bolt.", next_step="Return its parts, or toString() of it.")
+        self._writers[kind] = found
+        return found
+
+    @staticmethod
+    def _text(put: Put, value: str) -> None:
+        try:
+            data = value.encode()
+        except UnicodeEncodeError:  # half a surrogate pair: no UTF-8 can carry it
+            data = value.encode(errors="replace")
+        size = len(data)
+        put(_TEXT_SIZE[size] if size < 256 else _size(size, 0xD0))
+        put(data)
+
+    @staticmethod
+    def _nest(depth: int) -> None:
+        if depth <= 0:
+            raise LimitError(
+                f"A value nests deeper than {BOLT_DEPTH_MAX} levels.", next_step="Return its parts in columns of their own.", depth_max=BOLT_DEPTH_MAX
+            )
+
+
+def structure_head(fields: int, tag: int) -> bytes:
+    return bytes((0xB0 + fields, tag))
+
+
+def _integer(value: int) -> bytes:
+    if -0x80 <= value < 0x80:
+        return _INT_8.pack(0xC8, value)
+    if -0x8000 <= value < 0x8000:
+        return _INT_16.pack(0xC9, value)
+    if -0x8000_0000 <= value < 0x8000_0000:
+        return _INT_32.pack(0xCA, value)
+    if INT_MIN <= value <= INT_MAX:
+        return _INT_64.pack(0xCB, value)
+    raise InputError(f"The integer {value} does not fit 64 bits.", next_step="Return it as text or as a float.")
+
+
+def _size(size: int, marker: int) -> bytes:
+    """The header of text (D0) or bytes (CC) beyond the tiny sizes: the marker of 8 bits, +1 of 16, +2 of 32."""
+    if size < 0x100:
+        return _SIZE_8.pack(marker, size)
+    if size < 0x1_0000:
+        return _SIZE_16.pack(marker + 1, size)
+    return _SIZE_32.pack(marker + 2, size)
+
+
+def list_head(size: int) -> bytes:
+    return bytes((0x90 + size,)) if size < 16 else _size(size, 0xD4)
+
+
+def _map_head(size: int) -> bytes:
+    return bytes((0xA0 + size,)) if size < 16 else _size(size, 0xD8)
+
+
+def chunked(message: bytes) -> bytes:
+    """A message in its chunks: pieces of up to 65,535 bytes behind their size, then a chunk of none."""
+    size = len(message)
+    if size <= CHUNK_BYTES_MAX:
+        return b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message)
+    parts = []
+    for at in range(0, size, CHUNK_BYTES_MAX):
+        piece = message[at : at + CHUNK_BYTES_MAX]
+        parts += [len(piece).to_bytes(2, "big"), piece]
+    parts.append(b"\0\0")
+    return b"".join(parts)
+
+
+class Unpacker:
+    """Reads one message. Raises InputError for bytes that are no PackStream, LimitError beyond the limits."""
+
+    def __init__(self, data: bytes, hydrate: Hydrate) -> None:
+        self._data = data
+        self._at = 0
+        self._hydrate = hydrate
+        self._items = BOLT_MESSAGE_ITEMS_MAX
+
+    def message(self) -> tuple[int, list[Any]]:
+        """The tag and the fields of the structure that is the whole message."""
+        data = self._data
+        if len(data) < 2 or data[0] & 0xF0 != 0xB0:
+            raise _bad("A message does not begin with a structure.", "Send one structure in a message.")
+        self._at = 2
+        fields = [self._value(BOLT_DEPTH_MAX) for _ in range(data[0] & 0x0F)]
+        if self._at != len(data):
+            raise _bad(f"{len(data) - self._at} bytes are left over at the end of a message.", "Send one structure in a message.")
+        return data[1], fields
+
+    def _value(self, depth: int) -> Any:
+        at = self._at
+        if at >= len(self._data):
+            raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
+        marker = self._data[at]
+        self._at = at + 1
+        high = marker & 0xF0
+        if high == 0x80:
+            return self._text(marker & 0x0F)
+        if marker < 0x80:
+            return marker
+        if high == 0xF0:
+            return marker - 0x100
+        if high == 0x90:
+            return self._list(marker & 0x0F, depth)
+        if high == 0xA0:
+            return self._map(marker & 0x0F, depth)
+        if high == 0xB0:
+            return self._structure(marker & 0x0F, depth)
+        return self._marked(marker, depth)
+
+    def _marked(self, marker: int, depth: int) -> Any:
+        match marker:
+            case 0xC0:
+                return None
+            case 0xC2 | 0xC3:
+                return marker == 0xC3
+            case 0xC1:
+                return Struct(">d").unpack(self._take(8))[0]
+            case 0xC8 | 0xC9 | 0xCA | 0xCB:
+                return int.from_bytes(self._take(1 << (marker - 0xC8)), "big", signed=True)
+            case 0xD0 | 0xD1 | 0xD2:
+                return self._text(self._length(marker - 0xD0))
+            case 0xCC | 0xCD | 0xCE:
+                return self._take(self._length(marker - 0xCC))
+            case 0xD4 | 0xD5 | 0xD6:
+                return self._list(self._length(marker - 0xD4), depth)
+            case 0xD8 | 0xD9 | 0xDA:
+                return self._map(self._length(marker - 0xD8), depth)
+        raise _bad(f"The byte {marker:#04x} begins no value.", "Write values as PackStream version 1.")
+
+    def _take(self, size: int) -> bytes:
+        at = self._at
+        if size > len(self._data) - at:
+            raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
+        self._at = at + size
+        return self._data[at : at + size]
+
+    def _length(self, power: int) -> int:
+        return int.from_bytes(self._take(1 << power), "big")
+
+    def _text(self, size: int) -> str:
+        try:
+            return self._take(size).decode()
+        except UnicodeDecodeError:
+            raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
+
+    def _nest(self, size: int, depth: int) -> None:
+        """What a list, map or structure may do before it is read: its items are there, and neither depth nor number is too great."""
+        if depth <= 0:
+            raise LimitError(f"A message nests deeper than {BOLT_DEPTH_MAX} levels.", next_step="Send a flatter parameter.", depth_max=BOLT_DEPTH_MAX)
+        if size > len(self._data) - self._at:
+            raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
+        self._items -= size + 1
+        if self._items < 0:
+            raise LimitError(
+                f"A message holds more than {BOLT_MESSAGE_ITEMS_MAX:,} values.",
+                next_step="Send the parameters in several batches.",
+                items_max=BOLT_MESSAGE_ITEMS_MAX,
+            )
+
+    def _list(self, size: int, depth: int) -> list[Any]:
+        self._nest(size, depth)
+        value = self._value
+        return [value(depth - 1) for _ in range(size)]
+
+    def _map(self, size: int, depth: int) -> dict[str, Any]:
+        self._nest(size, depth)
+        found: dict[str, Any] = {}
+        for _ in range(size):
+            key = self._value(0)
+            if type(key) is not str:
+                raise _bad("A key of a map is no text.", "Send maps with texts as keys.")
+            found[key] = self._value(depth - 1)
+        return found
+
+    def _structure(self, size: int, depth: int) -> Any:
+        tag = self._take(1)[0]
+        self._nest(size, depth)
+        return self._hydrate(tag, [self._value(depth - 1) for _ in range(size)])
+
+
+def _bad(message: str, step: str) -> InputError:
+    return InputError(message, next_step=step)

@@ -1,0 +1,247 @@
+"""The Bolt server: listens, bounds how many clients there are, and stops without tearing a statement apart.
+
+    async with BoltServer(database, authenticator, port=7687) as server: await server.serve_forever()
+    with running_server(database, authenticator, port=0) as server: ...      on a thread of its own, for tests and notebooks
+    serve(server)                                                            until SIGINT or SIGTERM
+
+Secure unless told otherwise: it listens on the loopback address, asks for a login, and does not take passwords over a network without TLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from doxa.base.errors import InputError, StoreError
+from doxa.base.limits import BOLT_LOGIN_MS, BOLT_STOP_MS, BOLT_THREADS_MAX, QUERY_TIMEOUT_MS
+from doxa.servers.bolt.connection import Connection
+from doxa.servers.bolt.contract import Database
+from doxa.servers.bolt.conversation import Conversation
+from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.workers import Workers
+from doxa.servers.credentials import Authenticator, Guard
+
+PORT = 7687
+_LOOK_S = 0.02
+_END_S = 2.0
+_BACKLOG = 128
+
+
+class BoltServer:
+    """Serves a database. `authenticator` None lets everybody in, on the loopback address only."""
+
+    def __init__(
+        self,
+        database: Database,
+        authenticator: Authenticator | None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        certificate: str | Path | None = None,
+        key: str | Path | None = None,
+        plaintext: bool = False,
+        advertised: str = "",
+        connections_max: int = BOLT_THREADS_MAX,
+        login_ms: int = BOLT_LOGIN_MS,
+        timeout_ms: int = QUERY_TIMEOUT_MS,
+    ) -> None:
+        """Raises InputError for an address that needs a login or TLS and has none, and for a certificate that cannot be used."""
+        self.database = database
+        self.authenticator = None if authenticator is None else Guard(authenticator)
+        self.host, self.port = host, port
+        self.workers = Workers("bolt")
+        self.login_ms = login_ms
+        self._advertised, self._connections_max, self._timeout_ms = advertised, connections_max, timeout_ms
+        self._tls = tls_context(certificate, key) if certificate or key else None
+        self._connections: dict[int, Connection] = {}
+        self._number = 0
+        self._server: asyncio.Server | None = None
+        self._stopping = False
+        if not _is_loopback(host):
+            if authenticator is None:
+                raise InputError(f"{host} can be reached from outside, and there is no login.", next_step="Give an authenticator.", field="host")
+            if self._tls is None and not plaintext:
+                raise InputError(
+                    f"{host} can be reached from outside, and passwords would travel in clear text.",
+                    next_step="Give a certificate and its key, or say plaintext=True if something else encrypts the line.",
+                    field="host",
+                )
+
+    async def start(self) -> None:
+        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the real one."""
+        loop = asyncio.get_running_loop()
+        extra: dict[str, Any] = {"ssl_handshake_timeout": self.login_ms / 1000} if self._tls else {}
+        try:
+            self._server = await loop.create_server(self._connect, self.host, self.port, ssl=self._tls, backlog=_BACKLOG, **extra)
+        except OSError as error:
+            raise StoreError(
+                f"The Bolt server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
+                next_step="Choose another port or address.",
+                host=self.host,
+                port=self.port,
+            ) from error
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def serve_forever(self) -> None:
+        """Start if need be, and serve until cancelled or stopped."""
+        if self._server is None:
+            await self.start()
+        assert self._server is not None
+        try:
+            await self._server.serve_forever()
+        except asyncio.CancelledError:
+            if not self._stopping:
+                await self.stop()
+                raise
+
+    async def stop(self, grace_ms: int = BOLT_STOP_MS) -> None:
+        """Take no more clients, let what runs finish for at most so long, then end it. What had not committed leaves no trace."""
+        if self._server is None or self._stopping:
+            return
+        self._stopping = True
+        self._server.close()
+        for connection in list(self._connections.values()):
+            if connection.conversation is None:
+                connection.abort()
+            else:
+                connection.conversation.stopping = True
+                connection.wake()
+        await self._until_empty(grace_ms / 1000)
+        left = list(self._connections.values())
+        for connection in left:
+            connection.abort()
+        end = time.monotonic() + _END_S
+        while any(not connection.ended.is_set() for connection in left) and time.monotonic() < end:
+            await asyncio.sleep(_LOOK_S)
+        self.workers.close()
+
+    async def _until_empty(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while self._connections and time.monotonic() < end:
+            await asyncio.sleep(_LOOK_S)
+
+    async def __aenter__(self) -> BoltServer:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def address(self) -> str:
+        """Where clients find it."""
+        return self._advertised or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many clients there are."""
+        return len(self._connections)
+
+    # For its connections
+
+    def _connect(self) -> Connection:
+        self._number += 1
+        return Connection(self, self._number)
+
+    def admit(self, connection: Connection) -> bool:
+        if self._stopping or len(self._connections) >= self._connections_max:
+            return False
+        self._connections[connection.number] = connection
+        return True
+
+    def dismiss(self, connection: Connection) -> None:
+        self._connections.pop(connection.number, None)
+
+    def converse(self, connection: Connection, version: Version) -> Conversation:
+        return Conversation(
+            self.database, self.authenticator, version=version, send=connection.send, connection_id=f"bolt-{connection.number}",
+            address=self.address, timeout_ms=self._timeout_ms,
+        )  # fmt: skip
+
+
+def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
+    """TLS 1.2 or newer with this certificate chain and key (PEM). Raises InputError if they cannot be used."""
+    if not certificate or not key:
+        raise InputError("TLS needs a certificate and its key.", next_step="Give the paths of both, in PEM.", field="certificate")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"The certificate {certificate} and the key {key} cannot be used: {error}.",
+            next_step="Give a certificate chain and the key that belongs to it, in PEM.",
+            field="certificate",
+        ) from error
+    return context
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(server: BoltServer) -> None:
+    """Serve from this thread until SIGINT or SIGTERM, then stop in order."""
+
+    async def run() -> None:
+        await server.start()
+        asked = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or a system without
+                loop.add_signal_handler(number, asked.set)
+        await asked.wait()
+        await server.stop()
+
+    asyncio.run(run())
+
+
+@contextmanager
+def running_server(database: Database, authenticator: Authenticator | None, **options: Any) -> Iterator[BoltServer]:
+    """A server on a thread of its own, listening when the block begins, stopped when it ends. The port is a free one unless given."""
+    server = BoltServer(database, authenticator, **{"port": 0, **options})
+    ready, problems = threading.Event(), list[BaseException]()
+    loop = asyncio.new_event_loop()
+    asked = asyncio.Event()
+
+    async def run() -> None:
+        try:
+            await server.start()
+        except BaseException as error:
+            problems.append(error)
+            return
+        finally:
+            ready.set()
+        await asked.wait()
+        await server.stop()
+
+    def main() -> None:
+        try:
+            loop.run_until_complete(run())
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=main, name="bolt-loop", daemon=True)
+    thread.start()
+    ready.wait()
+    if problems:
+        thread.join()
+        raise problems[0]
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(asked.set)
+        thread.join()

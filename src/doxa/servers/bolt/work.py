@@ -1,0 +1,147 @@
+"""One unit of work of a client: a statement by itself or a transaction of several, with the results that are open in it.
+
+A result is pulled in parts. What is left of it when the next statement comes is held in memory, because a session streams one result at a
+time. A unit has a deadline, also while the client is silent: an idle transaction must not keep others from writing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, islice
+from typing import Any
+
+from doxa.base.errors import DoxaError, LimitError
+from doxa.base.limits import BOLT_HELD_ROWS_MAX
+from doxa.servers.bolt.codes import TIMED_OUT, BoltError
+from doxa.servers.bolt.contract import GraphSession, Result
+
+_ROWS_PER_BLOCK = 500
+_END: Any = object()
+
+Row = Sequence[Any]
+
+
+class Stream:
+    """The rows of one statement, taken block by block."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.columns = result.columns
+        self.count = 0
+        self.done = False
+        self._rows: Iterator[Row] = iter(result)
+        self._held: list[Row] = []
+
+    def blocks(self, wanted: int) -> Iterator[Iterator[Row]]:
+        """Iterators over at most so many rows each, until `wanted` are taken (-1: all) or none is left. Each must be used up before the next.
+
+        The caller reports with `took` how many rows a block gave. Afterwards `done` says whether the result is complete.
+        """
+        left = wanted
+        while left and not self.done:
+            size = _ROWS_PER_BLOCK if left < 0 else min(_ROWS_PER_BLOCK, left)
+            held, self._held = self._held[:size], self._held[size:]
+            before = self.count
+            yield chain(held, islice(self._rows, size - len(held)))
+            taken = self.count - before
+            left -= taken if left > 0 else 0
+            if taken < size:
+                self.done = True
+        if not self.done and not self._held:
+            ahead = next(self._rows, _END)
+            if ahead is _END:
+                self.done = True
+            else:
+                self._held.append(ahead)
+
+    def took(self, count: int) -> None:
+        self.count += count
+
+    def hold(self) -> None:
+        """Take the rest into memory. Raises LimitError if it is too much."""
+        room = BOLT_HELD_ROWS_MAX - len(self._held)
+        self._held += islice(self._rows, room + 1)
+        if len(self._held) > BOLT_HELD_ROWS_MAX:
+            raise LimitError(
+                f"An unfinished result of this transaction has more than {BOLT_HELD_ROWS_MAX:,} rows left.",
+                next_step="Read a result to its end before the next statement.",
+                rows_max=BOLT_HELD_ROWS_MAX,
+            )
+
+    def close(self) -> None:
+        """Let go of the rest and of the snapshot below it."""
+        self._held = []
+        close: Callable[[], None] | None = getattr(self._rows, "close", None)
+        if close is not None:
+            close()
+        self.result.close()
+
+
+class Work:
+    """A unit of work on one session. Every method but `cancel` belongs to one thread."""
+
+    def __init__(self, session: GraphSession, *, database: str, explicit: bool, read_only: bool, timeout_ms: int) -> None:
+        self.session = session
+        self.database = database
+        self.explicit = explicit
+        self.deadline = time.monotonic() + timeout_ms / 1000
+        self.streams: dict[int, Stream] = {}
+        self.latest = -1
+        self._timeout_ms = timeout_ms
+        self._begun = explicit or read_only
+        if self._begun:
+            session.begin(read_only=read_only)
+
+    def run(self, text: str, params: Mapping[str, Any]) -> tuple[int, Stream]:
+        """Start a statement; its number, counted from 0, and its rows."""
+        for stream in self.streams.values():
+            stream.hold()
+        stream = Stream(self.session.run(text, params, timeout_ms=self.left_ms()))
+        self.latest += 1
+        self.streams[self.latest] = stream
+        return self.latest, stream
+
+    def left_ms(self) -> int:
+        """How long the unit may still go on. Raises BoltError if no longer."""
+        left = int((self.deadline - time.monotonic()) * 1000)
+        if left <= 0:
+            raise self.timed_out()
+        return left
+
+    def timed_out(self) -> BoltError:
+        return BoltError(
+            f"The transaction was open longer than {self._timeout_ms:,} ms; nothing of it was written.",
+            status=TIMED_OUT,
+            next_step="Run it again, in smaller parts or with a longer timeout.",
+        )
+
+    def finish(self, number: int) -> None:
+        """A result is complete: forget it, and end the unit if the statement stood by itself."""
+        self.streams.pop(number).close()
+        if not self.explicit:
+            if self._begun:
+                self.session.commit()
+            self.session.close()
+
+    def commit(self) -> None:
+        """Make it durable; what was not pulled is dropped."""
+        self._close_streams()
+        self.left_ms()
+        self.session.commit()
+        self.session.close()
+
+    def rollback(self) -> None:
+        """End without a trace, whatever state it is in."""
+        self._close_streams()
+        self.session.close()
+
+    def cancel(self) -> None:
+        self.session.cancel()
+
+    def _close_streams(self) -> None:
+        for stream in self.streams.values():
+            with suppress(DoxaError):
+                stream.close()
+        self.streams.clear()

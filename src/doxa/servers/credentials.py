@@ -1,0 +1,252 @@
+"""Who may log in to a server: a private file of users with hashed passwords and of hashed tokens, so that no door keeps a secret.
+
+    {"format": 1,
+     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"}],      hash = scrypt(password, salt, n, r, p), hexadecimal
+     "tokens": [{"name", "role", "label", "hash"}]}                    hash = SHA-256(token): a token is 256 random bits, nothing to guess
+
+The file is its owner's alone (mode 600) and is replaced as a whole. Servers read it again when it changes. A wrong name costs as much time
+as a wrong password. `Guard` slows guessing down for every door alike.
+
+Source: RFC 7914 (scrypt), with the parameters of OWASP's password storage cheat sheet.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
+from doxa.base.ids import Role
+from doxa.base.limits import (
+    LOGIN_ATTEMPTS_MAX,
+    LOGIN_NAME_CHARS_MAX,
+    LOGIN_PAUSE_MS,
+    LOGIN_SECRET_BYTES_MAX,
+    LOGIN_SECRET_CHARS_MIN,
+    LOGIN_USERS_ITEMS_MAX,
+)
+
+LOGIN_ROLES: tuple[Role, ...] = ("agent", "operator")
+TOKEN_PREFIX = "doxa-"  # noqa: S105 - a mark by which secret scanners know our tokens, no secret
+
+_FORMAT = 1
+_MODE = 0o600
+_SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and some 60 ms for each attempt
+_SCRYPT_MEMORY_BYTES = 64 * 1024**2
+_PARALLEL_LOGINS = 2  # what hashing may take of memory and processors, whoever knocks
+
+
+class Principal(NamedTuple):
+    """Who logged in: the name for the record, and the role that decides what is allowed."""
+
+    name: str
+    role: Role
+
+
+class Authenticator(Protocol):
+    """Who a client is. Both return None for a wrong name, password or token."""
+
+    def verify(self, name: str, password: str) -> Principal | None: ...
+
+    def verify_token(self, token: str) -> Principal | None: ...
+
+
+class Credentials:
+    """The users and tokens of one file, which need not exist yet. Safe to share between threads."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        self._read_at: tuple[int, int] | None = None
+        self._held: dict[str, Any] = _empty()
+
+    # Logging in
+
+    def verify(self, name: str, password: str) -> Principal | None:
+        """The user, if the password is right. Takes the same time for a name that does not exist."""
+        user = next((user for user in self._read()["users"] if user["name"] == name), None)
+        found = _hashed(password, bytes.fromhex(user["salt"]) if user else b"nobody's salt...", user or _SCRYPT)
+        right = hmac.compare_digest(found, bytes.fromhex(user["hash"]) if user else bytes(len(found)))
+        return Principal(user["name"], user["role"]) if user and right else None
+
+    def verify_token(self, token: str) -> Principal | None:
+        """Who the token was made for. Every token is compared, so that time tells nothing."""
+        digest = hashlib.sha256(token.encode(errors="replace")[:LOGIN_SECRET_BYTES_MAX]).hexdigest()
+        right = [entry for entry in self._read()["tokens"] if hmac.compare_digest(entry["hash"], digest)]
+        return Principal(right[0]["name"], right[0]["role"]) if right else None
+
+    # Keeping users
+
+    def add(self, name: str, password: str, *, role: Role = "agent") -> Principal:
+        """A new user. Raises InputError for a name, password or role that cannot be, ConflictError if the name is taken."""
+        _check_name(name, role)
+        if len(password) < LOGIN_SECRET_CHARS_MIN or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX:
+            raise InputError(
+                f"A password has at least {LOGIN_SECRET_CHARS_MIN} characters and at most {LOGIN_SECRET_BYTES_MAX:,} bytes.",
+                next_step="Give another one.",
+                field="password",
+            )
+        salt = secrets.token_bytes(16)
+        entry = {"name": name, "role": role, "salt": salt.hex(), "hash": _hashed(password, salt, _SCRYPT).hex(), **_SCRYPT}
+        with self._changing() as held:
+            if any(user["name"] == name for user in held["users"]):
+                raise ConflictError(f"The user {name!r} exists already.", next_step="Take another name.", name=name)
+            held["users"].append(entry)
+        return Principal(name, role)
+
+    def add_token(self, name: str, *, role: Role = "agent", label: str = "") -> str:
+        """A new token, shown once: only its hash is kept. `label` says what it is for, so that it can be found again."""
+        _check_name(name, role)
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        entry = {"name": name, "role": role, "label": label[:LOGIN_NAME_CHARS_MAX], "hash": hashlib.sha256(token.encode()).hexdigest()}
+        with self._changing() as held:
+            held["tokens"].append(entry)
+        return token
+
+    def remove(self, name: str, *, label: str | None = None) -> int:
+        """Take a user with all its tokens away, or only its tokens of that label; how many entries. Raises NotFoundError if there is none."""
+        with self._changing() as held:
+            before = len(held["users"]) + len(held["tokens"])
+            if label is None:
+                held["users"] = [user for user in held["users"] if user["name"] != name]
+            held["tokens"] = [token for token in held["tokens"] if token["name"] != name or label not in (None, token["label"])]
+            gone = before - len(held["users"]) - len(held["tokens"])
+            if not gone:
+                raise NotFoundError(f"There is no such login of {name!r}.", next_step="List the users to see their names.", name=name)
+        return gone
+
+    def users(self) -> list[tuple[str, Role, str]]:
+        """Name, role and what with (`password`, or `token` and its label), without any secret."""
+        held = self._read()
+        found = [(user["name"], user["role"], "password") for user in held["users"]]
+        return found + [(token["name"], token["role"], f"token {token['label']}".strip()) for token in held["tokens"]]
+
+    # The file
+
+    def _read(self) -> dict[str, Any]:
+        with self._lock:
+            try:
+                seen = self.path.stat()
+            except FileNotFoundError:
+                return _empty()
+            stamp = (seen.st_mtime_ns, seen.st_ino)
+            if stamp != self._read_at:
+                if seen.st_mode & 0o077:
+                    raise StoreError(
+                        f"Others than its owner may read {self.path}, which holds password hashes.",
+                        next_step="Set its mode to 600.",
+                        path=str(self.path),
+                    )
+                self._held, self._read_at = self._parsed(), stamp
+            return self._held
+
+    def _parsed(self) -> dict[str, Any]:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            held = json.loads(self.path.read_text())
+            if held["format"] == _FORMAT and all(map(_sound_user, held["users"])) and all(map(_sound_token, held["tokens"])):
+                return dict(held)
+        raise StoreError(
+            f"{self.path} is no file of users of this doxa.",
+            next_step="Give the path of another file, which need not exist yet.",
+            path=str(self.path),
+        )
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, Any]]:
+        """What the file holds, to change; afterwards the file is replaced. Changes of several processes queue on a lock file."""
+        guard = os.open(self.path.with_name(self.path.name + ".lock"), os.O_CREAT | os.O_RDWR, _MODE)
+        try:
+            fcntl.flock(guard, fcntl.LOCK_EX)
+            before = self._read()
+            held: dict[str, Any] = {"format": _FORMAT, "users": list(before["users"]), "tokens": list(before["tokens"])}
+            yield held
+            if max(len(held["users"]), len(held["tokens"])) > LOGIN_USERS_ITEMS_MAX:
+                raise LimitError(
+                    f"{self.path} holds no more than {LOGIN_USERS_ITEMS_MAX:,} users.",
+                    next_step="Use one login for programs that act as one.",
+                    items_max=LOGIN_USERS_ITEMS_MAX,
+                )
+            part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.part")
+            with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE), "w") as file:
+                json.dump(held, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, self.path)
+        finally:
+            os.close(guard)
+
+
+class Guard:
+    """An authenticator that slows guessing down: a name pauses after wrong passwords in a row, and few hashes are computed at a time."""
+
+    def __init__(self, inner: Authenticator) -> None:
+        self._inner = inner
+        self._slots = threading.Semaphore(_PARALLEL_LOGINS)
+        self._lock = threading.Lock()
+        self._wrong: dict[str, tuple[int, float]] = {}
+
+    def verify(self, name: str, password: str) -> Principal | None:
+        """As the authenticator inside. Raises LimitError while the name pauses."""
+        with self._lock:
+            count, until = self._wrong.get(name, (0, 0.0))
+        if count >= LOGIN_ATTEMPTS_MAX and time.monotonic() < until:
+            raise LimitError(
+                "There were too many attempts with a wrong password.",
+                next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then try again.",
+                attempts_max=LOGIN_ATTEMPTS_MAX,
+            )
+        if len(name) > LOGIN_NAME_CHARS_MAX or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX:
+            return None
+        with self._slots:
+            found = self._inner.verify(name, password)
+        with self._lock:
+            if found is not None:
+                self._wrong.pop(name, None)
+            else:
+                self._wrong.pop(name, None)
+                if len(self._wrong) >= LOGIN_USERS_ITEMS_MAX:
+                    self._wrong.pop(next(iter(self._wrong)))
+                self._wrong[name] = (count + 1, time.monotonic() + LOGIN_PAUSE_MS / 1000)
+        return found
+
+    def verify_token(self, token: str) -> Principal | None:
+        return self._inner.verify_token(token)
+
+
+def _empty() -> dict[str, Any]:
+    return {"format": _FORMAT, "users": [], "tokens": []}
+
+
+def _sound_user(entry: Any) -> bool:
+    costs = all(type(entry[name]) is int for name in _SCRYPT)
+    return costs and entry["role"] in LOGIN_ROLES and type(entry["name"]) is str and len(bytes.fromhex(entry["hash"])) == 32 and bool(entry["salt"])
+
+
+def _sound_token(entry: Any) -> bool:
+    return entry["role"] in LOGIN_ROLES and type(entry["name"]) is str and len(bytes.fromhex(entry["hash"])) == 32
+
+
+def _hashed(password: str, salt: bytes, cost: Any) -> bytes:
+    data = password.encode(errors="surrogatepass")
+    return hashlib.scrypt(data, salt=salt, n=cost["n"], r=cost["r"], p=cost["p"], maxmem=_SCRYPT_MEMORY_BYTES, dklen=32)
+
+
+def _check_name(name: str, role: str) -> None:
+    if not name or len(name) > LOGIN_NAME_CHARS_MAX or not name.isprintable() or name != name.strip():
+        raise InputError(
+            f"{name[:80]!r} is no name of a user.",
+            next_step=f"Use up to {LOGIN_NAME_CHARS_MAX} printable characters without spaces around them.",
+            field="name",
+        )
+    if role not in LOGIN_ROLES:
+        raise InputError(f"{role!r} is no role that can log in.", next_step=f"Use {' or '.join(LOGIN_ROLES)}.", field="role")
