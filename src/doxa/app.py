@@ -196,6 +196,7 @@ class Session:
 
         for name, value in (("project", project), ("space", space), ("thread", thread), ("session", session), ("format", format or "")):
             arguments.text(value, name)
+        arguments.flags(extract=extract)
         if progress is not None and not callable(progress):
             raise InputError("progress is no function.", next_step="Give a function of one number, or leave it out.", field="progress")
         report = ReadReport()
@@ -233,6 +234,7 @@ class Session:
         """
         from doxa.recall import Ask
 
+        arguments.flags(history=history)
         ask = Ask(
             text, project=self.project if project is None else project, space=space, kinds=arguments.texts(kinds, "kinds"), tag=tag, trust=trust,
             speaker=speaker, thread=thread, since=arguments.time(since, "since"), until=arguments.time(until, "until"),
@@ -375,6 +377,9 @@ class Session:
         """Retire (undoable) or, as an operator, erase for good. More than one thing needs the token of a preview."""
         from doxa.curation.forget import forget
 
+        arguments.flags(erase=erase, preview=preview)
+        if not isinstance(confirm, str):
+            raise InputError("confirm is text: the token of a preview.", next_step="Look at a preview, and give its token.", field="confirm")
         return forget(self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview)
 
     def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
@@ -425,8 +430,8 @@ class Memory(Session):
     def session(self, *, actor: str = "", role: Role = "agent", project: str = "") -> Session:
         """Another identity on the same file. A session cannot have more power than the memory was opened with."""
         arguments.check_role(role)
-        for name, value in (("actor", actor), ("project", project)):
-            arguments.text(value, name)
+        arguments.text(actor, "actor")
+        arguments.project(project)
         if ROLES.index(role) > ROLES.index(self.config.role):
             raise RoleError(
                 f"This memory was opened as {self.config.role}; it cannot give a session the role {role}.",
@@ -479,6 +484,7 @@ class Memory(Session):
         from doxa.curation.embedding import embed_anew, embed_pending
 
         arguments.whole(limit, "limit", optional=True)
+        arguments.flags(anew=anew)
         with self.store.read():  # a closed memory says so, also where there is nothing to do
             pass
         if self.embedder is None:
@@ -516,6 +522,7 @@ class Memory(Session):
         """Changes with their numbers, times, actors and operations."""
         for name, value in (("limit", limit), ("after", after)):
             arguments.whole(value, name)
+        arguments.flags(newest_first=newest_first)
         with self.store.read() as snapshot:
             return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
 
@@ -665,8 +672,10 @@ def _make_private(path: Path) -> None:
 def _check_config(config: Config) -> None:
     """What a wrong argument of `open` would otherwise do much later."""
     arguments.check_role(config.role)
-    for name, value in (("path", str(arguments.path(config.path, "path"))), ("actor", config.actor), ("project", config.project)):
+    for name, value in (("path", str(arguments.path(config.path, "path"))), ("actor", config.actor)):
         arguments.text(value, name)
+    arguments.project(config.project)
+    arguments.flags(background=config.background, read_only=config.read_only)
     if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):  # opening a pipe would wait for its other end
         raise StoreError(f"{config.path} is no file.", next_step="Give the path of a memory file, or of a new one.", path=str(config.path))
     if config.model_folder is not None:
@@ -678,7 +687,7 @@ def _check_config(config: Config) -> None:
 
 
 def _turns(source: str | Path | Iterable[Any], report: ReadReport, *, thread: str, session: str, format: str | None) -> Iterable[Turn]:
-    from doxa.curation.turns import Turn, turn_of
+    from doxa.curation.turns import Turn, check_turn, turn_of
 
     if isinstance(source, (str, Path)):
         from doxa.curation.readers import read
@@ -688,4 +697,4 @@ def _turns(source: str | Path | Iterable[Any], report: ReadReport, *, thread: st
         kind = type(source).__name__
         raise InputError(f"A conversation is a path or a list of messages; this is {kind}.", next_step="Give either.", field="source")
     messages: Iterable[Any] = source
-    return (item if isinstance(item, Turn) else turn_of(item, thread=thread, session=session) for item in messages)
+    return (check_turn(item) if isinstance(item, Turn) else turn_of(item, thread=thread, session=session) for item in messages)

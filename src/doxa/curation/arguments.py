@@ -16,7 +16,8 @@ from doxa.base.clock import TIME_MAX, parse_time
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import ROLES
 from doxa.base.values import Value, check_text
-from doxa.belief import Fact, parse_fact
+from doxa.belief import Fact, check_name, parse_fact
+from doxa.curation.turns import refuse_seconds
 
 Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
@@ -100,6 +101,20 @@ def whole(value: object, field: str, *, optional: bool = False) -> None:
         raise InputError(f"{field} is a whole number from 0; this is {value!r:.60}.", next_step="Give such a number.", field=field)
 
 
+def flags(**values: object) -> None:
+    """Yes or no, and nothing that only counts as one: the text "no" would be a yes."""
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise InputError(f"{name} is true or false; this is {value!r:.60}.", next_step="Give True or False.", field=name)
+
+
+def project(value: object) -> None:
+    """The name of a project, or nothing."""
+    text(value, "project")
+    if value:
+        check_name(str(value), what="project")
+
+
 def facts(values: Facts) -> tuple[Fact, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputError(f"facts is a list of triples; this is {type(values).__name__}.", next_step="Give [[s, p, v], ...].", field="facts")
@@ -125,6 +140,9 @@ def metadata(value: Mapping[str, Value] | None, embedding_text: str) -> dict[str
 
 
 def time(value: Time | None, field: str) -> int | None:
+    """A time, or None. Raises InputError; also for an integer that means 1970 as nanoseconds and today in a coarser unit."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        refuse_seconds(value, field)
     return None if value is None else parse_time(value, field=field)
 
 

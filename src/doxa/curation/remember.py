@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from doxa.base.errors import InputError
+from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
@@ -144,7 +144,11 @@ def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
     if not wanted:
         return ""
     ask = Ask(draft.summary, project="", kinds=(draft.kind,), space=draft.space, limit=DUPLICATE_HITS_READ, lanes=("words",))
-    near = [hit.kref for hit in recaller.recall(ask).hits if (hit.project, hit.space, hit.type) == (draft.project, draft.space, "revision")]
+    try:
+        hits = recaller.recall(ask).hits
+    except NotFoundError:  # a new space holds nothing
+        return ""
+    near = [hit.kref for hit in hits if (hit.project, hit.space, hit.type) == (draft.project, draft.space, "revision")]
     with store.read() as snapshot:  # a hit's text begins with its title
         for kref in near:
             node = snapshot.node_by_kref(kref)

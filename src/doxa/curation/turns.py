@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
-from doxa.base.clock import parse_time
+from doxa.base.clock import format_time, parse_time
 from doxa.base.errors import InputError
 
 TurnRole = Literal["user", "assistant", "system", "tool", "person"]
 TURN_ROLES: tuple[TurnRole, ...] = ("user", "assistant", "system", "tool", "person")
 
+_FIELDS = frozenset("text content role id caption thread session speaker time timestamp".split())
+_NS_LIKELY_MIN = 10**17
 _CONTENT_BYTES = 16
 _ID_BYTES = 8
 
@@ -80,6 +82,11 @@ def turn_of(message: Mapping[str, object], *, thread: str, session: str) -> Turn
         raise InputError(
             f"A message is a mapping; this is {type(message).__name__}.", next_step="Give {'speaker': ..., 'text': ...}.", field="message"
         )
+    unknown = sorted(str(name)[:40] for name in message.keys() - _FIELDS)
+    if unknown:
+        raise InputError(
+            f"A message has no field {', '.join(unknown)[:200]}.", next_step=f"Use {', '.join(sorted(_FIELDS))}.", field="message"
+        )
     text = message.get("text", message.get("content"))
     role = message.get("role", "person")
     values = {name: message.get(name, "") for name in ("id", "caption")}
@@ -92,9 +99,34 @@ def turn_of(message: Mapping[str, object], *, thread: str, session: str) -> Turn
     if role not in TURN_ROLES:
         raise InputError(f"{str(role)[:40]!r} is no role.", next_step=f"Use one of {', '.join(TURN_ROLES)}.", field="role")
     time = message.get("time", message.get("timestamp"))
+    if isinstance(time, int) and not isinstance(time, bool):
+        refuse_seconds(time, "time")
     when = None if time is None else parse_time(time, field="time")  # type: ignore[arg-type]
     thread, session, speaker, source_id, caption = (readable(str(values[name])) for name in ("thread", "session", "speaker", "id", "caption"))
     return Turn(thread, session, speaker, role, readable(str(text)), when, source_id, caption)
+
+
+def check_turn(turn: Turn) -> Turn:
+    """A turn that a caller built itself, whose fields nobody has looked at yet."""
+    for name in ("thread", "session", "speaker", "text", "source_id", "caption"):
+        value = getattr(turn, name)
+        if not isinstance(value, str):
+            raise InputError(f"{name} of a turn is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+    if turn.role not in TURN_ROLES:
+        raise InputError(f"{str(turn.role)[:40]!r} is no role.", next_step=f"Use one of {', '.join(TURN_ROLES)}.", field="role")
+    if turn.time_ns is not None:
+        parse_time(turn.time_ns, field="time_ns")
+    return turn
+
+
+def refuse_seconds(value: int, field: str) -> None:
+    """Integers are nanoseconds. One of the first three years around 1970 is more likely of today, in seconds, milliseconds or microseconds."""
+    if 0 < abs(value) < _NS_LIKELY_MIN:
+        raise InputError(
+            f"{field} {value} would be {format_time(value)}: integers are nanoseconds since 1970.",
+            next_step="Give nanoseconds, ISO 8601 text or a datetime.",
+            field=field,
+        )
 
 
 def readable(text: str) -> str:
