@@ -14,7 +14,7 @@ from tests.fixtures_shared import opened
 
 DAY = "kref://default/day.fact"
 SAID: dict[str, Any] = {
-    "title": "Deploy day", "topics": ["release"], "keywords": ["thursday"], "valid_from": "2026-01-01", "valid_until": "2026-06-01",
+    "title": "Deploy day", "topics": ["release"], "keywords": ["thursday"], "valid_from": "2026-01-01", "valid_until": "2260-06-01",
     "confidence": 0.5, "trust": "untrusted", "metadata": {"ticket": 7},
 }  # fmt: skip
 

@@ -231,18 +231,18 @@ def test_hostile_arguments_are_results_that_can_be_sent(tmp_path: Path, name: st
 def test_an_update_carries_over_and_can_set_validity(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", project="shop") as memory:
         memory.remember("The offer is good", name="offer", trust="untrusted", confidence=0.5, facts=[("offer", "is", "good")],
-                        valid_until="2026-06-01")  # fmt: skip
+                        valid_until="2260-06-01")  # fmt: skip
         agent = memory.session(actor="bot")
         kref = "kref://shop/offer.fact"
         text, result, failed = call(agent, "memory_update", {"kref": kref, "text": "The offer is very good", "valid_from": "2026-01-01"})
         assert not failed and "No longer believed: offer is good" in text and json.loads(json.dumps(result["lost"])) == [["offer", "is", "good"]]
         found = memory.get(kref)
         assert (found.trust, found.confidence, len(memory.recall("offer", valid_at="2026-03-01").hits)) == ("untrusted", 0.5, 1)  # type: ignore[union-attr]
-        for at, count in (("2026-03-01", 1), ("2026-07-01", 0), ("2025-07-01", 0)):
+        for at, count in (("2026-03-01", 1), ("2260-07-01", 0), ("2025-07-01", 0)):
             text, result, failed = call(agent, "memory_recall", {"query": "offer", "valid_at": at})
             assert (failed, len(result["hits"])) == (False, count)
         text, result, failed = call(agent, "memory_recall", {"query": "offer"})
-        assert "valid from 2026-01-01; valid until 2026-06-01" in text
-        assert result["hits"][0]["valid_until"] == "2026-06-01T00:00:00Z"
+        assert "valid from 2026-01-01; valid until 2260-06-01" in text
+        assert result["hits"][0]["valid_until"] == "2260-06-01T00:00:00Z"
         call(agent, "memory_update", {"kref": kref, "text": "The offer is very good", "valid_until": "", "confidence": 1})
         assert (memory.get(kref).valid_until, memory.get(kref).confidence) == (None, 1.0)  # type: ignore[union-attr]

@@ -43,7 +43,7 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 PUBLIC = {
     "doxa.store": (
         "TRUSTS", "TRUST_DEFAULT", "Edge", "Identity", "LogEntry", "LogProof", "Node", "Reader", "Receipt", "SearchRule", "Store", "Transaction",
-        "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
+        "attributes_of", "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
     ),
     "doxa.belief": (
         "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Draft", "Exchange", "Fact", "Kref", "Ledger", "Member", "Place",
@@ -54,8 +54,8 @@ PUBLIC = {
     "doxa.models": ("Embedder", "FailingEmbedder", "HashEmbedder", "find_weights", "load_minilm"),
     "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
     "doxa": (
-        "AsyncMemory", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError", "CorruptError",
-        "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Memory",
+        "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError", "CorruptError",
+        "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Member", "Memory",
         "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
         "TagMove", "Walk", "open", "parse_kref", "print_kref",
     ),

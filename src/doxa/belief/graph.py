@@ -77,13 +77,16 @@ def require(reader: Reader, kref: Kref) -> Node:
     if node is None:
         raise missing(reader, kref)
     wanted = labels_at(kref)
-    if wanted.isdisjoint(node.labels):
+    if wanted.isdisjoint(node.labels) and not _BELIEF_LABELS.isdisjoint(node.labels):  # a graph of other things may have addresses too
         raise NotFoundError(
             f"What is at {kref} is labelled {', '.join(node.labels) or 'nothing'}, not {' or '.join(sorted(wanted))}.",
             next_step="Search with recall, or list what the space holds.",
             kref=str(kref),
         )
     return node
+
+
+_BELIEF_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange"))
 
 
 def labels_at(kref: Kref) -> frozenset[str]:

@@ -19,7 +19,6 @@ from doxa.belief.graph import (
     current_of,
     missing,
     parse_target,
-    require,
     resolve,
 )
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
@@ -31,8 +30,11 @@ RULE_AUTHOR = "rule:"
 
 def ensure_place(tx: Transaction, place: Kref) -> NodeId:
     """The project or space, made with its parents if it is new."""
-    if tx.node_by_kref(str(place)) is not None:
-        return require(tx, place).id
+    found = tx.node_by_kref(str(place))
+    if found is not None:
+        if {"Project", "Space"}.isdisjoint(found.labels):
+            raise InputError(f"What is at {place} is no project or space.", next_step="Choose another name.", kref=str(place))
+        return found.id
     check_address(Kref(place.project, place.spaces, "name", "kind"))
     if not place.spaces:
         return tx.create_node(("Project",), {"kref": str(place), "name": place.project})

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.base.errors import ModelError, NotFoundError
+from doxa.base.errors import ModelError
 from doxa.models.contract import Embedder
 from doxa.recall.fusion import Population, fuse
 from doxa.recall.hits import Ranked, fit_budget, read_hits, without_echoes
 from doxa.recall.meaning import Estimate, estimate, exact
-from doxa.recall.scope import eligible_rows, find_scopes
+from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
 from doxa.recall.words import Posting, asked_terms, coverage, gather
@@ -63,13 +63,14 @@ class Recaller:
         self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
 
     def recall(self, ask: Ask) -> Recall:
-        """The best hits for a question, within its filters and budget. Raises InputError or LimitError; a failing embedder is a warning."""
+        """The best hits for a question, within its filters and budget. Raises InputError, LimitError, or NotFoundError for a
+        project, space, thread or tag that is not there; a failing embedder is a warning."""
         check_ask(ask)
         warnings: list[str] = []
         with self._store.read() as reader:
             scopes = find_scopes(reader, ask.project)
             if ask.project and not scopes:
-                _check_project(reader, ask.project, warnings)
+                check_project(reader, ask.project)
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
                 plain, speakers = _name_speakers(reader, shelves, ask.text)
@@ -78,10 +79,12 @@ class Recaller:
             with self._lock:
                 pools = [_collect(reader, shelf, ask, terms=terms, vector=vector, speakers=speakers) for shelf in shelves]
                 pending = sum(shelf.pending for shelf in shelves)
+            searched = sum(pool.searched for pool in pools)
+            if not searched:
+                warnings += check_filters(reader, ask)
             pools = [pool for pool in pools if len(pool.rows)]
             ranked, meant = _rank(pools, limit=ask.limit + _SPARE_FOR_ECHOES)
             hits, tokens = fit_budget(without_echoes(read_hits(reader, ranked, ask=ask), ask.limit), ask.tokens_max)
-        searched = sum(pool.searched for pool in pools)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
         mode = "hybrid" if meant and terms else "vector" if meant else "fulltext"
@@ -93,7 +96,10 @@ class Recaller:
         check_ask(ask)
         with self._store.read() as reader, self._lock:
             found: list[tuple[int, int, Shelf]] = []
-            for scope in find_scopes(reader, project):
+            scopes = find_scopes(reader, project)
+            if project and not scopes:
+                check_project(reader, project)
+            for scope in scopes:
                 shelf = self._shelves.get(reader, scope)
                 rows = np.flatnonzero(eligible_rows(reader, shelf, ask).allowed)
                 newest = rows[np.argsort(-shelf["time"][rows], kind="stable")[:limit]]
@@ -198,18 +204,6 @@ def _name_speakers(reader: Reader, shelves: list[Shelf], text: str) -> tuple[str
     plain = re.sub(r"\b(?:" + "|".join(map(re.escape, sorted(remove))) + r")\b(?:['’]s\b)?", " ", text, flags=re.IGNORECASE)
     plain = " ".join(plain.split())
     return plain if _WORD.search(plain) else text, frozenset(named)
-
-
-def _check_project(reader: Reader, project: str, warnings: list[str]) -> None:
-    if reader.node_by_kref(f"kref://{project}") is not None:
-        warnings.append(f"The project {project} holds no memory yet.")
-        return
-    known = [str(node.props.get("name")) for node in reader.labelled("Project")][:10]
-    raise NotFoundError(
-        f"There is no project {project!r}. Known projects: {', '.join(known) or 'none'}.",
-        next_step="Ask in one of them, or leave the project out to search all.",
-        project=project,
-    )
 
 
 def _filters(ask: Ask) -> dict[str, object]:

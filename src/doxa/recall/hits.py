@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
-from doxa.base.clock import format_time
+from doxa.base.clock import TIME_MAX, format_time
 from doxa.recall.shelf import Shelf
 from doxa.recall.types import CHARS_PER_TOKEN, Ask, Hit
 from doxa.recall.words import Posting
-from doxa.store import Node, Reader
+from doxa.store import Node, Reader, attributes_of
 
 _TERMS_IN_WHY = 6
 
@@ -41,19 +41,21 @@ def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
 def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
     p = cast("dict[str, Any]", node.props)
     revision = "Revision" in node.labels
-    text = str(p["summary"] if revision else p["text"])
+    text = str(p.get("summary" if revision else "text", ""))
     if p.get("title"):
         text = f"{p['title']}: {text}"
     status, noted = _status(reader, node, ask) if revision else ("deprecated" if p.get("deprecated") else "current", "")
     lanes: dict[str, float] = {"words": round(item.words, 4)}
     if item.meaning is not None:
         lanes["meaning"] = round(item.meaning, 4)
+    said = attributes_of(p, born=node.born)  # what an older file holds in another type must not keep the rest from being found
     return Hit(
-        kref=p["kref"], type="revision" if revision else "exchange", kind=p["kind"], status=cast("Any", status), text=text,
-        score=round(item.score, 4), lanes=lanes, why=_why(item, p, noted=noted), time=p["time"], recorded=node.born,
-        valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
-        project=p["project"], space=p["space"], speaker=p.get("speaker", p.get("author", "")), source=_source(reader, node, p),
-        source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text),
+        kref=str(p.get("kref", "")), type="revision" if revision else "exchange", kind=str(p.get("kind", "")), status=cast("Any", status), text=text,
+        score=round(item.score, 4), lanes=lanes, why=_why(item, p, noted=noted), time=said.time, recorded=node.born,
+        valid_from=None if said.valid_from == -TIME_MAX else said.valid_from, valid_until=None if said.valid_until == TIME_MAX else said.valid_until,
+        trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
+        project=str(p.get("project", "")), space=str(p.get("space", "")), speaker=p.get("speaker", p.get("author", "")),
+        source=_source(reader, node, p), source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text),
     )  # fmt: skip
 
 
@@ -69,6 +71,11 @@ def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
     if deprecated:
         return "deprecated", "; deprecated since" + then
     if current:
+        window = attributes_of(node.props, born=node.born)
+        if window.valid_until <= reader.now:
+            return "expired", f"; valid until {format_time(window.valid_until)}" + then
+        if window.valid_from > reader.now:
+            return "not_yet_valid", f"; valid from {format_time(window.valid_from)}" + then
         return "current", then
     if successor:
         return "superseded", f"; superseded by {successor}" + then
@@ -78,7 +85,7 @@ def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
 def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
     """Where it comes from: the thread of an exchange; what a revision was derived from, else who wrote it."""
     if "Exchange" in node.labels:
-        return str(props["thread"])
+        return str(props.get("thread", ""))
     rows = reader.rows(
         "SELECT n.props ->> '$.kref' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
         (node.id,),

@@ -1,22 +1,27 @@
 """Which rows a question may find: the belief filter and the user's filters, as masks over a shelf.
 
-The population is what may be believed at all (current, not deprecated, visible; or what the asked tag or time names); statistics are
-taken over it. The allowed rows are those of it that the user's filters let through; only they can become candidates.
+The population is what may be believed at all (current, not deprecated, visible, valid now; or what the asked tag or time names, valid then);
+statistics are taken over it. The allowed rows are those of it that the user's filters let through; only they can become candidates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.clock import TIME_MAX
+from doxa.base.errors import KrefError, NotFoundError
 from doxa.recall.shelf import Shelf
 from doxa.recall.types import Ask
-from doxa.store import TRUSTS, Reader
+from doxa.store import TRUSTS, Node, Reader
 
 Mask = NDArray[np.bool_]
+_PLACES = frozenset(("Project", "Space", "Thread"))
+_NAMED_MAX = 10  # of what is there, in an error about what is not
+_SHOWN_CHARS = 200
 
 # What was current at a system time: by edges and deprecation flags as they were then.
 _BELIEVED_THEN = """
@@ -39,6 +44,9 @@ SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Exch
   AND n.id NOT IN (SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
     UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
 """
+
+
+_TAGS = "SELECT props ->> '$.name' FROM edge WHERE type = 'TAG' UNION SELECT props ->> '$.name' FROM edge_past WHERE type = 'TAG'"
 
 
 class Eligible(NamedTuple):
@@ -72,18 +80,20 @@ def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
     if ask.until is not None:
         allowed &= shelf["time"] < ask.until
     if ask.valid_at is not None:
-        allowed &= (shelf["valid_from"] <= ask.valid_at) & (ask.valid_at < shelf["valid_until"])
+        allowed &= _valid_at(shelf, ask.valid_at)
     return Eligible(population, allowed)
 
 
 def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     visible = (shelf["vis_from"] <= reader.now) & (reader.now < shelf["vis_until"]) & (shelf["node"] > 0)
     if ask.as_of is not None or ask.tag != "current":
-        return _believed_then(reader, shelf, ask) & (shelf["node"] > 0)
+        then = _believed_then(reader, shelf, ask) & (shelf["node"] > 0)
+        unasked = ask.as_of is not None and ask.tag == "current" and not ask.history and ask.valid_at is None
+        return then & _valid_at(shelf, ask.as_of) if unasked else then
     if ask.history:
         return visible
     mask: Mask = visible & shelf["live"]
-    return mask
+    return mask if ask.valid_at is not None else mask & _valid_at(shelf, reader.now)
 
 
 def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
@@ -99,6 +109,12 @@ def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     return np.isin(shelf["node"], np.array(nodes, dtype=np.int64))
 
 
+def _valid_at(shelf: Shelf, time: int | None) -> Mask:
+    """What holds at a time. What was said has no end, so that turns always do."""
+    mask: Mask = (shelf["valid_from"] <= time) & (time < shelf["valid_until"])
+    return mask
+
+
 def _is_one_of(shelf: Shelf, column: str, tokens: list[int]) -> Mask:
     return np.isin(shelf[column], np.array(tokens, dtype=np.int32))
 
@@ -111,3 +127,48 @@ def _spaces(reader: Reader, space: str) -> list[int]:
     """A space and all below it, by whole segments: `a` does not match `ab`."""
     rows = reader.rows("SELECT id FROM token WHERE text = ?1 OR (text >= ?1 || '/' AND text < ?1 || '0')", ("space:" + space,))
     return [row[0] for row in rows]
+
+
+def check_project(reader: Reader, project: str) -> None:
+    """Raise NotFoundError unless there is such a project, though it may hold nothing yet."""
+    if not _is_place(reader, f"kref://{project}"):
+        known = [str(node.props.get("name")) for node in _places(reader, "Project")][:_NAMED_MAX]
+        raise _absent("project", project, known=known, next_step="Ask in one of them, or leave the project out to search all.")
+
+
+def check_filters(reader: Reader, ask: Ask) -> list[str]:
+    """Called when the filters let nothing through: raise for a space, thread or tag that is not there at all, else return what to tell."""
+    if ask.space:
+        projects = [ask.project] if ask.project else [str(node.props.get("name")) for node in _places(reader, "Project")]
+        if not any(_is_place(reader, f"kref://{project}/{ask.space}") for project in projects):
+            near = f"kref://{ask.project}/" if ask.project else "kref://"
+            known = [kref for node in _places(reader, "Space") if (kref := str(node.props.get("kref"))).startswith(near)][:_NAMED_MAX]
+            raise _absent("space", ask.space, known=known, next_step="Ask in one of them, or leave the space out.")
+    if ask.thread:
+        if not ask.thread.startswith("kref://"):
+            raise KrefError(
+                f"A thread is given by its address; this is {ask.thread[:80]!r}.", next_step="Give it as kref://project/name.thread.", field="thread"
+            )
+        if not _is_place(reader, ask.thread):
+            known = [str(node.props.get("kref")) for node in _places(reader, "Thread")][:_NAMED_MAX]
+            raise _absent("thread", ask.thread, known=known, next_step="Ask in one of them, or leave the thread out.")
+    if ask.tag not in ("current", "initial"):
+        tags = sorted(str(row[0]) for row in reader.rows(_TAGS))
+        if ask.tag not in tags:
+            raise _absent("tag", ask.tag, known=["current", "initial", *tags][:_NAMED_MAX], next_step="Ask for one of them, or leave the tag out.")
+    empty = ask.project and not find_scopes(reader, ask.project)
+    return [f"The project {ask.project} holds no memory yet."] if empty else []
+
+
+def _places(reader: Reader, label: str) -> Iterator[Node]:
+    return (node for node in reader.labelled(label) if node.props.get("kref") is not None)
+
+
+def _is_place(reader: Reader, kref: str) -> bool:
+    node = reader.node_by_kref(kref)
+    return node is not None and not _PLACES.isdisjoint(node.labels)
+
+
+def _absent(what: str, name: str, *, known: list[str], next_step: str) -> NotFoundError:
+    shown = ", ".join(text[:_SHOWN_CHARS] for text in known) or "none"
+    return NotFoundError(f"There is no {what} {name[:_SHOWN_CHARS]!r}. Known {what}s: {shown}.", next_step=next_step, **{what: name[:_SHOWN_CHARS]})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import QUERY_CHARS_MAX, RECALL_HITS_MAX, RECALL_TOKENS_MAX
 from doxa.base.values import check_text
@@ -19,8 +20,9 @@ CHARS_PER_TOKEN = 4
 class Ask:
     """A question with its filters. Empty filters filter nothing. Times are integer ns UTC.
 
-    `since`/`until` bound when it was said or stated (half-open); `valid_at` asks for what holds at that moment; `as_of` asks what memory
-    believed at that system time; `tag` other than current asks for what carries that tag; `history` adds superseded and deprecated ones.
+    `since`/`until` bound when it was said or stated (half-open); `valid_at` asks for what holds at that moment (not given: now, or `as_of`);
+    `as_of` asks what memory believed at that system time; `tag` other than current asks for what carries that tag, whenever it holds; `history`
+    adds superseded, deprecated, expired and not yet valid ones.
     """
 
     text: str
@@ -53,8 +55,14 @@ def check_ask(ask: Ask) -> None:
         )
     for name in ("project", "space", "tag", "trust", "speaker", "thread"):
         _check_filter(name, getattr(ask, name))
+    if isinstance(ask.kinds, str) or isinstance(ask.lanes, str):
+        raise InputError("kinds and lanes are lists of texts; one is a text alone.", next_step="Give each in a list.", field="kinds")
     for kind in ask.kinds:
         _check_filter("kinds", kind)
+    for name in ("since", "until", "valid_at", "as_of"):
+        time = getattr(ask, name)
+        if time is not None and (isinstance(time, bool) or not isinstance(time, int) or not -TIME_MAX <= time <= TIME_MAX):
+            raise InputError(f"{name} is a time in integer nanoseconds; this is {time!r:.60}.", next_step="Give a time, or leave it out.", field=name)
     if isinstance(ask.limit, bool) or not isinstance(ask.limit, int) or not 1 <= ask.limit <= RECALL_HITS_MAX:
         raise LimitError(f"limit lies between 1 and {RECALL_HITS_MAX}.", next_step="Ask for fewer hits.", field="limit", value=ask.limit)
     budget = ask.tokens_max
@@ -80,7 +88,7 @@ class Hit:
     kref: str
     type: Literal["revision", "exchange"]
     kind: str
-    status: Literal["current", "superseded", "deprecated", "detached"]
+    status: Literal["current", "superseded", "deprecated", "detached", "expired", "not_yet_valid"]
     text: str
     score: float
     lanes: Mapping[str, float]

@@ -2,12 +2,12 @@
 
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, text_of
+from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, text_of
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [
     "TRUSTS", "TRUST_DEFAULT", "Edge", "Identity", "LogEntry", "LogProof", "Node", "Reader", "Receipt", "SearchRule", "Store", "Transaction",
-    "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
+    "attributes_of", "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
 ]
