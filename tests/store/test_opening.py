@@ -196,7 +196,7 @@ def test_a_migration_keeps_a_snapshot_of_what_was(tmp_path: Path, clock: FakeClo
         add(store, 2)
         with store.read() as snapshot:
             assert snapshot.rows("SELECT x FROM wider") == [(7,)]
-            assert [row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")] == ["0001-first", "0002-wider"]
+            assert [row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")] == sorted([*(name for name, _ in MIGRATIONS), "0002-wider"])
     (kept,) = tmp_path.glob("a.db.before-0002-wider-*")
     with Store(kept, read_only=True) as old:
         assert numbers(old) == [1]
@@ -222,7 +222,7 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, clock: Fa
         assert digest(store) == before
         with store.read() as snapshot:
             assert snapshot.rows("SELECT name FROM sqlite_schema WHERE name = 'half'") == []
-            assert snapshot.rows("SELECT name FROM migration") == [("0001-first",)]
+            assert snapshot.rows("SELECT name FROM migration") == [(name,) for name, _ in MIGRATIONS]
         assert check(store) == []
     (kept,) = tmp_path.glob("a.db.before-0002-half-*")
     with Store(kept, read_only=True) as old:

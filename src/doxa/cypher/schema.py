@@ -18,7 +18,7 @@ from doxa.cypher.clauses import ClauseParser
 from doxa.cypher.errors import fail
 
 _INDEX_KINDS = ("RANGE", "TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR", "BTREE")
-_SHOWN = ("FUNCTIONS", "PROCEDURES", "DATABASES", "TRANSACTIONS", "SETTINGS", "CONSTRAINTS", "INDEXES")
+_SHOWN = ("FUNCTIONS", "PROCEDURES", "DATABASES", "SETTINGS", "CONSTRAINTS", "INDEXES")
 
 
 class SchemaParser(ClauseParser):

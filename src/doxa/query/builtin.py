@@ -11,6 +11,7 @@ from doxa.base.ids import TxId
 from doxa.cypher.signatures import FUNCTIONS, ProcedureSignature
 from doxa.query.errors import fail
 from doxa.query.procedures import Procedure, Registry
+from doxa.query.schema import register_shows
 from doxa.query.values import compare, detach, equals
 
 Rows = Iterable[tuple[Any, ...]]
@@ -205,13 +206,13 @@ def _state(graph: Any, what: str, identity: int) -> dict[str, Any] | None:
 # SHOW
 
 
-def _functions(run: Any) -> Rows:
+def _functions(run: Any, detail: str) -> Rows:
     aggregates = {name for name, item in FUNCTIONS.items() if item.aggregate}
     return [(item.name, "Aggregating" if name in aggregates else "Scalar", item.aggregate, True) for name, item in sorted(FUNCTIONS.items())]
 
 
-def _show_procedures(registry: Registry) -> Callable[[Any], Rows]:
-    def show(run: Any) -> Rows:
+def _show_procedures(registry: Registry) -> Callable[..., Rows]:
+    def show(run: Any, detail: str) -> Rows:
         shown = [item.signature for item in registry.all() if not item.signature.name.startswith("doxa.show.")]
         return [(item.name, item.description, "WRITE" if item.writes else "READ", False) for item in shown]
 
@@ -275,13 +276,13 @@ def builtin(registry: Registry) -> Registry:
             0,
         ),
         (
-            "doxa.show.functions() :: (name :: STRING, category :: STRING, aggregating :: BOOLEAN, isBuiltIn :: BOOLEAN)",
+            "doxa.show.functions(detail :: STRING) :: (name :: STRING, category :: STRING, aggregating :: BOOLEAN, isBuiltIn :: BOOLEAN)",
             "SHOW FUNCTIONS.",
             _functions,
             0,
         ),
         (
-            "doxa.show.procedures() :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)",
+            "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)",
             "SHOW PROCEDURES.",
             _show_procedures(registry),
             0,
@@ -289,4 +290,5 @@ def builtin(registry: Registry) -> Registry:
     )
     for text, description, call, optional in table:
         registry.add(Procedure(_signature(text, description, optional=optional), call))
+    register_shows(registry)
     return registry

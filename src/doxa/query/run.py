@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from doxa.base.limits import PLANS_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
@@ -16,11 +16,13 @@ from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
 from doxa.cypher.errors import QueryError, too_deep
 from doxa.cypher.parser import parse
+from doxa.query.builtin import builtin
 from doxa.query.errors import fail
 from doxa.query.evaluate import Row
 from doxa.query.graph import Graph
 from doxa.query.plan import Planner
 from doxa.query.procedures import Procedure, Registry
+from doxa.query.schema import shown_as_query
 from doxa.query.sources import UnionStep
 from doxa.query.values import detach
 from doxa.store import Reader
@@ -134,7 +136,7 @@ class QueryEngine:
     """Plans by text. Safe to share between threads: a plan holds no state of its runs."""
 
     def __init__(self, registry: Registry | None = None, *, optimise: bool = True) -> None:
-        self.registry = registry or Registry()
+        self.registry = registry if registry is not None else builtin(Registry())
         self.optimise = optimise
         self._plans: dict[str, Plan] = {}
 
@@ -144,6 +146,8 @@ class QueryEngine:
         if held is not None:
             return held
         statement = parse(text)
+        if isinstance(statement.body, t.Show):
+            statement = replace(statement, body=shown_as_query(statement.body))
         checked = check(statement, text, procedure=self.registry.signature)
         steps = None
         if isinstance(statement.body, t.Query):

@@ -17,11 +17,13 @@ from doxa.base import temporal
 from doxa.base.errors import InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SORT_ROWS_MAX
 from doxa.base.temporal_text import parse_datetime
+from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
 from doxa.query.errors import fail
 from doxa.query.evaluate import Compiler, Nested, Row
 from doxa.query.graph import Graph
 from doxa.query.run import Plan, QueryEngine, Result, Run
+from doxa.query.schema import run_schema
 from doxa.store import Identity, Reader, Store, Transaction
 
 
@@ -167,8 +169,11 @@ class GraphSession:
     def _write(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
         self._not_as_of()
         with self.store.write(self.identity, op="cypher") as tx:
+            if plan.steps is None:
+                return self._schema(plan, tx)
             result = self._execute(plan, tx, params, timeout_ms)
             rows = list(result)
+            tx.verify_constraints()
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _in_transaction(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
@@ -181,11 +186,22 @@ class GraphSession:
             self._held = self.store.read()
             self._reader = self._held.__enter__()
         assert self._reader is not None
+        if plan.steps is None:
+            assert isinstance(self._reader, Transaction)
+            return self._schema(plan, self._reader)
         result = self._execute(plan, self._reader, params, timeout_ms)
         rows = list(result) if plan.checked.writes else None
+        if isinstance(self._reader, Transaction):
+            self._reader.verify_constraints()
         made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None, self._end)
         self._open = made
         return made
+
+    def _schema(self, plan: Plan, tx: Transaction) -> GraphResult:
+        assert isinstance(plan.statement.body, t.Clause)
+        run = Run(Graph(tx), {}, now_ns=tx.now)
+        run.graph.counters.update(run_schema(plan.statement.body, tx))
+        return GraphResult(Result((), iter(()), run), None)
 
     def _become_writer(self) -> None:
         """From reading to writing: only if nothing was committed since the snapshot, so that what was read still holds."""

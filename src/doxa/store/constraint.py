@@ -3,7 +3,7 @@
 Catalogue entry   constraint:<name>  {"kind": …, "edge": bool, "name": label or type, "properties": [...], "detail": [...], "index": id or null}
 
     unique       no two elements with the same properties (those that have them all)      key          the same, and all present
-    exists       the property is present                                                  type         it is of a type (checked by a function given)
+    exists       the property is present                                                  type         it is of a type
     values       it is one of a list                                                      temporal     (key…, from, to): windows of one key
     cardinality  at most n such edges out of (into) a node                                              do not overlap
     endpoints    edges of the type join only the labels of ALLOWED pairs, and no DISALLOWED one
@@ -14,16 +14,16 @@ start, so an overlap can only be with the neighbour before or after: two steps i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import apsw
 
 from doxa.base.errors import ConstraintError
+from doxa.base.value_types import conforms
 from doxa.base.values import Properties, canonical, decode_properties
+from doxa.store.index import elements
 from doxa.store.keys import after, key_of
-
-Conforms = Callable[[Any, str], bool]
 
 
 class ConstraintRule(NamedTuple):
@@ -49,18 +49,15 @@ class Constraints:
 
 
 def _rule(name: str, value: Mapping[str, Any]) -> ConstraintRule:
-    return ConstraintRule(
-        name[11:], value["kind"], value["edge"], value["name"], tuple(value["properties"]), tuple(value["detail"]), value["index"]
-    )
+    return ConstraintRule(name[11:], value["kind"], value["edge"], value["name"], tuple(value["properties"]), tuple(value["detail"]), value["index"])
 
 
 class ConstraintChecker:
     """What one transaction has touched, and the tests of it."""
 
-    def __init__(self, db: apsw.Connection, constraints: Constraints, conforms: Conforms) -> None:
+    def __init__(self, db: apsw.Connection, constraints: Constraints) -> None:
         self._db = db
         self.constraints = constraints
-        self._conforms = conforms
         self._nodes: set[int] = set()
         self._edges: set[int] = set()
         self._ends: set[tuple[str, int, str]] = set()  # (type, node, side)
@@ -96,7 +93,7 @@ class ConstraintChecker:
                 self.verify_element(rule, identity, decode_properties(row[1]))
         if any(rule.kind == "endpoints" for rules in self.constraints.types.values() for rule in rules):
             for row in self._db.execute("SELECT id FROM edge WHERE src = ? OR dst = ?", (identity, identity)).fetchall():
-                self._verify_edge(int(row[0]))
+                self._verify_edge(int(str(row[0])))
 
     def _verify_edge(self, identity: int) -> None:
         row = self._db.execute("SELECT type, json(props), src, dst FROM edge WHERE id = ?", (identity,)).fetchone()
@@ -118,7 +115,7 @@ class ConstraintChecker:
             self._verify_unique(rule, identity, props)
         elif rule.kind == "type":
             value = props.get(rule.properties[0])
-            if value is not None and not self._conforms(value, rule.detail[0]):
+            if value is not None and not conforms(value, rule.detail[0]):
                 raise _violated(rule, identity, f"needs {rule.properties[0]} of type {rule.detail[0]}", "Convert the value first.")
         elif rule.kind == "values":
             value = props.get(rule.properties[0])
@@ -169,7 +166,9 @@ class ConstraintChecker:
             if rule.kind == "cardinality" and rule.detail[0] == side:
                 end = "src" if side == "out" else "dst"
                 limit = int(rule.detail[1])
-                count = self._db.execute(f"SELECT count(*) FROM (SELECT 1 FROM edge WHERE {end} = ? AND type = ? LIMIT ?)", (node, kind, limit + 1)).get
+                count = self._db.execute(
+                    f"SELECT count(*) FROM (SELECT 1 FROM edge WHERE {end} = ? AND type = ? LIMIT ?)", (node, kind, limit + 1)
+                ).get
                 if count > limit:
                     way = "out of" if side == "out" else "into"
                     raise ConstraintError(
@@ -196,9 +195,9 @@ class ConstraintChecker:
         found = self._db.execute("SELECT labels FROM node WHERE id = ?", (node,)).get
         return [] if found is None else list(decode_properties(found))
 
-    def verify_all(self, rule: ConstraintRule, elements: Iterable[tuple[int, Properties]]) -> None:
+    def verify_all(self, rule: ConstraintRule) -> None:
         """Test everything that a new constraint is about."""
-        for identity, props in elements:
+        for identity, props in elements(self._db, edge=rule.edge, names=(rule.about,)):
             ends = self._db.execute("SELECT src, dst FROM edge WHERE id = ?", (identity,)).fetchone() if rule.edge else None
             if rule.kind == "endpoints":
                 self._verify_edge(identity)

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from doxa.base.values import Properties, decode, decode_properties
+from doxa.base.values import Properties, decode_properties
 from doxa.store.keys import key_of
 
+State = tuple[Iterable[str], Properties]  # labels and properties
 ENTRY_KINDS = frozenset({"range", "text", "point"})
 
 
@@ -77,10 +78,10 @@ class IndexWriter:
         self._db = db
         self.indexes = indexes
 
-    def node_changed(
-        self, identity: int, before: tuple[Iterable[str], Properties] | None, after: tuple[Iterable[str], Properties] | None
-    ) -> None:
-        """Labels and properties before and after; None is absence."""
+    def node_changed(self, identity: int, before: State | None, after: State | None) -> None:
+        """Before and after; None is absence."""
+        if not self.indexes.rules:
+            return
         old = {} if before is None else {rule.id: rule.key(before[1]) for rule in self.indexes.of_labels(before[0])}
         new = {} if after is None else {rule.id: rule.key(after[1]) for rule in self.indexes.of_labels(after[0])}
         self._replace(identity, old, new)
@@ -103,19 +104,18 @@ class IndexWriter:
                 self._db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (index, other, identity))
 
 
-def build(db: apsw.Connection, rule: IndexRule) -> int:
-    """Enter every element that a new index is about. Returns how many."""
-    count = 0
+def build(db: apsw.Connection, rule: IndexRule) -> None:
+    """Enter every element that a new index is about."""
+    if rule.kind not in ENTRY_KINDS:
+        return
     for identity, props in elements(db, edge=rule.edge, names=rule.names):
         key = rule.key(props)
         if key is not None:
             db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (rule.id, key, identity))
-            count += 1
-    return count
 
 
-def drop(db: apsw.Connection, rule: IndexRule) -> None:
-    db.execute("DELETE FROM entry WHERE idx = ?", (rule.id,))
+def drop(db: apsw.Connection, index: int) -> None:
+    db.execute("DELETE FROM entry WHERE idx = ?", (index,))
 
 
 def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterable[tuple[int, Properties]]:
@@ -126,7 +126,8 @@ def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterab
             rows = db.execute("SELECT id, json(props) FROM edge WHERE type = ?", (name,))
         else:
             rows = db.execute("SELECT n.id, json(n.props) FROM node_label l CROSS JOIN node n ON n.id = l.node WHERE l.label = ?", (name,))
-        for identity, props in rows:
+        found: list[Any] = rows.fetchall()
+        for identity, props in found:
             if identity not in seen:
                 seen.add(identity)
                 yield identity, decode_properties(props)
@@ -147,8 +148,3 @@ def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
     for (index,) in db.execute("SELECT DISTINCT idx FROM entry"):
         if index not in known:
             yield f"entries of an index {index} that is not declared"
-
-
-def labels_of(db: apsw.Connection, identity: int) -> tuple[str, ...]:
-    found = db.execute("SELECT labels FROM node WHERE id = ?", (identity,)).get
-    return () if found is None else tuple(decode(found))

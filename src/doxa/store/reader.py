@@ -6,7 +6,7 @@ As of a system time t, an element's version is the live row with since <= t, or 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -19,10 +19,15 @@ _EDGE = "id, type, src, dst, json(props), since, born"
 _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 
+if TYPE_CHECKING:
+    from doxa.store.declared import Declared
+
+
 class Reader:
     """Reads of one connection. `now` is the time at which visibility is judged."""
 
-    def __init__(self, db: apsw.Connection, *, now: int) -> None:
+    def __init__(self, db: apsw.Connection, *, now: int, known: dict[int, Declared] | None = None) -> None:
+        self._known = known  # declarations by version of the catalogue, shared by the readers of a store
         self._db = db
         self.now = now
 
@@ -125,6 +130,19 @@ class Reader:
             "SELECT name, json(value) FROM catalogue WHERE substr(name, 1, ?) = ? ORDER BY name", (len(prefix), prefix)
         )
         return {name: decode(value) for name, value in rows}
+
+    def declared(self) -> Declared:
+        """What the catalogue of this snapshot declares."""
+        from doxa.store.declared import declared
+
+        if self._known is None:
+            return declared(self.catalogue_all())
+        version = int(self._db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get)
+        found = self._known.get(version)
+        if found is None:
+            self._known.clear()
+            found = self._known[version] = declared(self.catalogue_all())
+        return found
 
     def receipt(self, tx: TxId) -> Receipt | None:
         row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx = ?", (tx,)).fetchone()

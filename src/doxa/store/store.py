@@ -17,15 +17,14 @@ from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.ids import TxId
 from doxa.base.words import ANALYSER
+from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, make_private, translated, usable_path
-from doxa.store.guard import Guards
+from doxa.store.files import copy_whole, discard, holds_nothing
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, note_analyser, rules_of
 from doxa.store.transaction import Identity, Transaction
-
-_BACKUP_PAGES_PER_STEP = 1_000
 
 
 class Store:
@@ -44,15 +43,17 @@ class Store:
         self.read_only = read_only
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
-        self._guards = Guards({})
-        self._rules: dict[str, SearchRule] = {}
+        self._declared = declared({})
+        self._known: dict[int, Declared] = {}
+        made = not read_only and make_private(self.path)
         try:
-            if not read_only:
-                make_private(self.path)
             with translated(self.path):
                 self._prepare(migrations)
         except BaseException:
+            empty = made and holds_nothing(self.path, self._engine.opened)
             self._engine.close()
+            if empty:
+                discard(self.path)
             raise
 
     def __enter__(self) -> Store:
@@ -80,11 +81,11 @@ class Store:
         db = self._engine.connection()
         with translated(self.path):
             if db.in_transaction:
-                yield Reader(db, now=self.clock.now_ns())
+                yield Reader(db, now=self.clock.now_ns(), known=self._known)
                 return
             db.execute("BEGIN")
             try:
-                yield Reader(db, now=self.clock.now_ns())
+                yield Reader(db, now=self.clock.now_ns(), known=self._known)
             finally:
                 if db.in_transaction:
                     db.execute("COMMIT")
@@ -100,7 +101,7 @@ class Store:
             try:
                 self._load_catalogue(db)
                 tx = Transaction(
-                    db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, guards=self._guards, rules=self._rules
+                    db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, rules=self._declared
                 )
                 yield tx
                 tx.finish()
@@ -123,7 +124,7 @@ class Store:
                     path=self.path,
                 )
             catalogue = Reader(db, now=0).catalogue_all()
-            self._guards, self._rules, self._catalogue_version = Guards(catalogue), rules_of(catalogue), version
+            self._declared, self._catalogue_version = declared(catalogue), version
 
     def search_rules(self) -> dict[str, SearchRule]:
         """The search declarations in force."""
@@ -214,27 +215,7 @@ class Store:
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """A consistent copy while others read and write. The target must not exist; it appears whole or not at all."""
-        path = Path(usable_path(target))
-        if path.exists():
-            raise StoreError(f"{path} exists already.", next_step="Give a path that does not exist yet.", path=str(path))
-        part = path.with_name(path.name + ".part")
-        part.unlink(missing_ok=True)
-        with translated(str(path)):
-            source = self._engine.connection()
-            make_private(str(part))
-            copy = apsw.Connection(str(part))
-            try:
-                with copy.backup("main", source, "main") as step:
-                    while not step.done:
-                        step.step(_BACKUP_PAGES_PER_STEP)
-                copy.execute("PRAGMA journal_mode=DELETE")
-            except BaseException:
-                copy.close()
-                part.unlink(missing_ok=True)
-                raise
-            copy.close()
-        os.replace(part, path)
-        return path
+        return copy_whole(self._engine.connection(), Path(usable_path(target)))
 
     def compact(self) -> None:
         """Merge small posting rows. Happens by itself; here for the end of a bulk load."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -22,11 +22,14 @@ from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
 from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import Properties, canonical, check_properties, check_text, decode, encode_properties, same_value
 from doxa.store import apply
-from doxa.store.guard import End, Guards, misfits, rank
+from doxa.store.constraint import ConstraintChecker, Constraints
+from doxa.store.declared import Declared, declared
+from doxa.store.guard import End, misfits, rank
+from doxa.store.index import Indexes, IndexWriter, State, build, drop
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
-from doxa.store.search import SearchRule, SearchWriter, parse_rule
+from doxa.store.search import SearchWriter, parse_rule
 
 GENESIS = bytes(32)
 _ANY_END = End((), False)  # where no guard asks
@@ -68,7 +71,7 @@ class Transaction(Reader):
     """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in this file."""
 
     def __init__(
-        self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, guards: Guards, rules: Mapping[str, SearchRule]
+        self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, rules: Declared
     ) -> None:
         if identity.role not in ROLES:  # the guards rank an unknown role above all: right for a rule, wrong for a session
             raise InputError(f"{identity.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
@@ -81,8 +84,11 @@ class Transaction(Reader):
         self.receipt_made: Receipt | None = None
         self._tail = tail
         self._seq, self._node, self._edge, self._head = tail.seq, tail.node, tail.edge, tail.head
-        self._guards = guards
-        self._search = SearchWriter(db, rules)
+        self._declared = rules
+        self._guards = rules.guards
+        self._search = SearchWriter(db, rules.search)
+        self._index = IndexWriter(db, rules.indexes)
+        self._constraints = ConstraintChecker(db, rules.constraints)
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
         self.catalogue_changed = False
 
@@ -97,8 +103,14 @@ class Transaction(Reader):
         identity = self._node = self._node + 1
         self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.create_node(self._db, identity, names, props=data, now=self.now)
+        self._node_changed(identity, None, (names, clean))
         self._search.node_made(identity, names)
         return NodeId(identity)
+
+    def _node_changed(self, identity: int, before: State | None, after: State | None) -> None:
+        self._index.node_changed(identity, before, after)
+        if after is not None:
+            self._constraints.node_touched(identity, after[0])
 
     def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
         """Bring back a node that was deleted, under its own id: undo."""
@@ -108,6 +120,7 @@ class Transaction(Reader):
         data = encode_properties(props, owner=_owner(names))
         self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.create_node(self._db, identity, names, props=data, now=self.now)
+        self._node_changed(identity, None, (names, props))
         self._search.node_made(identity, names)
 
     def set_node(self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None) -> None:
@@ -124,6 +137,7 @@ class Transaction(Reader):
         self._require_free(clean.get("kref"), owner=identity)
         self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.set_node(self._db, identity, names, props=data, now=self.now)
+        self._node_changed(identity, (before.labels, before.props), (names, clean))
         self._search.node_touched(identity, names, before=(before.labels, before.props))
 
     def delete_node(self, identity: NodeId) -> None:
@@ -135,6 +149,7 @@ class Transaction(Reader):
             raise ConstraintError(f"Node {identity} still has edges.", next_step="Remove its edges in the same transaction.", node=identity)
         self._log("node.delete", identity, payload=canonical({"id": identity}))
         apply.delete_node(self._db, identity, self.now)
+        self._node_changed(identity, (before.labels, before.props), None)
         self._search.node_gone(identity)
 
     # Edges
@@ -171,6 +186,8 @@ class Transaction(Reader):
         body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (dst, identity, data, src, canonical(kind))
         self._log("edge.create", identity, payload=body)
         apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
+        self._index.edge_changed(identity, kind, before=None, after=props)
+        self._constraints.edge_touched(identity, kind, src=src, dst=dst)
         self._search.edge_touched(kind, dst)
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
@@ -183,6 +200,8 @@ class Transaction(Reader):
         data = encode_properties(clean, owner=before.type)
         self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
         apply.set_edge(self._db, identity, props=data, now=self.now)
+        self._index.edge_changed(identity, before.type, before=before.props, after=clean)
+        self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
         self._search.edge_touched(before.type, before.dst)
 
     def delete_edge(self, identity: EdgeId) -> None:
@@ -191,6 +210,7 @@ class Transaction(Reader):
             self._guards.edge_removal(self.identity.role, before.type)
         self._log("edge.delete", identity, payload=canonical({"id": identity}))
         apply.delete_edge(self._db, identity, self.now)
+        self._index.edge_changed(identity, before.type, before=before.props, after=None)
         self._search.edge_touched(before.type, before.dst)
 
     # Catalogue, erasure, derived rows
@@ -201,11 +221,34 @@ class Transaction(Reader):
             raise RoleError("Only an operator may change the catalogue.", next_step="Ask the operator to make this change.", name=name)
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
+        before = self.catalogue(name)
         self._log("catalogue.set", 0, payload=canonical({"name": name, "value": value}))
         apply.set_catalogue(self._db, name, value)
         self.catalogue_changed = True
         if label is not None:
             self._search.rule_set(label, rule)
+        if name.startswith(("index:", "constraint:")):
+            self._schema_set(name, before, value)
+
+    def _schema_set(self, name: str, before: Any, value: Any) -> None:
+        """Fill or empty an index; test everything that a new constraint is about."""
+        indexes, constraints = Indexes(self.catalogue_all("index:")), Constraints(self.catalogue_all("constraint:"))
+        if name.startswith("index:"):
+            if before is not None:
+                drop(self._db, before["id"])
+            if value is not None:
+                build(self._db, indexes.by_name[name.removeprefix("index:")])
+        self._index.indexes = indexes
+        self._constraints.constraints = constraints
+        if name.startswith("constraint:") and value is not None:
+            self._constraints.verify_all(constraints.by_name[name.removeprefix("constraint:")])
+
+    def declared(self) -> Declared:
+        return declared(self.catalogue_all()) if self.catalogue_changed else self._declared
+
+    def verify_constraints(self) -> None:
+        """Test what was touched since the last call: at the end of a statement, and before the commit. Raises ConstraintError."""
+        self._constraints.verify()
 
     def erase(self, nodes: Sequence[NodeId]) -> int:
         """Destroy nodes with every version, their edges, search rows and log payloads. The chain stays verifiable. Returns payloads destroyed."""
@@ -219,6 +262,11 @@ class Transaction(Reader):
                 )
         mark(self._db, self.tx)
         self._search.erased()
+        for node in self.nodes(nodes):
+            self._node_changed(node.id, (node.labels, node.props), None)
+        for edge in [self.edge(EdgeId(i)) for i in edges]:
+            if edge is not None:
+                self._index.edge_changed(edge.id, edge.type, before=edge.props, after=None)
         erased_nodes, erased_edges = sorted(nodes), sorted(edges)
         self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
         for identity in nodes:
@@ -283,6 +331,7 @@ class Transaction(Reader):
 
     def finish(self) -> None:
         """Check what only the whole can show, then seal. Called by Store.write before the commit."""
+        self.verify_constraints()
         for src, kind, dst in self._judged:
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
                 raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)

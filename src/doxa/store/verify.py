@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 import apsw
 
-from doxa.base.errors import CorruptError
+from doxa.base.errors import ConstraintError, CorruptError
 from doxa.base.values import decode
 from doxa.base.words import ANALYSER, term_counts
 from doxa.store.apply import replay_entry
+from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.guard import End, Guards, misfits
+from doxa.store.index import Indexes
+from doxa.store.index import problems as index_problems
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
@@ -126,7 +129,21 @@ def check(store: Store) -> list[str]:
             problems += [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
         problems += _check_edges(snapshot)
         problems += _check_search(snapshot)
+        problems += _check_schema(snapshot)
     return problems
+
+
+def _check_schema(snapshot: Reader) -> list[str]:
+    """The entries of every index, and every constraint on all that it is about."""
+    db, catalogue = snapshot._db, snapshot.catalogue_all()
+    found = list(index_problems(db, Indexes(catalogue)))
+    constraints = Constraints(catalogue)
+    for rule in constraints.rules:
+        try:
+            ConstraintChecker(db, constraints).verify_all(rule)
+        except ConstraintError as error:
+            found.append(error.message)
+    return found
 
 
 def _check_edges(snapshot: Reader) -> list[str]:

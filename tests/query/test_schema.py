@@ -1,0 +1,195 @@
+"""Indexes and constraints in Cypher: declared, obeyed, shown, dropped, checked, replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doxa.base.errors import ConstraintError, RoleError
+from doxa.cypher.errors import QueryError
+from doxa.query.run import QueryEngine
+from doxa.query.session import GraphSession
+from doxa.query.values import order_key
+from doxa.store import Identity, Store, check
+from doxa.store.keys import key_of
+from tests.query.test_sql_agrees import VALUES
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "graph.db") as made:
+        yield made
+        assert check(made) == []
+
+
+@pytest.fixture
+def session(store: Store) -> Iterator[GraphSession]:
+    with GraphSession(store, QueryEngine(), Identity("tester", "operator")) as made:
+        yield made
+
+
+def refused(session: GraphSession, text: str, **params: Any) -> ConstraintError:
+    """The statement breaks a constraint and leaves nothing."""
+    before = session.run("MATCH (n) RETURN count(n)").single()
+    with pytest.raises(ConstraintError) as caught:
+        session.run(text, params)
+    assert session.run("MATCH (n) RETURN count(n)").single() == before
+    return caught.value
+
+
+def test_unique(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT one FOR (a:A) REQUIRE a.x IS UNIQUE")
+    session.run("CREATE (:A {x: 1}), (:A {x: 'a'}), (:A), (:A), (:B {x: 1})")
+    assert refused(session, "CREATE (:A {x: 1.0})").fields["constraint"] == "one"
+    refused(session, "MATCH (b:B) SET b:A")
+    refused(session, "MATCH (a:A {x: 'a'}) SET a.x = 1")
+    session.run("MATCH (a:A) WHERE a.x IN [1, 'a'] SET a.x = CASE a.x WHEN 1 THEN 'a' ELSE 1 END")  # exchanged within one statement
+    session.run("MATCH (a:A {x: 1}) DETACH DELETE a CREATE (:A {x: 1})")
+
+
+def test_unique_over_several_properties(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT FOR (a:A) REQUIRE (a.x, a.y) IS UNIQUE")
+    session.run("CREATE (:A {x: 1, y: 1}), (:A {x: 1, y: 2}), (:A {x: 1}), (:A {x: 1})")
+    refused(session, "CREATE (:A {x: 1, y: 2})")
+
+
+def test_node_key_and_not_null(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT k FOR (a:A) REQUIRE (a.x, a.y) IS NODE KEY")
+    session.run("CREATE CONSTRAINT n FOR ()-[r:R]-() REQUIRE r.w IS NOT NULL")
+    refused(session, "CREATE (:A {x: 1})")
+    session.run("CREATE (a:A {x: 1}) SET a.y = 2")  # whole at the end of the statement
+    refused(session, "MATCH (a:A) REMOVE a.y")
+    refused(session, "CREATE (:B)-[:R]->(:B)")
+    session.run("CREATE (:B)-[:R {w: 0}]->(:B)")
+    refused(session, "MATCH ()-[r:R]->() SET r.w = null")
+
+
+def test_types_and_values(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT FOR (a:A) REQUIRE a.x IS :: INTEGER | STRING")
+    session.run("CREATE CONSTRAINT FOR (a:A) REQUIRE a.y IS TYPED LIST<INTEGER NOT NULL>")
+    session.run("CREATE CONSTRAINT FOR (a:A) REQUIRE a.z IN ['red', 'green', 3]")
+    session.run("CREATE (:A {x: 1, y: [1, 2], z: 'red'}), (:A {x: 'a', z: 3}), (:A)")
+    refused(session, "CREATE (:A {x: 1.5})")
+    refused(session, "CREATE (:A {y: ['a']})")
+    refused(session, "CREATE (:A {z: 'blue'})")
+    refused(session, "CREATE (:A {z: '3'})")
+
+
+def test_cardinality_and_endpoints(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT FOR ()-[r:OWNS]->() REQUIRE MAX COUNT 2")
+    session.run("CREATE CONSTRAINT FOR ()<-[r:BOSS]-() REQUIRE MAX COUNT 1")
+    session.run("CREATE CONSTRAINT FOR (:A)-[r:OWNS]->(:B) REQUIRE ALLOWED")
+    session.run("CREATE CONSTRAINT FOR (:A)-[r:LIKES]->(:A) REQUIRE DISALLOWED")
+    session.run("CREATE (a:A {n: 1}), (:B)<-[:OWNS]-(a)-[:OWNS]->(:B)")
+    refused(session, "MATCH (a:A) CREATE (a)-[:OWNS]->(:B)")
+    refused(session, "CREATE (:A)-[:OWNS]->(:C)")
+    refused(session, "MATCH (b:B) REMOVE b:B")
+    refused(session, "CREATE (:A)-[:LIKES]->(:A)")
+    session.run("CREATE (:A)-[:LIKES]->(:B)")
+    refused(session, "CREATE (a)-[:BOSS]->(b)<-[:BOSS]-(c)")
+
+
+def test_temporal(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP")
+    session.run("CREATE (:V {key: 'a', from: date('2024-01-01'), to: date('2024-02-01')}), (:V {key: 'a', from: date('2024-02-01')})")
+    session.run("CREATE (:V {key: 'b', from: date('2024-01-15')})")
+    refused(session, "CREATE (:V {key: 'a', from: date('2024-01-15'), to: date('2024-01-16')})")
+    refused(session, "CREATE (:V {key: 'a', from: date('2023-01-15'), to: date('2024-01-02')})")
+    refused(session, "CREATE (:V {key: 'a', from: date('2025-01-15')})")
+    refused(session, "CREATE (:V {key: 'a', from: date('2020-01-02'), to: date('2020-01-01')})")
+    refused(session, "CREATE (:V {key: 'a', from: date('2020-01-02'), to: date('2020-01-02')})")
+    refused(session, "CREATE (:V {key: 'a'})")
+    session.run("CREATE (:V {key: 'a', from: date('2023-01-15'), to: date('2024-01-01')})")
+    refused(session, "MATCH (v:V {key: 'a'}) WHERE v.from = date('2023-01-15') SET v.to = date('2024-01-02')")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12), st.none() | st.integers(0, 12)), max_size=12))
+def test_windows_never_overlap_whatever_the_order(tmp_path_factory: pytest.TempPathFactory, windows: list[tuple[int, int, int | None]]) -> None:
+    """Against a model that compares every pair."""
+    kept: list[tuple[int, int, int | None]] = []
+    with Store(tmp_path_factory.mktemp("windows") / "g.db") as store, GraphSession(store, QueryEngine(), Identity("t", "operator")) as session:
+        session.run("CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP")
+        for key, start, end in windows:
+            fits = (end is None or start < end) and not any(
+                key == k and (end is None or s < end) and (e is None or start < e) for k, s, e in kept
+            )
+            try:
+                session.run("CREATE (:V {key: $k, from: $s, to: $e})", {"k": key, "s": start, "e": end})
+                assert fits
+                kept.append((key, start, end))
+            except ConstraintError:
+                assert not fits
+        assert check(store) == []
+
+
+def test_a_rule_that_the_data_breaks_is_not_made(session: GraphSession) -> None:
+    session.run("CREATE (:A {x: 1}), (:A {x: 1})")
+    for text in ("a.x IS UNIQUE", "a.y IS NOT NULL", "a.x IS :: STRING", "(a.x, a.x, a.y) IS TEMPORAL NO OVERLAP"):
+        with pytest.raises(ConstraintError):
+            session.run(f"CREATE CONSTRAINT FOR (a:A) REQUIRE {text}")
+    assert session.run("SHOW CONSTRAINTS").records() == []
+    assert session.run("SHOW INDEXES").records() == []
+
+
+def test_declared_shown_and_dropped(session: GraphSession) -> None:
+    assert session.run("CREATE INDEX byx IF NOT EXISTS FOR (a:A) ON (a.x)").counters["indexes_added"] == 1
+    session.run("CREATE INDEX byx IF NOT EXISTS FOR (a:A) ON (a.x)")
+    session.run("CREATE INDEX other IF NOT EXISTS FOR (a:A) ON (a.x)")
+    session.run("CREATE CONSTRAINT u FOR (a:A) REQUIRE a.y IS UNIQUE")
+    for text in ("CREATE INDEX byx FOR (b:B) ON (b.x)", "CREATE INDEX FOR (a:A) ON (a.x)", "CREATE CONSTRAINT u FOR (b:B) REQUIRE b.x IS UNIQUE"):
+        with pytest.raises(QueryError) as caught:
+            session.run(text)
+        assert caught.value.detail == "EquivalentSchemaRuleAlreadyExists"
+    assert [row["name"] for row in session.run("SHOW INDEXES").records()] == ["byx", "u"]
+    assert session.run("SHOW INDEXES YIELD name, owningConstraint WHERE owningConstraint IS NOT NULL").records() == [
+        {"name": "u", "owningConstraint": "u"}
+    ]
+    assert session.run("SHOW CONSTRAINTS YIELD name, type RETURN name + type AS both").records() == [{"both": "uUNIQUENESS"}]
+    with pytest.raises(QueryError):
+        session.run("DROP INDEX u")
+    with pytest.raises(QueryError):
+        session.run("DROP INDEX nothing")
+    session.run("DROP INDEX nothing IF EXISTS")
+    session.run("DROP CONSTRAINT u")
+    session.run("DROP INDEX byx")
+    assert session.run("SHOW INDEXES").records() == []
+
+
+@pytest.mark.parametrize("what", ["FUNCTIONS", "PROCEDURES", "DATABASES", "SETTINGS"])
+def test_shows(session: GraphSession, what: str) -> None:
+    assert session.run(f"SHOW {what}").records()
+    assert session.run(f"SHOW {what} YIELD name ORDER BY name LIMIT 1").records()[0].keys() == {"name"}
+
+
+def test_agents_do_not_change_the_schema(store: Store) -> None:
+    with GraphSession(store, QueryEngine(), Identity("agent", "agent")) as session, pytest.raises(RoleError):
+        session.run("CREATE INDEX FOR (a:A) ON (a.x)")
+
+
+def test_entries_follow_every_write(session: GraphSession, store: Store) -> None:
+    session.run("CREATE INDEX FOR (a:A) ON (a.x)")
+    session.run("CREATE INDEX FOR (a:A) ON (a.x, a.y)")
+    session.run("CREATE INDEX FOR ()-[r:R]-() ON (r.w)")
+    session.run("UNWIND range(1, 20) AS i CREATE (:A {x: i, y: -i})-[:R {w: i}]->(:B {x: i})")
+    session.run("MATCH (a:A) WHERE a.x < 5 SET a.x = a.x + 0.5")
+    session.run("MATCH (b:B) WHERE b.x > 15 SET b:A, b.y = 'text'")
+    session.run("MATCH (a:A) WHERE a.x = 7 REMOVE a:A")
+    session.run("MATCH ()-[r:R]->() WHERE r.w = 3 SET r.w = [1, 'a']")
+    session.run("MATCH ()-[r:R]->() WHERE r.w = 4 DELETE r")
+    session.run("MATCH (a:A) WHERE a.x = 9 DETACH DELETE a")
+    assert check(store) == []
+
+
+@given(st.sampled_from(VALUES), st.sampled_from(VALUES))
+def test_keys_order_as_values_do(one: Any, other: Any) -> None:
+    keys = [key_of([one]), key_of([other])]
+    assert keys[0] is not None
+    assert keys[1] is not None
+    assert (keys[0] < keys[1]) == (order_key(one) < order_key(other))
+    assert (keys[0] == keys[1]) == (order_key(one) == order_key(other))
