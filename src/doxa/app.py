@@ -24,11 +24,13 @@ from doxa.base.ids import ROLES, Role
 from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S
 from doxa.base.values import Value
 from doxa.belief import (
+    Bundle,
     Change,
     Draft,
     Exchange,
     Kref,
     Ledger,
+    Member,
     Place,
     Revision,
     TagMove,
@@ -41,13 +43,12 @@ from doxa.belief import (
     read_any,
     read_revision,
     require,
-    resolve,
     revisions_of,
     shortest_path,
     tag_moves,
-    tagged_at,
     traverse,
 )  # fmt: skip
+from doxa.belief.graph import read_as_of, read_at
 from doxa.curation import arguments
 from doxa.curation.arguments import Facts, Placed, Said, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
@@ -66,11 +67,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """An item over time: its revisions in order, and every position of every tag."""
+    """An item over time: its revisions in order, and every position of every tag; of a bundle, every membership."""
 
     item: str
     revisions: tuple[Revision, ...]
     tags: tuple[TagMove, ...]
+    members: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,30 +249,28 @@ class Session:
         """What was last said or stated and is still believed, newest first."""
         return self._memory.recaller.recent(project=self.project if project is None else project, kinds=arguments.texts(kinds, "kinds"), limit=limit)
 
-    def get(self, kref: str | Kref) -> Revision | Exchange | Place:
-        """What an address means now (or at its pin). Raises KrefError or NotFoundError."""
+    def get(self, kref: str | Kref) -> Revision | Exchange | Place | Bundle:
+        """What an address means now (or at its pin): a bundle with its members. Raises KrefError or NotFoundError."""
         target = parse_target(kref)
         with self._store.read() as snapshot:
-            if target.artifact is not None:
-                number = resolve(snapshot, replace(target, artifact=None)).props.get("number")
-                pinned = target.pinned(number) if isinstance(number, int) else target
-                return read_any(snapshot, require(snapshot, replace(pinned, artifact=target.artifact)))
-            return read_any(snapshot, resolve(snapshot, target))
+            return read_at(snapshot, target)
 
-    def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place:
-        """What a tag of an item pointed to at a system time: what memory believed then."""
+    def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place | Bundle:
+        """What a tag of an item pointed to at a system time: what memory believed then. A bundle, with its members of that time."""
         with self._store.read() as snapshot:
-            return read_any(snapshot, tagged_at(snapshot, parse_target(kref), tag=tag, time=parse_time(time, field="time")))
+            return read_as_of(snapshot, parse_target(kref), time=parse_time(time, field="time"), tag=tag)
 
     def history(self, kref: str | Kref) -> History:
-        """Every revision of an item, oldest first, and every tag's moves."""
+        """Every revision of an item, oldest first, and every tag's moves; of a bundle, every membership."""
         target = parse_target(kref).item()
         if not target.is_item:
             raise InputError(f"{target} is no item.", next_step="Give the address of an item.", kref=str(target))
         with self._store.read() as snapshot:
             item = require(snapshot, target)
             revisions = tuple(read_revision(snapshot, node) for node in revisions_of(snapshot, item.id))
-            return History(str(target), revisions, tuple(tag_moves(snapshot, item)))
+            found = read_any(snapshot, item)
+            members = found.moves if isinstance(found, Bundle) else ()
+            return History(str(target), revisions, tuple(tag_moves(snapshot, item)), members)
 
     def impact(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """What rests on a belief, directly or not."""
@@ -378,8 +378,6 @@ class Session:
         from doxa.curation.forget import forget
 
         arguments.flags(erase=erase, preview=preview)
-        if not isinstance(confirm, str):
-            raise InputError("confirm is text: the token of a preview.", next_step="Look at a preview, and give its token.", field="confirm")
         return forget(self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview)
 
     def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:

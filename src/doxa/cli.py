@@ -72,6 +72,8 @@ Confidence = Annotated[float | None, typer.Option(help="0 to 1.")]
 Trust = Annotated[str | None, typer.Option(help="untrusted, candidate, stated, verified")]
 Title = Annotated[str | None, typer.Option(help="A title.")]
 Topic = Annotated[list[str] | None, typer.Option(help="A topic (repeatable).")]
+EdgeOption = Annotated[list[str] | None, typer.Option(help="Only this edge type (repeatable).")]
+EdgeArg = Annotated[str, typer.Argument(help="Such as DEPENDS_ON.")]
 FactOption = Annotated[list[str] | None, typer.Option("--fact", help="A fact: 'subject|predicate|value' (repeatable).")]
 
 
@@ -243,6 +245,15 @@ def tag(
 
 
 @app.command()
+def untag(
+    kref: KrefArg, name: Annotated[str, typer.Argument(help="The tag.")], expect: int | None = None, db: Db = None, as_json: Json = False
+) -> None:
+    """Take a tag off an item."""
+    with _memory(db, as_json) as memory:
+        _show(memory.untag(kref, name, expect=expect), as_json, _said)
+
+
+@app.command()
 def rollback(kref: KrefArg, db: Db = None, as_json: Json = False) -> None:
     """Make the pinned revision (?r=N) current again."""
     with _memory(db, as_json) as memory:
@@ -264,11 +275,32 @@ def impact(kref: KrefArg, depth: int = 10, db: Db = None, as_json: Json = False)
 
 
 @app.command()
+def provenance(kref: KrefArg, depth: int = 10, db: Db = None, as_json: Json = False) -> None:
+    """What a belief rests on, down to the conversation it came from."""
+    with _memory(db, as_json) as memory:
+        _show(memory.provenance(kref, depth=depth), as_json, _walk_text)
+
+
+@app.command()
+def path(
+    start: KrefArg,
+    end: Annotated[str, typer.Argument(help="kref")],
+    depth: int = 10,
+    edge: EdgeOption = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """The fewest typed edges between two addresses, in either direction."""
+    with _memory(db, as_json) as memory:
+        _show(memory.shortest_path(start, end, depth=depth, types=edge or ()), as_json, _walk_text)
+
+
+@app.command()
 def traverse(
     kref: KrefArg,
     direction: Annotated[str, typer.Option(help="out, in or both")] = "out",
     depth: int = 10,
-    edge: Annotated[list[str] | None, typer.Option(help="Only this edge type (repeatable).")] = None,
+    edge: EdgeOption = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -278,16 +310,45 @@ def traverse(
 
 
 @app.command()
-def link(
-    source: KrefArg,
-    edge: Annotated[str, typer.Argument(help="Such as DEPENDS_ON.")],
-    target: Annotated[str, typer.Argument(help="kref")],
-    db: Db = None,
-    as_json: Json = False,
-) -> None:
+def link(source: KrefArg, edge: EdgeArg, target: Annotated[str, typer.Argument(help="kref")], db: Db = None, as_json: Json = False) -> None:
     """A typed edge between two beliefs."""
     with _memory(db, as_json) as memory:
         _show(memory.link(source, target, kind=edge), as_json, _said)
+
+
+@app.command()
+def unlink(source: KrefArg, edge: EdgeArg, target: Annotated[str, typer.Argument(help="kref")], db: Db = None, as_json: Json = False) -> None:
+    """Take a typed edge away."""
+    with _memory(db, as_json) as memory:
+        _show(memory.unlink(source, target, kind=edge), as_json, _said)
+
+
+@app.command()
+def attach(
+    kref: KrefArg,
+    name: Annotated[str, typer.Argument(help="The artifact's name, such as report.pdf.")],
+    location: Annotated[str, typer.Argument(help="Where the file is; it is not read.")],
+    sha256: Annotated[str, typer.Option("--hash", help="Its SHA-256.")] = "",
+    size: Annotated[int, typer.Option(help="Its size in bytes.")] = 0,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Name a file that belongs to a revision."""
+    with _memory(db, as_json) as memory:
+        _show(memory.attach(kref, name, location=location, sha256=sha256, size_bytes=size), as_json, _said)
+
+
+@app.command()
+def bundle(
+    kref: Annotated[str, typer.Argument(help="kref://project/name.bundle", metavar="KREF")],
+    add: Annotated[list[str] | None, typer.Option(help="kref of an item to put in (repeatable).")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="kref of an item to take out (repeatable).")] = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Group items; `get` shows them, `as-of` shows them as they were."""
+    with _memory(db, as_json) as memory:
+        _show(memory.bundle(kref, add=add or (), remove=remove or ()), as_json, _said)
 
 
 @app.command()
@@ -668,6 +729,10 @@ def _fields_text(value: Any) -> str:
 
 
 def _plain(item: Any) -> str:
+    if isinstance(item, dict) and "kref" in item:  # a bundle's member
+        return f"{item['kref']} from {item['since']} to {item['until'] or 'now'}"
+    if isinstance(item, list) and item and isinstance(item[0], dict):
+        return "".join(f"\n  {_plain(part)}" for part in item)
     if isinstance(item, list):
         return "; ".join(" | ".join(map(str, part)) if isinstance(part, list) else str(part) for part in item)
     return str(item)
@@ -682,6 +747,9 @@ def _history_text(value: Any) -> str:
     for move in value.tags:
         until = format_time(move.until) if move.until is not None else "now"
         lines.append(f"  {move.tag}: {move.kref.partition('?')[2]} from {format_time(move.since)} to {until}")
+    for member in value.members:
+        until = format_time(member.until) if member.until is not None else "now"
+        lines.append(f"  {member.kref} from {format_time(member.since)} to {until}")
     return "\n".join(lines)
 
 

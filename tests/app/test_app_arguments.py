@@ -16,7 +16,6 @@ X = "kref://default/x.fact"
 WRONG: dict[str, tuple[str, Callable[[doxa.Memory], Any]]] = {
     "an erasure by the text no": ("erase", lambda m: m.forget(X, erase="no")),  # type: ignore[arg-type]
     "a preview by a number": ("preview", lambda m: m.forget(X, preview=1)),  # type: ignore[arg-type]
-    "a token that is no text": ("confirm", lambda m: m.forget(X, confirm=5)),  # type: ignore[arg-type]
     "history by a text": ("history", lambda m: m.recall("x", history="no")),  # type: ignore[arg-type]
     "rules by a number": ("extract", lambda m: m.ingest([{"text": "a"}], extract=1)),  # type: ignore[arg-type]
     "an order by a number": ("newest_first", lambda m: m.log(newest_first=5)),  # type: ignore[arg-type]

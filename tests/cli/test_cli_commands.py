@@ -76,6 +76,19 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert value("tag", f"{DB}?r=1", "approved")["action"] == "tagged"
     assert value("rollback", f"{DB}?r=1")["action"] == "rolled_back"
     assert value("undo", value("log", "-n", "1")[0]["change"])["action"] == "undone"
+    backup, group = "kref://default/backup.fact", "kref://default/all.bundle"
+    assert value("untag", DB, "approved")["action"] == "untagged"
+    assert value("unlink", DB, "REFERENCED", backup)["action"] == "unlinked"
+    assert value("provenance", backup)["steps"][0]["edge"] == "DEPENDS_ON"
+    assert [step["kref"] for step in value("path", DB, backup)["steps"]][-1].startswith(backup)
+    assert value("attach", DB, "dump.sql", "files/dump.sql", "--size", "7")["action"] == "attached"
+    assert value("get", f"{DB}?a=dump.sql")["properties"]["location"] == "files/dump.sql"
+    assert value("bundle", group, "--add", DB, "--add", backup)["action"] == "grouped"
+    then = value("get", group)["members"][0]["since"]
+    assert value("bundle", group, "--remove", backup)["action"] == "grouped"
+    assert [[member["kref"] for member in found["members"]] for found in (value("get", group), value("as-of", group, then))] == [[DB], [DB, backup]]
+    assert len(value("history", group)["members"]) == 2
+    assert backup in run("history", group) and DB in run("get", group)
     assert value("contract", DB, "--fact", "shop|database|PostgreSQL")["action"] == "contracted"
     assert value("restore-item", DB)["action"] == "restored"
     assert value("supersede", DB, "The shop is closed", "--name", "closed")["action"] == "superseded"
