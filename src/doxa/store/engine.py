@@ -11,8 +11,9 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 
@@ -65,6 +66,12 @@ class Engine:
         return made
 
     @property
+    def opened(self) -> apsw.Connection | None:
+        """The connection of this thread, if there is one."""
+        found: apsw.Connection | None = getattr(self._local, "connection", None)
+        return found
+
+    @property
     def is_inherited(self) -> bool:
         """Whether this is a forked child that has not used the file: nothing of it is the child's to finish."""
         return self._pid != os.getpid()
@@ -78,14 +85,40 @@ class Engine:
             self._all = []
 
     def _connect(self) -> apsw.Connection:
-        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(self.path, flags=flags, statementcachesize=_STATEMENTS_CACHED)
-        connection.set_busy_handler(Patience())
-        if not self.read_only:
+        connection = self._open(self.path, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        if self.read_only:
+            connection = self._readable(connection)
+        else:
             connection.execute("PRAGMA journal_mode=WAL")
         for name, value in _PRAGMAS:
             connection.pragma(name, value)
         return connection
+
+    @staticmethod
+    def _open(name: str, flags: int) -> apsw.Connection:
+        connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_CACHED)
+        connection.set_busy_handler(Patience())
+        return connection
+
+    def _readable(self, connection: apsw.Connection) -> apsw.Connection:
+        """Reading takes a small file beside the database. Where none can be made (a read-only medium or folder) the file is opened as one that
+        nobody changes; that is only right if the log beside it is empty."""
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            return connection
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            connection.close()
+            if os.access(Path(self.path).resolve().parent, os.W_OK):
+                raise
+        log = Path(self.path + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise StoreError(
+                f"{self.path} was not closed before its folder became read-only: changes are still in {log}.",
+                next_step="Copy both files to a folder you may write to, and open the copy.",
+                path=self.path,
+            )
+        name = f"file:{quote(str(Path(self.path).resolve()))}?immutable=1"
+        return self._open(name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
@@ -180,10 +213,13 @@ def usable_path(path: str | os.PathLike[str]) -> str:
     raise StoreError(f"{text!r} is no usable path: {problem}.", next_step="Give the path of a file in an existing folder.", path=repr(text))
 
 
-def make_private(path: str) -> None:
-    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode."""
-    with suppress(OSError):  # what is wrong with the path is told when it is opened
+def make_private(path: str) -> bool:
+    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode. Whether it was made here."""
+    try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
+    except OSError:  # it is there, or what is wrong with the path is told when it is opened
+        return False
+    return True
 
 
 def _read_only(path: str) -> ReadOnlyError:
@@ -196,6 +232,8 @@ def _read_only(path: str) -> ReadOnlyError:
 
 def _cannot_open(path: str) -> StoreError:
     folder = Path(path).resolve().parent
+    if Path(path).is_file() and not os.access(path, os.R_OK):
+        return StoreError(f"{path} cannot be read: it belongs to somebody else.", next_step="Ask its owner for the right to read it.", path=path)
     if folder.exists() and not os.access(folder, os.W_OK):
         return _read_only(path)
     reason = "it is a folder" if Path(path).is_dir() else "its folder does not exist" if not folder.exists() else "the system refused"

@@ -1,0 +1,77 @@
+"""What a store makes on the disk: files that appear whole or not at all, private from their first byte, and told in our words when they cannot."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from doxa.base.errors import DiskFullError, ReadOnlyError, StoreError
+from doxa.store.engine import make_private, translated
+
+_PAGES_PER_STEP = 1_000
+_BESIDE = ("-wal", "-shm", "-journal")
+_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_LOCKED = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
+
+
+@contextmanager
+def told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the system's and the engine's refusals of a file into ours."""
+    try:
+        with translated(str(path)):
+            yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DiskFullError(
+                f"There is no space left for {path}.", next_step="Free space on that disk, then repeat the call.", path=str(path)
+            ) from error
+        if error.errno in _LOCKED:
+            raise ReadOnlyError(
+                f"{path} cannot be written: the file or its folder is read-only.", next_step="Choose a folder you may write to.", path=str(path)
+            ) from error
+        raise StoreError(
+            f"{path} cannot be used: {error.strerror or error}.", next_step="Check the path, its folder and permissions.", path=str(path)
+        ) from error
+
+
+def discard(path: str | os.PathLike[str]) -> None:
+    """Take away an unfinished file of our own and what the engine put beside it."""
+    for name in (str(path), *(f"{path}{end}" for end in _BESIDE)):
+        with suppress(OSError):
+            Path(name).unlink()
+
+
+def copy_whole(source: apsw.Connection, target: Path) -> Path:
+    """A consistent copy of a database while others read and write. The target must not exist; it appears under its name when it is whole."""
+    with told(target):
+        if target.exists():
+            raise StoreError(f"{target} exists already.", next_step="Give a path that does not exist yet.", path=str(target))
+        part = target.with_name(target.name + ".part")
+        discard(part)  # of a backup that was killed
+        try:
+            make_private(str(part))
+            copy = apsw.Connection(str(part))
+            try:
+                with copy.backup("main", source, "main") as step:
+                    while not step.done:
+                        step.step(_PAGES_PER_STEP)
+                copy.execute("PRAGMA journal_mode=DELETE")
+            finally:
+                copy.close()
+            os.replace(part, target)
+        except BaseException:
+            discard(part)
+            raise
+    return target
+
+
+def holds_nothing(path: str, db: apsw.Connection | None) -> bool:
+    """Whether a new file is still empty, so that it can be taken away when it could not be prepared."""
+    with suppress(OSError, apsw.Error):
+        return Path(path).stat().st_size == 0 if db is None else not db.execute("SELECT count(*) FROM sqlite_schema").get
+    return False
