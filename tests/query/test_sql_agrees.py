@@ -11,7 +11,9 @@ import pytest
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalTime
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.conditions import kind_of
+from doxa.query.graph import Graph
+from doxa.query.run import QueryEngine, Run
 from doxa.query.session import GraphSession
 from doxa.query.values import group_key
 from doxa.store import Identity, Store
@@ -70,6 +72,12 @@ QUERIES = (
     "MATCH (a:A) RETURN a.i, [(a)-[r]->(b) WHERE b.x = $p | b.i] AS l",
     "MATCH (a:A)-[*1..2]->(b) WHERE b.x = $p RETURN a.i, b.i",
     "MATCH (a) WHERE a.x STARTS WITH $p RETURN a.i",
+    "MATCH (a:T) WHERE a.x STARTS WITH $p RETURN a.i",
+    "MATCH (a:B {x: $p, y: 1}) RETURN a.i",
+    "MATCH (a:N) WHERE a.x >= -2 AND a.x < 3 RETURN a.i",
+    "MATCH (a:A&B) WHERE a.x > 0 AND a.x <= $p RETURN a.i",
+    "MATCH (a)-[r:R {w: $p}]->(b:A) RETURN a.i, b.i",
+    "MATCH (a:A {x: $p})-[:R]->(b:A {x: $p}) RETURN a.i, b.i",
     "MATCH (a) WHERE a.x ENDS WITH $p RETURN a.i",
     "MATCH (a) WHERE a.x CONTAINS $p RETURN a.i",
     "MATCH (a) WHERE a.x IN $p RETURN a.i",
@@ -86,8 +94,11 @@ QUERIES = (
 )
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+INDEXES = ("(n:A) ON (n.x)", "(n:B) ON (n.x, n.y)", "(n:T) ON (n.x)", "(n:N) ON (n.x)", "()-[r:R]-() ON (r.w)")
+
+
+@pytest.fixture(scope="module", params=["plain", "indexed"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     rng = random.Random(11)
     with Store(tmp_path_factory.mktemp("agree") / "graph.db") as made:
         with made.write(Identity("t", "operator"), op="test") as tx:
@@ -103,6 +114,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                 nodes.append(tx.create_node(["T"], {"i": 80 + i, "x": rng.choice(["a", "b", "B", "", "ä"])}))
             for _ in range(150):
                 tx.create_edge(rng.choice("RST"), rng.choice(nodes), dst=rng.choice(nodes), props={"w": rng.choice(VALUES)})
+        if request.param == "indexed":
+            with GraphSession(made, QueryEngine(), Identity("t", "operator")) as session:
+                for index in INDEXES:
+                    session.run(f"CREATE INDEX FOR {index}")
         yield made
 
 
@@ -132,6 +147,26 @@ def test_the_optimised_path_is_really_another(store: Store) -> None:
     fast, plain = QueryEngine(), QueryEngine(optimise=False)
     different = [text for text in QUERIES if _shape(fast, text) != _shape(plain, text)]
     assert len(different) > len(QUERIES) * 0.8
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("MATCH (n:A) WHERE n.x = $p RETURN n.i", True),
+        ("MATCH (n:A) WHERE n.x > $p RETURN n.i", True),
+        ("MATCH (n:T) WHERE n.x STARTS WITH 'a' RETURN n.i", True),
+        ("MATCH (n:B {x: $p, y: 1}) RETURN n.i", True),
+        ("MATCH (n:B {x: $p}) RETURN n.i", False),
+        ("MATCH (n:C {x: $p}) RETURN n.i", False),
+        ("MATCH (n)-[r:R {w: $p}]->(m) RETURN n.i", True),
+    ],
+)
+def test_indexes_are_used_where_they_apply(store: Store, text: str, used: bool) -> None:
+    with store.read() as snapshot:
+        run = Run(Graph(snapshot), {"p": 1}, now_ns=snapshot.now)
+        step = QueryEngine().prepare(text).steps.branches[0].steps[0]  # type: ignore[union-attr]
+        sql = step.region.statement(run, tuple(kind_of(test.value((), run), test.op) for test in step.region.conditions.tests)).sql
+    assert ("FROM entry x" in sql) == (used and bool(run.graph.indexes().rules))
 
 
 def _shape(engine: QueryEngine, text: str) -> str:

@@ -83,7 +83,10 @@ class FoldStep:
         sql = f"SELECT {', '.join(select)} {body}"
         if self.keys:
             sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
-        bound = [*select_args, *[values[arg[1]] if type(arg) is tuple else arg for arg in args]]
+        found_args = self.step.bound(args, builder.access, row, values)
+        if found_args is None:
+            raise _Unsure
+        bound = [*select_args, *found_args]
         merged: dict[Any, list[Any]] = {}
         for found in run.graph.rows(sql, bound):
             run.tick()
@@ -306,7 +309,10 @@ class TopStep:
             rank_args.append(json_path(name))
             order_args.append(json_path(name))
         sql = f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
-        bound = [*select_args, *rank_args, *[self.step.argument(arg, row, values) for arg in args], *order_args]
+        found_args = self.step.bound(args, builder.access, row, values)
+        if found_args is None:
+            return []
+        bound = [*select_args, *rank_args, *found_args, *order_args]
         build = self.step.builder(run)
         found = []
         for one in run.graph.rows(sql, bound):

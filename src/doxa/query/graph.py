@@ -10,7 +10,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
 from doxa.query.errors import fail
 from doxa.query.values import Edge, Node
-from doxa.store import Reader, Transaction
+from doxa.store import Indexes, Reader, Transaction
 
 COUNTERS = ("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted", "properties_set", "labels_added", "labels_removed")
 
@@ -24,6 +24,7 @@ class Graph:
         self.epoch = 0
         self.counters = dict.fromkeys(COUNTERS, 0)
         self._labels: dict[str, tuple[str, ...]] = {}
+        self._indexes: Indexes | None = None
 
     # Reading
 
@@ -61,6 +62,12 @@ class Graph:
         for row in self.rows(f"SELECT id, type, src, dst, json(props) FROM {self.edge_table()} WHERE id = ?", (identity,)):
             return self.edge_of(*row)
         return None
+
+    def indexes(self) -> Indexes:
+        """The indexes that may be used: none as of a past time, since they hold the present."""
+        if self._indexes is None:
+            self._indexes = self.reader.declared().indexes if self.as_of is None else Indexes({})
+        return self._indexes
 
     # As of a time the tables are the live rows that were there, united with the past versions that were
 

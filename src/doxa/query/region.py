@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doxa.base.values import decode_value
 from doxa.cypher import tree as t
-from doxa.query.conditions import Conditions, bound_value, json_path, kind_of, test_sql
+from doxa.query.access import Access, choose
+from doxa.query.conditions import Conditions, Test, bound_value, json_path, kind_of, test_sql
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.pattern import EdgeVar, plain_types
@@ -20,6 +21,18 @@ from doxa.query.values import Node
 
 if TYPE_CHECKING:
     from doxa.query.run import Run
+
+_INDEXED = 5  # how selective a lookup by address is; above it are declared indexes
+_STATEMENTS_MAX = 64
+
+
+class Prepared(NamedTuple):
+    """SQL, and its arguments: constants, ("node", slot), ("test", number), and ("low",) and ("high",) of the index."""
+
+    sql: str
+    args: list[Any]
+    access: Access | None
+
 
 @dataclass(slots=True)
 class Region:
@@ -37,9 +50,10 @@ class Region:
 
     # The statement
 
-    def statement(self, run: Run | None, kinds: tuple[str, ...]) -> tuple[str, list[Any]]:
-        """SQL and its arguments: ("node", slot), ("test", index) or a constant."""
-        return Builder(self, run, kinds).build()
+    def statement(self, run: Run | None, kinds: tuple[str, ...]) -> Prepared:
+        """The statement for values of these kinds."""
+        builder = Builder(self, run, kinds)
+        return Prepared(*builder.build(), builder.access)
 
 
 class Builder:
@@ -59,6 +73,8 @@ class Builder:
         self.ids: dict[str, str] = {}
         self.tables: dict[str, str] = {}
         self.scanned: dict[str, t.LabelExpression] = {}  # labels whose first name the scan already tests
+        self.indexes = graph.indexes() if graph and self.conditions.required() else None
+        self.access: Access | None = None
         self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(region.edges)}
         self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
 
@@ -102,8 +118,10 @@ class Builder:
         """The first table: the most selective node, or an edge if no node says anything."""
         region = self.region
         best = max(region.nodes, key=self._selectivity)
-        if pending and self._selectivity(best) == 0:
-            edge = pending.pop(0)
+        if pending and (self._selectivity(best) == 0 or (self._selectivity(best) < _INDEXED and any(self._edge_access(edge) for edge in pending))):
+            edge = max(pending, key=lambda one: self._worth(self._edge_access(one)))
+            pending.remove(edge)
+            self._enter(self._edge_access(edge), self.edge_alias[edge.key])
             self.sources.append(f"{self.edge_table} {self.edge_alias[edge.key]}")
             self._typed(edge)
             alias = self.edge_alias[edge.key]
@@ -133,15 +151,58 @@ class Builder:
 
     def _selectivity(self, key: str) -> int:
         equal = [(test.name, self.kinds[index]) for index, test in self.conditions.required() if test.key == key and test.op == "="]
+        access = self._node_access(key)
+        if access is not None and access.equal:
+            return _INDEXED + 1
         if ("kref", "text") in equal:
+            return _INDEXED
+        if access is not None:
             return 4
         if equal:
             return 3
         return 2 if any(held == key for held, _ in self.conditions.labels()) else 0
 
+    def _tests(self, key: str) -> list[tuple[int, Test, str]]:
+        return [(index, test, self.kinds[index]) for index, test in self.conditions.required() if test.key == key]
+
+    def _node_access(self, key: str) -> Access | None:
+        if self.indexes is None:
+            return None
+        labels = [name for held, names in self.conditions.labels() if held == key for name in _names(names)]
+        return choose(labels, self._tests(key), self.indexes)
+
+    def _edge_access(self, edge: EdgeVar) -> Access | None:
+        if self.indexes is None or len(_types(edge)) != 1:
+            return None
+        if isinstance(edge.pattern, t.EdgePattern) and edge.pattern.direction == "both":
+            return None
+        return choose(list(_types(edge)), self._tests(edge.key), self.indexes, edge=True)
+
+    @staticmethod
+    def _worth(access: Access | None) -> int:
+        return 0 if access is None else access.worth
+
+    def _enter(self, access: Access | None, alias: str) -> None:
+        """Begin with the entries of an index, joined to what they are entries of."""
+        if access is not None:
+            self.access = access
+            self.sources.append("entry x")
+            self.where.append("x.idx = ? AND x.key >= ? AND x.key < ?")
+            self.where_args += [access.rule.id, ("low",), ("high",)]
+            if access.rule.edge:
+                self.where.append(f"{alias}.id = x.element")
+
     def _scan(self, key: str) -> None:
         alias = self.node_alias[key]
-        kref = self._selectivity(key) == 4
+        kref = self._selectivity(key) == _INDEXED
+        access = self._node_access(key)
+        if access is not None and not kref:
+            self._enter(access, alias)
+            self.ids[key] = "x.element"
+            held = next(names for one, names in self.conditions.labels() if one == key and access.label in _names(names))
+            if _first_name(held) == access.label:
+                self.scanned[key] = held
+            return
         first = next((names for held, names in self.conditions.labels() if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
         name = _first_name(first)
         if name is not None and not kref:
@@ -201,12 +262,7 @@ class Builder:
     def _needs_table(self, key: str) -> bool:
         region = self.region
         loaded = any(held == key and loads for held, _, loads in region.outputs)
-        return key not in self.tables and (
-            loaded
-            or key not in self.ids
-            or key in self.read
-            or key in self.conditions.read()
-        )
+        return key not in self.tables and (loaded or key not in self.ids or key in self.read or key in self.conditions.read())
 
     def _attach(self, key: str) -> None:
         alias = self.node_alias[key]
@@ -299,6 +355,13 @@ def _types(edge: EdgeVar) -> tuple[str, ...]:
     return plain_types(edge.pattern.types) or ()
 
 
+def _names(labels: t.LabelExpression) -> list[str]:
+    """The labels that an element must have for this expression to hold."""
+    if isinstance(labels, t.LabelName):
+        return [labels.name]
+    return [name for item in labels.items for name in _names(item)] if isinstance(labels, t.LabelAnd) else []
+
+
 def _first_name(labels: t.LabelExpression | None) -> str | None:
     if isinstance(labels, t.LabelName):
         return labels.name
@@ -324,7 +387,7 @@ class RegionStep:
     def __init__(self, region: Region, fallbacks: list[Evaluate]) -> None:
         self.region = region
         self.fallbacks = fallbacks
-        self._statements: dict[tuple[str, ...], tuple[str, list[Any]]] = {}
+        self._statements: dict[tuple[tuple[str, ...], int], Prepared] = {}
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         graph = run.graph
@@ -334,9 +397,12 @@ class RegionStep:
             if prepared is None:
                 continue
             values, kinds = prepared
-            sql, args = self._statement(run, kinds)
+            sql, args, access = self._statement(run, kinds)
             leftover = self.leftover(kinds)
-            for found in graph.rows(sql, [self.argument(arg, row, values) for arg in args]):
+            bound = self.bound(args, access, row, values)
+            if bound is None:
+                continue
+            for found in graph.rows(sql, bound):
                 run.tick()
                 after = row + build(found)
                 if not leftover or all(test(after, run) is True for test in leftover):
@@ -356,27 +422,38 @@ class RegionStep:
         held = self.region.conditions.held
         return [test for test, condition in zip(self.fallbacks, held, strict=True) if any(kinds[index] == "other" for index in condition.tests)]
 
-    def argument(self, arg: Any, row: Row, values: list[Any]) -> Any:
-        """What a placeholder stands for."""
-        if type(arg) is tuple:
-            if arg[0] == "test":
-                return values[arg[1]]
-            node = row[arg[1]]
-            if not isinstance(node, Node):
-                fail(f"A pattern needs a node here, not {shown(node)}.")
-            return node.id
-        return arg
+    def bound(self, args: list[Any], access: Access | None, row: Row, values: list[Any]) -> list[Any] | None:
+        """What the placeholders stand for; None if the index cannot hold anything that fits."""
+        limits = None if access is None else access.limits(values)
+        if access is not None and limits is None:
+            return None
+        return [self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args]
+
+    def _argument(self, arg: Any, row: Row, values: list[Any], limits: tuple[bytes, bytes] | None) -> Any:
+        if arg[0] == "low" or arg[0] == "high":
+            assert limits is not None
+            return limits[arg[0] == "high"]
+        kind, place = arg
+        if kind == "test":
+            return values[place]
+        node = row[place]
+        if not isinstance(node, Node):
+            fail(f"A pattern needs a node here, not {shown(node)}.")
+        return node.id
 
     def builder(self, run: Run) -> Callable[[tuple[Any, ...]], Row]:
         """From a row of SQL to what is appended."""
         return _builders(self.region, run)
 
-    def _statement(self, run: Run, kinds: tuple[str, ...]) -> tuple[str, list[Any]]:
+    def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         if run.graph.as_of is not None:
             return self.region.statement(run, kinds)
-        held = self._statements.get(kinds)
+        known = (kinds, run.graph.indexes().serial if kinds else 0)
+        held = self._statements.get(known)
         if held is None:
-            held = self._statements[kinds] = self.region.statement(run, kinds)
+            if len(self._statements) >= _STATEMENTS_MAX:
+                self._statements.clear()
+            held = self._statements[known] = self.region.statement(run, kinds)
         return held
 
 

@@ -185,7 +185,8 @@ def _indexes(run: Any, detail: str) -> Iterable[tuple[Any, ...]]:
             entity = "RELATIONSHIP" if rule.edge else "NODE"
             provider = f"doxa-{rule.kind}"
             yield (
-                rule.id, rule.name, "ONLINE", 100.0, kind, entity, list(rule.names), list(rule.properties), provider, rule.owner, None, 0, rule.options,
+                rule.id, rule.name, "ONLINE", 100.0, kind, entity, list(rule.names), list(rule.properties), provider, rule.owner, None, 0,
+                rule.options,
             )  # fmt: skip
 
 

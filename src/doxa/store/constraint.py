@@ -23,7 +23,7 @@ from doxa.base.errors import ConstraintError
 from doxa.base.value_types import conforms
 from doxa.base.values import Properties, canonical, decode_properties
 from doxa.store.index import elements
-from doxa.store.keys import after, key_of
+from doxa.store.keys import after_key, key_of
 
 
 class ConstraintRule(NamedTuple):
@@ -150,7 +150,7 @@ class ConstraintChecker:
             until = key_of([self._property(rule, before, end_name)])
             if until is None or until > low:
                 raise _overlap(rule, identity, before)
-        following = self._db.execute(rows.format(test="key >= ? AND key < ?", way="ASC"), (rule.entries, own, after(prefix), identity)).get
+        following = self._db.execute(rows.format(test="key >= ? AND key < ?", way="ASC"), (rule.entries, own, after_key(prefix), identity)).get
         if following is not None:
             begins = key_of([self._property(rule, following, start_name)])
             if begins is not None and (high is None or begins < high):

@@ -10,6 +10,7 @@ Entries are a function of the graph: `check` recomputes them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import apsw
 from doxa.base.values import Properties, decode_properties
 from doxa.store.keys import key_of
 
+_serials = itertools.count(1)
 State = tuple[Iterable[str], Properties]  # labels and properties
 ENTRY_KINDS = frozenset({"range", "text", "point"})
 
@@ -43,6 +45,7 @@ class Indexes:
     def __init__(self, catalogue: Mapping[str, Any]) -> None:
         self.rules = [_rule(name, value) for name, value in sorted(catalogue.items()) if name.startswith("index:")]
         self.by_name = {rule.name: rule for rule in self.rules}
+        self.serial = next(_serials)  # tells these declarations from all others of the process
         self._labels: dict[str, list[IndexRule]] = {}
         self._types: dict[str, list[IndexRule]] = {}
         for rule in self.rules:
@@ -58,11 +61,6 @@ class Indexes:
 
     def of_type(self, kind: str) -> list[IndexRule]:
         return self._types.get(kind, [])
-
-    def find(self, name: str, property: str, *, edge: bool = False) -> IndexRule | None:
-        """An index whose first property is this one, the shortest first."""
-        rules = [rule for rule in (self._types if edge else self._labels).get(name, ()) if rule.properties[0] == property]
-        return min(rules, key=lambda rule: (len(rule.properties), rule.id), default=None)
 
 
 def _rule(name: str, value: Mapping[str, Any]) -> IndexRule:

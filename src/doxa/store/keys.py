@@ -35,7 +35,7 @@ def rank_of(value: Any) -> bytes:
     return bytes((_RANKS[type(value)],))
 
 
-def after(prefix: bytes) -> bytes:
+def after_key(prefix: bytes) -> bytes:
     """The least key greater than every key that begins with the prefix."""
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes((trimmed[-1] + 1,))
