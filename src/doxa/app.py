@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -400,8 +399,6 @@ class Memory(Session):
     def __init__(self, config: Config) -> None:
         _check_config(config)
         self.config = config
-        if not config.read_only:
-            _make_private(config.path)
         self.store = Store(config.path, clock=config.clock, read_only=config.read_only)
         super().__init__(self, Identity(config.actor, config.role), config.project)
         self._embedder: Embedder | None = None
@@ -659,12 +656,6 @@ def _load_embedder(config: Config) -> tuple[Embedder | None, ModelError | None]:
         return load_minilm(Path(config.model_folder or default_model_folder())), None
     except ModelError as error:
         return None, error
-
-
-def _make_private(path: Path) -> None:
-    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode."""
-    with suppress(OSError):  # what is wrong with the path is the store's to say
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _check_config(config: Config) -> None:

@@ -472,8 +472,16 @@ def verify(
 @app.command()
 def doctor(db: Db = None, as_json: Json = False) -> None:
     """Look at everything that can be wrong. Exit code 1 if something is; a model that is not installed is only noted."""
-    with _memory(db, as_json) as memory:
-        findings = memory.doctor()
+    from doxa.app import open_memory
+    from doxa.base.errors import CorruptError
+    from doxa.curation.doctor import unopened
+
+    with _errors(as_json):
+        try:
+            with open_memory(db, role="operator", actor=_user(), background=False) as memory:
+                findings = memory.doctor()
+        except CorruptError as error:  # too damaged to be opened: that is a finding too
+            findings = [unopened(error)]
         _show(findings, as_json, _doctor_text)
         if not all(finding.ok for finding in findings):
             raise typer.Exit(1)

@@ -63,7 +63,7 @@ def test_every_verb(tmp_path: Path) -> None:
         assert not memory.has_receipt("00" * 32)
         assert not memory.has_receipt("no hex")
         assert memory.stats()["revisions"] == 5  # two of db and one without its fact, backup, dump
-        assert {finding.name for finding in memory.doctor()} == {"file", "disk", "invariants", "log", "vectors", "model"}
+        assert {finding.name for finding in memory.doctor()} == {"file", "disk", "invariants", "log", "erasures", "vectors", "model"}
         assert len(list(memory.export())) > 5
         copy = memory.backup(tmp_path / "copy.db")
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600

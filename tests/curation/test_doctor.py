@@ -9,9 +9,11 @@ from types import ModuleType
 
 import apsw
 import pytest
+from typer.testing import CliRunner
 
 from doxa.app import Memory
 from doxa.base.errors import CorruptError, ModelError
+from doxa.cli import app
 from doxa.curation.doctor import examine
 from doxa.models import HashEmbedder, minilm
 from doxa.store import Store
@@ -59,7 +61,7 @@ def test_a_planted_problem_is_found(tmp_path: Path, sql: str, names: set[str]) -
 
 def test_a_file_that_others_may_read(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        assert findings(memory) == dict.fromkeys(("file", "disk", "invariants", "log", "vectors", "model"), True)
+        assert findings(memory) == dict.fromkeys(("file", "disk", "invariants", "log", "erasures", "vectors", "model"), True)
         (tmp_path / "m.db").chmod(0o644)
         finding = memory.doctor()[0]
         assert (finding.name, finding.ok) == ("file", False)
@@ -101,3 +103,36 @@ def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
         stopped = next(finding for finding in memory.doctor() if finding.name == "model")
         assert not stopped.ok
         assert "job stopped" in stopped.detail
+
+
+def test_advice_on_a_damaged_file_does_not_lead_back_to_doctor(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        for number in range(200):
+            memory.remember(f"belief {number} " + "x" * 500)
+    data = bytearray(path.read_bytes())
+    for start in range(8_192, len(data) - 64, 4_096):
+        data[start : start + 64] = bytes(64)
+    (tmp_path / "pages.db").write_bytes(data)
+    (tmp_path / "head.db").write_bytes(b"no database at all" * 1_000)
+    for name in ("pages.db", "head.db"):
+        result = CliRunner().invoke(app, ["doctor", "--db", str(tmp_path / name)])
+        assert result.exit_code == 1, result.output
+        assert "doxa restore BACKUP NEW" in result.output
+        assert "run `doxa doctor`" not in result.output
+
+
+def test_what_an_erasure_left_is_a_finding(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("a word to erase", name="word")
+        with memory.store.read() as reading:  # keeps the older state
+            assert reading.count("Item") == 1
+            done: list[str] = []
+            thread = threading.Thread(target=lambda: done.append(memory.forget("kref://default/word.fact", erase=True).note))
+            thread.start()
+            thread.join()
+            assert done and "write-ahead log" in done[0]
+        found = {finding.name: finding for finding in memory.doctor()}
+        assert not found["erasures"].ok and "open it again" in found["erasures"].next_step
+    with opened(tmp_path / "m.db") as memory:
+        assert {finding.name: finding.ok for finding in memory.doctor()}["erasures"]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN
 from doxa.curation.embedding import given_up, pending
 from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
-_RESTORE = "Restore the latest backup that verifies to a new path with `doxa restore`."
+_RESTORE = (
+    "Keep the file as it is. Take the latest backup: `doxa restore BACKUP NEW` verifies it and copies it to a new path. What this file can "
+    "still read, `doxa export` writes out, and `doxa import` adds it there."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,27 @@ def prove(store: Store) -> LogProof:
 
 def examine(store: Store, embedder: Embedder | None, embedder_error: ModelError | None) -> list[Finding]:
     """All findings, the sound ones too. Raises nothing: what fails becomes a finding."""
-    return [_file(store), _space(store), _invariants(store), _log(store), _vectors(store, embedder), _model(embedder, embedder_error)]
+    looks: tuple[tuple[str, Callable[[], Finding]], ...] = (
+        ("file", lambda: _file(store)), ("disk", lambda: _space(store)), ("invariants", lambda: _invariants(store)), ("log", lambda: _log(store)),
+        ("erasures", lambda: _erasures(store)), ("vectors", lambda: _vectors(store, embedder)), ("model", lambda: _model(embedder, embedder_error)),
+    )  # fmt: skip
+    return [_looked(name, look) for name, look in looks]
+
+
+def unopened(error: StoreError) -> Finding:
+    """A file that is too damaged to be opened."""
+    return Finding("file", False, error.message, _RESTORE if isinstance(error, CorruptError) else error.next_step)
+
+
+def _looked(name: str, look: Callable[[], Finding]) -> Finding:
+    try:
+        return look()
+    except ClosedError:
+        raise
+    except (DoxaError, OSError) as error:
+        damaged = isinstance(error, CorruptError)
+        told = error.next_step if isinstance(error, DoxaError) else "Check the path, its folder and permissions."
+        return Finding(name, False, error.message if isinstance(error, DoxaError) else str(error), _RESTORE if damaged else told)
 
 
 def _file(store: Store) -> Finding:
@@ -58,19 +82,19 @@ def _space(store: Store) -> Finding:
 
 
 def _invariants(store: Store) -> Finding:
-    try:
-        problems = check(store)
-    except DoxaError as error:
-        return Finding("invariants", False, error.message, error.next_step)
+    problems = check(store)
     return Finding("invariants", not problems, "; ".join(problems[:5]) or "all hold", _RESTORE if problems else "")
 
 
 def _log(store: Store) -> Finding:
-    try:
-        proof = prove(store)
-    except DoxaError as error:
-        return Finding("log", False, error.message, error.next_step)
+    proof = prove(store)
     return Finding("log", True, f"{proof.receipts} receipts, {proof.entries} entries verify and replay; head {proof.head[:16]}")
+
+
+def _erasures(store: Store) -> Finding:
+    left = store.left_to_scrub()
+    told = "Close whatever else has this file open, then open it again." if left else ""
+    return Finding("erasures", not left, left or "nothing is left of them", told)
 
 
 def _vectors(store: Store, embedder: Embedder | None) -> Finding:
