@@ -148,3 +148,26 @@ def test_a_statement_is_cancelled_from_another_thread(session: GraphSession) -> 
     with pytest.raises(QueryError) as caught:
         session.run("UNWIND range(1, 1000000) AS x UNWIND range(1, 1000000) AS y RETURN count(*)").single()
     assert caught.value.detail == "Terminated"
+
+
+def test_explain_shows_the_plan_and_runs_nothing(session: GraphSession) -> None:
+    session.run("CREATE INDEX byx FOR (a:A) ON (a.x)")
+    result = session.run("EXPLAIN MATCH (a:A {x: $x})-[:R*1..2]->(b) WHERE b.y > a.x RETURN b.y, count(*)", {"x": 1})
+    assert result.records() == []
+    found = result.description()
+    assert found is not None
+    text = "\n".join(found.lines())
+    assert "FROM entry x" in text
+    assert "Walk  (a)-[:R*1..2]->(b)" in text
+    assert "Filter  b.y > a.x" in text
+    session.run("EXPLAIN CREATE (:A {x: 99})").records()
+    assert session.run("MATCH (a:A {x: 99}) RETURN count(a)").single() == 0
+
+
+def test_profile_counts_rows(session: GraphSession) -> None:
+    result = session.run("PROFILE MATCH (a:A) WHERE a.x % 2 = 0 RETURN a.x")
+    assert len(result.records()) == 5
+    found = result.description()
+    assert found is not None
+    counted = {step.name: step.rows for step in found.children}
+    assert counted == {"Region": 10, "Filter": 5, "Project": 5}

@@ -19,6 +19,7 @@ from doxa.cypher.parser import parse
 from doxa.query.builtin import builtin
 from doxa.query.errors import fail
 from doxa.query.evaluate import Row
+from doxa.query.explain import Profile
 from doxa.query.graph import Graph
 from doxa.query.plan import Planner
 from doxa.query.procedures import Procedure, Registry
@@ -46,6 +47,7 @@ class Run:
         self.csv_line: int | None = None
         self.outer_row: Row = ()
         self.cancelled = False
+        self.profile: Profile | None = None
         self._deadline = time.monotonic() + timeout_ms / 1000
         self._timeout_ms = timeout_ms
         self._ticks = 0

@@ -21,6 +21,7 @@ from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
 from doxa.query.errors import fail
 from doxa.query.evaluate import Compiler, Nested, Row
+from doxa.query.explain import Described, Profile, described
 from doxa.query.graph import Graph
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
@@ -73,6 +74,12 @@ class GraphResult:
     def counters(self) -> dict[str, int]:
         """What was created, set and deleted."""
         return dict(self.run.graph.counters)
+
+    def description(self) -> Described | None:
+        """The plan of an EXPLAIN or PROFILE; call it once the rows are taken."""
+        if self.plan is None or self.plan.steps is None or self.plan.statement.mode is None:
+            return None
+        return described(self.plan.steps, self.run)
 
     def buffer(self) -> None:
         """Take the rest into memory and let go of the snapshot."""
@@ -224,6 +231,10 @@ class GraphSession:
         graph = Graph(reader, as_of=self._as_of(plan, reader, params))
         run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
         self._running = run
+        if plan.statement.mode == "PROFILE":
+            run.profile = Profile()
+        if plan.statement.mode == "EXPLAIN" and plan.steps is not None:
+            return Result(plan.steps.names, iter(()), run)
         return self.engine.start(plan, run)
 
     # Time

@@ -1,0 +1,110 @@
+"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL, and what each step did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from doxa.cypher.printer import expression, path
+from doxa.query.conditions import kind_of
+from doxa.query.evaluate import Row
+
+if TYPE_CHECKING:
+    from doxa.query.run import Run
+
+
+@dataclass(slots=True)
+class Described:
+    """One step. `rows` and `milliseconds` are of a PROFILE; the time includes that of the steps it pulls from."""
+
+    name: str
+    detail: str = ""
+    rows: int | None = None
+    milliseconds: float | None = None
+    children: list[Described] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"step": self.name, "detail": self.detail}
+        if self.rows is not None:
+            found |= {"rows": self.rows, "milliseconds": round(self.milliseconds or 0, 3)}
+        if self.children:
+            found["children"] = [child.as_dict() for child in self.children]
+        return found
+
+    def lines(self, depth: int = 0) -> Iterator[str]:
+        """Indented text, the first step first."""
+        measured = "" if self.rows is None else f"  [{self.rows:,} rows, {self.milliseconds:.1f} ms]"
+        yield f"{'  ' * depth}{self.name}{'  ' + self.detail if self.detail else ''}{measured}"
+        for child in self.children:
+            yield from child.lines(depth + 1)
+
+
+class Profile:
+    """Counts rows and time of steps as they run."""
+
+    def __init__(self) -> None:
+        self.measured: dict[int, list[float]] = {}
+
+    def watch(self, step: Any, rows: Iterator[Row]) -> Iterator[Row]:
+        held = self.measured.setdefault(id(step), [0, 0.0])
+        while True:
+            start = time.perf_counter()
+            row = next(rows, None)
+            held[1] += (time.perf_counter() - start) * 1000
+            if row is None:
+                return
+            held[0] += 1
+            yield row
+
+
+def described(steps: Any, run: Run) -> Described:
+    """The plan of a UnionStep. With a run that profiled, what its steps did."""
+    branches = [Described("Query", children=[_step(step, run) for step in branch.steps]) for branch in steps.branches]
+    return branches[0] if len(branches) == 1 else Described("Union", "all" if steps.every else "distinct", children=branches)
+
+
+def _step(step: Any, run: Run) -> Described:
+    found = Described(type(step).__name__.removesuffix("Step"), _detail(step, run))
+    measured = run.profile.measured.get(id(step)) if run.profile is not None else None
+    if measured is not None:
+        found.rows, found.milliseconds = int(measured[0]), measured[1]
+    inner = getattr(step, "steps", None) or getattr(step, "find", None) or ()
+    found.children = [_step(one, run) for one in inner]
+    if hasattr(step, "union"):
+        found.children.append(described(step.union, run))
+    if hasattr(step, "step"):
+        found.children.append(_step(step.step, run))
+    return found
+
+
+def _detail(step: Any, run: Run) -> str:
+    if hasattr(step, "region"):
+        return str(step.region.statement(run, _kinds(step, run)).sql)
+    if hasattr(step, "edge"):
+        return _pattern(step.edge)
+    if hasattr(step, "expression"):
+        return expression(step.expression)
+    if hasattr(step, "measures"):
+        keys = [f"{key.key}.{key.name}" if key.name else key.key for key in step.keys]
+        return f"by {', '.join(keys) or 'nothing'}: {', '.join(measure.function for measure in step.measures)}, in SQL"
+    return f"by {', '.join(f'{key}.{name}' for key, name, _ in step.top.keys)}, in SQL" if hasattr(step, "top") else ""
+
+
+def _kinds(step: Any, run: Run) -> tuple[str, ...]:
+    """The kinds of the values compared with, or text where they depend on a row."""
+    kinds = []
+    for test in step.region.conditions.tests:
+        try:
+            kinds.append(kind_of(test.value((), run), test.op))
+        except Exception:
+            kinds.append("text")
+    return tuple(kinds)
+
+
+def _pattern(edge: Any) -> str:
+    from doxa.cypher import tree as t
+
+    ends = [t.NodePattern(None if name.startswith("  ") else name) for name in (edge.left, edge.right)]
+    return path(t.PathPattern((ends[0], edge.pattern, ends[1])))
