@@ -28,6 +28,7 @@ _RESET = 0x0F
 _CANCEL_AGAIN_S = 0.05
 _WAKE = b""
 _HIGH_WATER_BYTES = 262_144
+_MESSAGE_BYTES = 128  # what a waiting message takes besides its bytes
 
 
 class Host(Protocol):
@@ -61,6 +62,7 @@ class Connection(asyncio.Protocol):
         self._queued = self._unsent = 0
         self._full = self._lost = self._reading_paused = False
         self._login_timer: asyncio.TimerHandle | None = None
+        self._cancel_timer: asyncio.TimerHandle | None = None
 
     # Called by the event loop
 
@@ -100,7 +102,8 @@ class Connection(asyncio.Protocol):
         else:
             self.conversation.hang_up()
             self._inbox.put(None)
-            self._cancel_again()
+            if self._cancel_timer is None:
+                self._cancel_again()
         self._host.dismiss(self)
 
     # Reading
@@ -160,9 +163,10 @@ class Connection(asyncio.Protocol):
         for message in messages:
             if len(message) > 1 and message[1] == _RESET and message[0] & 0xF0 == 0xB0:
                 self.conversation.interrupt()
-                self._cancel_again()
+                if self._cancel_timer is None:
+                    self._cancel_again()
             with self._cond:
-                self._queued += len(message)
+                self._queued += len(message) + _MESSAGE_BYTES
             self._inbox.put(message)
         if self._queued > BOLT_QUEUE_BYTES_MAX and not self._reading_paused and self._transport is not None:
             self._reading_paused = True
@@ -176,12 +180,13 @@ class Connection(asyncio.Protocol):
     def _cancel_again(self) -> None:
         """A statement may have started just after it was told to end: tell it until it has heard."""
         conversation = self.conversation
+        self._cancel_timer = None
         if conversation is not None and conversation.interrupted and not self.ended.is_set():
             conversation.cancel()
-            self._loop.call_later(_CANCEL_AGAIN_S, self._cancel_again)
+            self._cancel_timer = self._loop.call_later(_CANCEL_AGAIN_S, self._cancel_again)
 
     def _login_late(self) -> None:
-        if self.conversation is None or self.conversation.principal is None:
+        if self.conversation is None:  # else the conversation looks after it
             _LOG.info("bolt-%d: no login in time", self.number)
             self.abort()
 
@@ -255,12 +260,14 @@ class Connection(asyncio.Protocol):
                 message = inbox.get(timeout=conversation.seconds_left())
             except Empty:
                 conversation.expire()
+                if conversation.done:
+                    return
                 continue
             if message is None:
                 return
             if message is not _WAKE:
                 with self._cond:
-                    self._queued -= len(message)
+                    self._queued -= len(message) + _MESSAGE_BYTES
                     full = self._reading_paused and self._queued <= BOLT_QUEUE_BYTES_MAX // 2
                 if full:
                     self._loop.call_soon_threadsafe(self._read_on)

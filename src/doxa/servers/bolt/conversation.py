@@ -17,17 +17,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from itertools import islice
 from typing import Any, NamedTuple
 
 from doxa.base.errors import DoxaError, InputError, LimitError
-from doxa.base.limits import QUERY_TIMEOUT_MS
+from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
 from doxa.servers.bolt import codes
 from doxa.servers.bolt.codes import BoltError, failure, message_of, outcome, status_of
 from doxa.servers.bolt.contract import Database
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.packstream import Unpacker, chunked
 from doxa.servers.bolt.values import hydrate, packer
-from doxa.servers.bolt.work import Stream, Work
+from doxa.servers.bolt.work import Row, Stream, Work
 from doxa.servers.credentials import Authenticator, Principal
 
 SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers read the edition and version of the language from it
@@ -96,6 +97,7 @@ class Conversation:
         connection_id: str = "bolt-0",
         address: str = "127.0.0.1:7687",
         timeout_ms: int = QUERY_TIMEOUT_MS,
+        login_ms: int = BOLT_LOGIN_MS,
     ) -> None:
         self.version = version
         self.state = State.NEGOTIATION
@@ -103,6 +105,8 @@ class Conversation:
         self.stopping = False
         self._database, self._authenticator = database, authenticator
         self._send, self._connection_id, self._address, self._timeout_ms = send, connection_id, address, timeout_ms
+        self._login_ms = login_ms
+        self._login_by = time.monotonic() + login_ms / 1000
         self._utc = version >= (5, 0)
         self._packer = packer(element_ids=version >= (5, 0), utc=self._utc)
         self._out: list[bytes] = []
@@ -152,11 +156,16 @@ class Conversation:
 
     def seconds_left(self) -> float | None:
         """After how many seconds of silence `expire` is due; None for never."""
-        return None if self._work is None else max(0.0, self._work.deadline - time.monotonic())
+        until = self._login_by if self.principal is None else None if self._work is None else self._work.deadline
+        return None if until is None else max(0.0, until - time.monotonic())
 
     def expire(self) -> None:
-        """The open unit of work has passed its deadline while the client was silent: end it, and tell with the next message."""
-        if self._work is not None and not self._work.deadline > time.monotonic():
+        """The client was silent for too long: without a login that is the end; an open unit of work ends, and the next message tells."""
+        if self.principal is None:
+            if self._login_by <= time.monotonic():
+                _LOG.info("%s: no login in time", self._connection_id)
+                self.state = State.DEFUNCT
+        elif self._work is not None and self._work.deadline <= time.monotonic():
             self._expired = self._work.timed_out()
             self._abandon()
 
@@ -298,6 +307,7 @@ class Conversation:
 
     def _logoff(self) -> None:
         self.principal = None
+        self._login_by = time.monotonic() + self._login_ms / 1000
         self.state = State.AUTHENTICATION
         self._succeed()
 
@@ -451,15 +461,14 @@ class Conversation:
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
         width = len(stream.columns)
-        for rows in stream.blocks(wanted):
+
+        def pack(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
+            return self._packer.records(rows, width, count_max=count_max)
+
+        for data in stream.blocks(wanted, pack if keep else _count):
+            self._emit(data)
             if self.interrupted:
                 raise Interrupted
-            if keep:
-                data, count = self._packer.records(rows, width)
-                self._emit(data)
-            else:
-                count = sum(1 for _ in rows)
-            stream.took(count)
 
     def _summary(self, work: Work, stream: Stream) -> dict[str, Any]:
         plan = stream.result.plan
@@ -497,6 +506,12 @@ def _fatal() -> Iterator[None]:
         raise
     except DoxaError as error:
         raise BoltError(message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True) from None
+
+
+def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
+    """Takes rows that nobody wants."""
+    count = sum(1 for _ in islice(rows, count_max))
+    return b"", count, count < count_max
 
 
 def _map(value: Any, name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ Source: the Bolt documentation, "PackStream specification version 1".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct
 from typing import Any
 
@@ -25,6 +25,7 @@ Writer = Callable[["Packer", Put, Any, int], None]  # packer, where to, value, d
 Hydrate = Callable[[int, list[Any]], Any]
 
 CHUNK_BYTES_MAX = 0xFFFF
+_BLOCK_BYTES = 262_144
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 _FLOAT = Struct(">Bd")
@@ -52,10 +53,14 @@ class Packer:
         """A structure of plain values: a message."""
         return bytes((0xB0 + len(fields), tag)) + b"".join([self.pack(field) for field in fields])
 
-    def records(self, rows: Iterable[Sequence[Any]], width: int) -> tuple[bytes, int]:
-        """RECORD messages in their chunks, ready to send, and how many. The tight loop of the server: plain types are written without a call."""
+    def records(self, rows: Iterator[Sequence[Any]], width: int, *, count_max: int) -> tuple[bytes, int, bool]:
+        """RECORD messages in their chunks, ready to send; how many; whether the rows have ended. Stops early when much has come together.
+
+        The tight loop of the server: plain types are written without a call.
+        """
         head = b"\xb1\x71" + list_head(width)
         found: list[bytes] = []
+        total, ended = 0, False
         for row in rows:
             parts = [head]
             put = parts.append
@@ -80,7 +85,12 @@ class Packer:
             message = b"".join(parts)
             size = len(message)
             found.append(b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message) if size <= CHUNK_BYTES_MAX else chunked(message))
-        return b"".join(found), len(found)
+            total += size
+            if len(found) >= count_max or total >= _BLOCK_BYTES:
+                break
+        else:
+            ended = True
+        return b"".join(found), len(found), ended
 
     def put(self, put: Put, value: Any, depth: int) -> None:
         kind = type(value)

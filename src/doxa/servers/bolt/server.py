@@ -163,7 +163,7 @@ class BoltServer:
     def converse(self, connection: Connection, version: Version) -> Conversation:
         return Conversation(
             self.database, self.authenticator, version=version, send=connection.send, connection_id=f"bolt-{connection.number}",
-            address=self.address, timeout_ms=self._timeout_ms,
+            address=self.address, timeout_ms=self._timeout_ms, login_ms=self.login_ms,
         )  # fmt: skip
 
 

@@ -7,9 +7,11 @@ time. A unit has a deadline, also while the client is silent: an idle transactio
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import islice
+from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError, LimitError
@@ -21,6 +23,7 @@ _ROWS_PER_BLOCK = 500
 _END: Any = object()
 
 Row = Sequence[Any]
+Take = Callable[[Iterator[Row], int], tuple[bytes, int, bool]]  # rows, how many at most: bytes, how many, whether the rows ended
 
 
 class Stream:
@@ -32,23 +35,18 @@ class Stream:
         self.count = 0
         self.done = False
         self._rows: Iterator[Row] = iter(result)
-        self._held: list[Row] = []
+        self._held: deque[Row] = deque()
 
-    def blocks(self, wanted: int) -> Iterator[Iterator[Row]]:
-        """Iterators over at most so many rows each, until `wanted` are taken (-1: all) or none is left. Each must be used up before the next.
-
-        The caller reports with `took` how many rows a block gave. Afterwards `done` says whether the result is complete.
-        """
-        left = wanted
+    def blocks(self, wanted: int, take: Take) -> Iterator[bytes]:
+        """What `take` makes of the next rows, until `wanted` are taken (-1: all) or none is left. Then `done` says which."""
+        left = wanted if wanted > 0 else maxsize
         while left and not self.done:
-            size = _ROWS_PER_BLOCK if left < 0 else min(_ROWS_PER_BLOCK, left)
-            held, self._held = self._held[:size], self._held[size:]
-            before = self.count
-            yield chain(held, islice(self._rows, size - len(held)))
-            taken = self.count - before
-            left -= taken if left > 0 else 0
-            if taken < size:
-                self.done = True
+            held = bool(self._held)
+            data, count, ended = take(self._drain() if held else self._rows, min(_ROWS_PER_BLOCK, left))
+            self.count += count
+            left -= count
+            self.done = ended and not held
+            yield data
         if not self.done and not self._held:
             ahead = next(self._rows, _END)
             if ahead is _END:
@@ -56,13 +54,13 @@ class Stream:
             else:
                 self._held.append(ahead)
 
-    def took(self, count: int) -> None:
-        self.count += count
+    def _drain(self) -> Iterator[Row]:
+        while self._held:
+            yield self._held.popleft()
 
     def hold(self) -> None:
         """Take the rest into memory. Raises LimitError if it is too much."""
-        room = BOLT_HELD_ROWS_MAX - len(self._held)
-        self._held += islice(self._rows, room + 1)
+        self._held.extend(islice(self._rows, BOLT_HELD_ROWS_MAX + 1 - len(self._held)))
         if len(self._held) > BOLT_HELD_ROWS_MAX:
             raise LimitError(
                 f"An unfinished result of this transaction has more than {BOLT_HELD_ROWS_MAX:,} rows left.",
@@ -72,7 +70,7 @@ class Stream:
 
     def close(self) -> None:
         """Let go of the rest and of the snapshot below it."""
-        self._held = []
+        self._held.clear()
         close: Callable[[], None] | None = getattr(self._rows, "close", None)
         if close is not None:
             close()

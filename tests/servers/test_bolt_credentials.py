@@ -1,0 +1,149 @@
+"""Logins: what is kept is hashes in a private file, what is wrong is refused in the same time, and guessing slows down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
+from doxa.servers import credentials as module
+from doxa.servers.credentials import TOKEN_PREFIX, Credentials, Guard, Principal
+
+SECRET = "correct horse"
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> Credentials:
+    return Credentials(tmp_path / "users.json")
+
+
+def test_a_user_logs_in_with_the_right_password_only(users: Credentials) -> None:
+    assert users.verify("ana", SECRET) is None
+    assert users.add("ana", SECRET, role="operator") == Principal("ana", "operator")
+    assert users.verify("ana", SECRET) == Principal("ana", "operator")
+    for name, password in (("ana", SECRET + "x"), ("ana", ""), ("Ana", SECRET), ("", SECRET), ("ana", "\ud800")):
+        assert users.verify(name, password) is None
+
+
+def test_a_token_is_shown_once(users: Credentials) -> None:
+    token = users.add_token("bot", label="ci")
+    assert token.startswith(TOKEN_PREFIX)
+    assert len(token) > 40
+    assert users.verify_token(token) == Principal("bot", "agent")
+    assert users.verify_token(token[:-1]) is None
+    assert users.verify_token("") is None
+    assert token not in users.path.read_text()
+
+
+def test_the_file_is_private_and_holds_no_secret(users: Credentials) -> None:
+    users.add("ana", SECRET)
+    assert users.path.stat().st_mode & 0o777 == 0o600
+    text = users.path.read_text()
+    assert SECRET not in text
+    assert "horse" not in text
+    (entry,) = json.loads(text)["users"]
+    assert entry["n"] * entry["r"] >= 2**17
+    users.add("ben", SECRET)
+    one, two = json.loads(users.path.read_text())["users"]
+    assert one["hash"] != two["hash"]  # the same password, another salt
+    assert sorted(path.name for path in users.path.parent.iterdir()) == ["users.json", "users.json.lock"]
+
+
+def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
+    users.add("ana", SECRET)
+    users.path.chmod(0o644)
+    with pytest.raises(StoreError, match="mode to 600"):
+        users.verify("ana", SECRET)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", '{"format": 2, "users": [], "tokens": []}', '{"format": 1, "users": [{}], "tokens": []}',
+             '{"format": 1, "users": [{"name": "a", "role": "system", "salt": "00", "hash": "00", "n": 2, "r": 8, "p": 1}], "tokens": []}']
+)  # fmt: skip
+def test_a_file_of_another_kind_is_refused(users: Credentials, text: str) -> None:
+    users.path.write_text(text)
+    users.path.chmod(0o600)
+    with pytest.raises(StoreError, match="no file of users"):
+        users.verify("a", SECRET)
+
+
+def test_users_come_and_go(users: Credentials) -> None:
+    users.add("ana", SECRET)
+    token, other = users.add_token("ana", label="one"), users.add_token("ana", label="two", role="operator")
+    assert users.users() == [("ana", "agent", "password"), ("ana", "agent", "token one"), ("ana", "operator", "token two")]
+    with pytest.raises(ConflictError):
+        users.add("ana", SECRET)
+    assert users.remove("ana", label="one") == 1
+    assert users.verify_token(token) is None
+    assert users.verify_token(other) == Principal("ana", "operator")
+    assert users.remove("ana") == 2
+    assert users.verify("ana", SECRET) is None
+    with pytest.raises(NotFoundError):
+        users.remove("ana")
+
+
+def test_a_server_sees_what_another_process_changes(users: Credentials) -> None:
+    assert users.verify("ana", SECRET) is None
+    code = f"from doxa.servers.credentials import Credentials; Credentials({str(users.path)!r}).add('ana', {SECRET!r})"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert users.verify("ana", SECRET) == Principal("ana", "agent")
+
+
+def test_changes_at_the_same_time_are_all_kept(users: Credentials) -> None:
+    threads = [threading.Thread(target=users.add_token, args=(f"bot{at}",)) for at in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(users.users()) == 8
+
+
+@pytest.mark.parametrize("name", ["", " ana", "a\nb", "x" * 101, "\x00"])
+def test_a_name_that_cannot_be(users: Credentials, name: str) -> None:
+    with pytest.raises(InputError):
+        users.add(name, SECRET)
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 5_000])
+def test_a_password_that_cannot_be(users: Credentials, password: str) -> None:
+    with pytest.raises(InputError) as caught:
+        users.add("ana", password)
+    assert not password or password not in str(caught.value)
+
+
+def test_nobody_logs_in_as_the_system(users: Credentials) -> None:
+    with pytest.raises(InputError):
+        users.add("ana", SECRET, role="system")
+
+
+def test_an_unknown_name_costs_as_much_as_a_wrong_password(users: Credentials) -> None:
+    users.add("ana", SECRET)
+
+    def cost(name: str) -> float:
+        started = time.perf_counter()
+        users.verify(name, "wrong password")
+        return time.perf_counter() - started
+
+    known, unknown = (min(cost(name) for _ in range(5)) for name in ("ana", "nobody"))
+    assert 0.5 < known / unknown < 2
+
+
+def test_guessing_slows_down(users: Credentials, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOGIN_PAUSE_MS", 100)
+    monkeypatch.setattr(module, "_SCRYPT", {"n": 2, "r": 8, "p": 1})
+    users.add("ana", SECRET)
+    guard = Guard(users)
+    for _ in range(5):
+        assert guard.verify("ana", "wrong") is None
+    with pytest.raises(LimitError):
+        guard.verify("ana", SECRET)
+    assert guard.verify("ben", SECRET) is None  # others do not wait
+    time.sleep(0.12)
+    assert guard.verify("ana", SECRET) == Principal("ana", "agent")
+    assert guard.verify("ana", "x" * 10_000) is None

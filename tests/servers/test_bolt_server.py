@@ -1,0 +1,405 @@
+"""The server on real sockets: handshakes, limits, interruption, silence, TLS, stopping, and how little it holds while it streams."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from doxa.base.errors import InputError, StoreError
+from doxa.servers.bolt import BoltServer, running_server
+from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
+from doxa.servers.bolt.workers import Workers
+from doxa.store import Identity
+from tests.servers.bolt_fixtures import ALL, FAILURE, IGNORED, RECORD, SUCCESS, GraphDatabase, Peer, Users
+
+SLOW = "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y WITH x WHERE x < 0 RETURN x"
+SLOW_WRITE = "CREATE (:Slow) WITH 1 AS one " + SLOW
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[GraphDatabase]:
+    made = GraphDatabase(tmp_path / "graph.db")
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def server(database: GraphDatabase) -> Iterator[BoltServer]:
+    with running_server(database, Users()) as made:
+        yield made
+
+
+def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def free(database: GraphDatabase) -> bool:
+    """Whether nobody holds the write lock."""
+    with database.store.write(Identity(), op="free"):
+        return True
+
+
+# Handshake
+
+
+@pytest.mark.parametrize("version", [Version(4, 4), *(Version(5, minor) for minor in range(9))])
+def test_every_version_works(server: BoltServer, version: Version) -> None:
+    with Peer(server.port, version=version) as peer:
+        auth = {"scheme": "basic", "principal": "ana", "credentials": "a good secret"}
+        assert peer.ask("HELLO", {"user_agent": "t", **({} if version >= (5, 1) else auth)})[0] == SUCCESS
+        if version >= (5, 1):
+            assert peer.ask("LOGON", auth)[0] == SUCCESS
+        assert peer.rows("UNWIND [1, 2] AS x RETURN x") == [[1], [2]]
+
+
+def test_the_manifest_handshake(server: BoltServer) -> None:
+    with Peer(server.port, version=None) as peer:
+        peer.socket.sendall(MAGIC + MANIFEST + bytes(12))
+        assert peer.read(len(manifest())) == manifest()
+        peer.socket.sendall(b"\0\0\x07")
+        time.sleep(0.02)
+        peer.socket.sendall(b"\x05\0")
+        assert peer.login().rows("RETURN 1") == [[1]]
+
+
+def test_all_at_once_and_byte_by_byte(server: BoltServer) -> None:
+    from doxa.servers.bolt.packstream import chunked
+    from tests.servers.bolt_fixtures import BASIC, packed
+
+    data = MAGIC + b"\0\0\x08\x05" + bytes(12)
+    data += b"".join(chunked(packed(*message)) for message in (("HELLO", {}), ("LOGON", BASIC), ("RUN", "RETURN 1", {}, {}), ("PULL", ALL)))
+    for pieces in ([data], [data[at : at + 1] for at in range(len(data))]):
+        with Peer(server.port, version=None) as peer:
+            for piece in pieces:
+                peer.socket.sendall(piece)
+            assert peer.read(4) == b"\0\0\x08\x05"
+            assert [peer.answer()[0] for _ in range(5)] == [SUCCESS, SUCCESS, SUCCESS, RECORD, SUCCESS]
+
+
+@pytest.mark.parametrize("start", [b"GET / HTTP/1.1\r\n\r\n\r\n\r\n\r\n", b"\x16\x03\x01\x02\x00", b"\x60\x60\xb0\x18" + bytes(16)])
+def test_other_protocols_are_cut_off(server: BoltServer, start: bytes) -> None:
+    with Peer(server.port, version=None) as peer:
+        peer.socket.sendall(start)
+        assert peer.answer() == (0, None)
+
+
+def test_no_version_in_common(server: BoltServer) -> None:
+    with Peer(server.port, version=None) as peer:
+        peer.socket.sendall(MAGIC + b"\0\0\0\x03" + bytes(12))
+        assert peer.read(10) == NO_VERSION
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_leave_the_server_well(server: BoltServer, data: bytes, greet: bool) -> None:
+    with Peer(server.port, version=Version(5, 8) if greet else None) as peer:
+        peer.socket.sendall(data)
+        peer.socket.shutdown(socket.SHUT_WR)
+        while peer.answer()[0]:
+            pass
+    with Peer(server.port) as peer:
+        assert peer.login().rows("RETURN 1") == [[1]]
+
+
+# Limits
+
+
+def test_a_client_without_login_is_let_go(database: GraphDatabase) -> None:
+    with running_server(database, Users(), login_ms=200) as server:
+        with Peer(server.port, version=None) as silent, Peer(server.port) as greeted:
+            assert greeted.ask("HELLO", {})[0] == SUCCESS
+            assert silent.answer() == (0, None)
+            assert greeted.answer() == (0, None)
+        until(lambda: server.connections == 0)
+
+
+def test_one_client_too_many_is_refused(database: GraphDatabase) -> None:
+    with running_server(database, Users(), connections_max=2) as server:
+        with Peer(server.port) as one, Peer(server.port) as two:
+            one.login()
+            two.login()
+            with Peer(server.port, version=None) as three:
+                assert three.answer() == (0, None)
+            assert one.rows("RETURN 1") == [[1]]
+        until(lambda: server.connections == 0)
+        with Peer(server.port) as again:
+            assert again.login().rows("RETURN 1") == [[1]]
+
+
+def test_a_long_message_is_for_those_who_logged_in(server: BoltServer) -> None:
+    with Peer(server.port) as peer:
+        peer.send("HELLO", {"user_agent": "x" * 100_000})
+        assert peer.answer() == (0, None)
+    with Peer(server.port) as peer:
+        text = "x" * 5_000_000
+        assert peer.login().rows("RETURN size($x)", {"x": text}) == [[5_000_000]]
+
+
+def test_wrong_passwords_pause_a_name(server: BoltServer) -> None:
+    wrong = {"scheme": "basic", "principal": "eve", "credentials": "no"}
+    codes = []
+    for _ in range(7):
+        with Peer(server.port) as peer:
+            peer.ask("HELLO", {})
+            tag, about = peer.ask("LOGON", wrong)
+            assert tag == FAILURE
+            codes.append(about["neo4j_code"])
+            assert peer.answer() == (0, None)
+    assert codes == ["Neo.ClientError.Security.Unauthorized"] * 5 + ["Neo.ClientError.Security.AuthenticationRateLimit"] * 2
+    with Peer(server.port) as peer:
+        peer.login()
+
+
+def test_threads_are_used_again(database: GraphDatabase) -> None:
+    with running_server(database, Users()) as server:
+        for _ in range(10):
+            with Peer(server.port) as peer:
+                peer.login().rows("RETURN 1")
+            until(lambda: server.connections == 0)
+            until(lambda: server.workers._idle)
+        assert server.workers._made == 1
+
+
+# Ends in the middle
+
+
+def test_reset_ends_what_runs(server: BoltServer, database: GraphDatabase) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        for text in (SLOW, SLOW_WRITE):
+            peer.send("RUN", text, {}, {})
+            peer.send("PULL", ALL)
+            time.sleep(0.1)
+            started = time.monotonic()
+            peer.send("RESET")
+            answers = [peer.answer()[0] for _ in range(3)]
+            assert answers in ([IGNORED, IGNORED, SUCCESS], [SUCCESS, IGNORED, SUCCESS])
+            assert time.monotonic() - started < 1
+        assert peer.rows("MATCH (n:Slow) RETURN count(n)") == [[0]]
+
+
+def test_reset_ends_a_stream(server: BoltServer) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.send("RUN", "UNWIND range(1, 3000) AS x UNWIND range(1, 3000) AS y RETURN x, y", {}, {})
+        peer.send("PULL", ALL)
+        assert peer.answer()[0] == SUCCESS
+        for _ in range(1000):
+            assert peer.answer()[0] == RECORD
+        peer.send("RESET")
+        while (tag := peer.answer()[0]) == RECORD:
+            pass
+        assert (tag, peer.answer()[0]) == (IGNORED, SUCCESS)
+        assert peer.rows("RETURN 1") == [[1]]
+
+
+@pytest.mark.parametrize("text", [SLOW, SLOW_WRITE, "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN x"])
+def test_a_closed_socket_ends_what_runs(server: BoltServer, database: GraphDatabase, text: str) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.send("RUN", text, {}, {})
+        peer.send("PULL", ALL)
+        time.sleep(0.1)
+    until(lambda: server.connections == 0)
+    until(lambda: len(server.workers._idle) == 1, 2)
+    assert database.count("Slow") == 0
+    assert free(database)
+
+
+def test_a_closed_socket_rolls_back(server: BoltServer, database: GraphDatabase) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.ask("BEGIN", {})
+        peer.ask("RUN", "CREATE (:A)", {}, {})
+    assert free(database)
+    assert database.count("A") == 0
+
+
+def test_a_silent_transaction_gives_the_lock_back(server: BoltServer, database: GraphDatabase) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.ask("BEGIN", {"tx_timeout": 100})
+        peer.ask("RUN", "CREATE (:A)", {}, {})
+        started = time.monotonic()
+        assert free(database)
+        assert time.monotonic() - started < 2
+        tag, about = peer.ask("COMMIT")
+        assert (tag, about["neo4j_code"]) == (FAILURE, "Neo.ClientError.Transaction.TransactionTimedOut")
+
+
+def test_a_client_that_does_not_read_does_not_fill_the_memory(server: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.servers.bolt.connection.BOLT_SEND_MS", 300)
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        peer.send("RUN", "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN 'some text', x", {}, {})
+        peer.send("PULL", ALL)
+        until(lambda: server.connections == 0, 20)
+
+
+def test_many_resets_and_pings_do_no_harm(server: BoltServer) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.socket.sendall(b"\0\0" * 5_000)
+        for _ in range(200):
+            peer.send("RESET")
+        assert {peer.answer()[0] for _ in range(200)} == {SUCCESS}
+        assert peer.rows("RETURN 1") == [[1]]
+
+
+def test_many_messages_at_once_wait_their_turn(server: BoltServer) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        count = 3_000
+        done = threading.Thread(target=lambda: [peer.send("RUN", "RETURN $x", {"x": "y" * 500}, {}) or peer.send("PULL", ALL) for _ in range(count)])
+        done.start()
+        assert [peer.answer()[0] for _ in range(3 * count)] == [SUCCESS, RECORD, SUCCESS] * count
+        done.join()
+
+
+# Stopping
+
+
+def test_stopping_lets_what_runs_finish(database: GraphDatabase) -> None:
+    with running_server(database, Users()) as server:
+        peer, idle = Peer(server.port).login(), Peer(server.port).login()
+        peer.send("RUN", "UNWIND range(1, 300) AS x UNWIND range(1, 1000) AS y WITH x WHERE x = 1 CREATE (:Kept) RETURN count(*) AS n", {}, {})
+        peer.send("PULL", ALL)
+        time.sleep(0.05)
+    assert [peer.answer()[0] for _ in range(4)] == [SUCCESS, RECORD, SUCCESS, 0]
+    assert idle.answer() == (0, None)
+    assert database.count("Kept") == 1_000
+    peer.socket.close()
+    idle.socket.close()
+
+
+def test_stopping_ends_what_does_not_end(database: GraphDatabase) -> None:
+    async def stop_soon(server: BoltServer) -> float:
+        async with server:
+            peer = await asyncio.to_thread(lambda: Peer(server.port).login())
+            peer.send("RUN", SLOW_WRITE, {}, {})
+            await asyncio.sleep(0.1)
+            started = time.monotonic()
+            await server.stop(grace_ms=200)
+            peer.socket.close()
+            return time.monotonic() - started
+
+    assert asyncio.run(stop_soon(BoltServer(database, Users(), port=0))) < 2
+    assert database.count("Slow") == 0
+
+
+def test_nobody_can_connect_after_a_stop(database: GraphDatabase) -> None:
+    with running_server(database, Users()) as server:
+        port = server.port
+    with pytest.raises(ConnectionError):
+        Peer(port)
+
+
+def test_serving_can_be_cancelled(database: GraphDatabase) -> None:
+    async def run() -> None:
+        server = BoltServer(database, None, port=0)
+        task = asyncio.create_task(server.serve_forever())
+        await asyncio.sleep(0.05)
+        assert server.port != 0
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+
+
+# Addresses and TLS
+
+
+def test_a_taken_port_is_told(server: BoltServer, database: GraphDatabase) -> None:
+    with pytest.raises(StoreError, match="cannot listen"), running_server(database, Users(), port=server.port):
+        pass
+
+
+def test_what_can_be_reached_from_outside_needs_login_and_tls(database: GraphDatabase) -> None:
+    with pytest.raises(InputError, match="no login"):
+        BoltServer(database, None, host="0.0.0.0")
+    with pytest.raises(InputError, match="clear text"):
+        BoltServer(database, Users(), host="0.0.0.0")
+    BoltServer(database, Users(), host="0.0.0.0", plaintext=True)
+    BoltServer(database, None, host="::1")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    made = (folder / "certificate.pem", folder / "key.pem")
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-out",
+        str(made[0]),
+        "-keyout",
+        str(made[1]),
+    ]
+    try:
+        subprocess.run([*command, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("openssl is not at hand to make a certificate")
+    return made
+
+
+def test_tls(database: GraphDatabase, certificate: tuple[Path, Path]) -> None:
+    with running_server(database, Users(), certificate=certificate[0], key=certificate[1]) as server:
+        context = ssl.create_default_context(cafile=str(certificate[0]))
+        with Peer(server.port, version=None) as peer:
+            peer.socket = context.wrap_socket(peer.socket, server_hostname="127.0.0.1")
+            peer.socket.sendall(MAGIC + b"\0\0\x08\x05" + bytes(12))
+            assert peer.read(4) == b"\0\0\x08\x05"
+            assert peer.login().rows("UNWIND range(1, 100000) AS x RETURN x")[-1] == [100_000]
+        with Peer(server.port, version=None) as plain:
+            plain.socket.sendall(MAGIC + b"\0\0\x08\x05" + bytes(12))
+            assert plain.read(4) != b"\0\0\x08\x05"
+
+
+def test_a_certificate_that_cannot_be_used_is_told(database: GraphDatabase, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be used"):
+        BoltServer(database, Users(), certificate=tmp_path / "no.pem", key=tmp_path / "no.pem")
+    with pytest.raises(InputError, match="needs a certificate and its key"):
+        BoltServer(database, Users(), certificate=tmp_path / "no.pem")
+
+
+# Threads
+
+
+def test_workers_run_jobs_on_kept_threads() -> None:
+    workers, seen = Workers("test"), list[str]()
+    done = threading.Event()
+
+    def job() -> None:
+        seen.append(threading.current_thread().name)
+        done.set()
+
+    for _ in range(3):
+        done.clear()
+        workers.start(job)
+        assert done.wait(5)
+        until(lambda: workers._idle)
+    workers.close()
+    assert set(seen) == {"test-1"}
