@@ -171,3 +171,50 @@ def test_profile_counts_rows(session: GraphSession) -> None:
     assert found is not None
     counted = {step.name: step.rows for step in found.children}
     assert counted == {"Region": 10, "Filter": 5, "Project": 5}
+
+
+SEED_EXAMPLE = (
+    """CREATE (k:FactKey {id: "method:lora:quality_ratio"})
+    CREATE (v:FactVersion {value: "95% at 0.1%", validFrom: date("2024-01-15"), source: "paper_A"})
+    CREATE (k)-[:CURRENT]->(v)""",
+    """MATCH (k:FactKey {id: "method:lora:quality_ratio"})-[c:CURRENT]->(old:FactVersion)
+    CREATE (new:FactVersion {value: "97% at 0.08%", validFrom: date("2024-07-20"), source: "paper_B"})
+    SET old.validUntil = date("2024-07-20")
+    DELETE c
+    CREATE (k)-[:CURRENT]->(new)
+    CREATE (new)-[:SUPERSEDES]->(old)""",
+)
+
+
+def test_a_fact_superseded_by_a_later_one(session: GraphSession) -> None:
+    """The worked example of the graph ledger: current state, state as known before, and what was valid when."""
+    session.run("CREATE CONSTRAINT FOR (v:FactVersion) REQUIRE (v.source, v.validFrom, v.validUntil) IS TEMPORAL NO OVERLAP")
+    session.run(SEED_EXAMPLE[0])
+    with session.store.read() as snapshot:
+        receipt = snapshot.last_receipt()
+    assert receipt is not None
+    session.run(SEED_EXAMPLE[1])
+    current = "MATCH (:FactKey)-[:CURRENT]->(v) RETURN v.value"
+    assert session.run(current).single() == "97% at 0.08%"
+    assert session.run(f"AS OF SYSTEM TIME {receipt.time} {current}").single() == "95% at 0.1%"
+    valid = "MATCH (v:FactVersion) RETURN v.value"
+    assert session.run(f"AS OF VALID TIME date('2024-03-01') {valid}").single() == "95% at 0.1%"
+    assert session.run(f"AS OF VALID TIME datetime('2024-07-20T00:00Z') {valid}").single() == "97% at 0.08%"
+    assert session.run(f"AS OF VALID TIME '2024-07-19T23:59:59Z' {valid}").single() == "95% at 0.1%"
+    assert session.run(f"AS OF VALID TIME date('2023-01-01') {valid}").records() == []
+    assert session.run(f"AS OF SYSTEM TIME {receipt.time} AS OF VALID TIME date('2025-01-01') {valid}").single() == "95% at 0.1%"
+    session.valid_time = instant_ns("2024-03-01T00:00Z")
+    assert session.run("MATCH (k:FactKey)-[*1..2]->(v) RETURN count(v)").single() == 0
+    assert session.run("MATCH (v:FactVersion)--(x) RETURN count(x)").single() == 0
+    assert session.run("MATCH (v:FactVersion) RETURN count(v)").single() == 1
+    assert session.run("MATCH (k:FactKey) RETURN count(*)").single() == 1
+
+
+def test_valid_time_on_relationships(session: GraphSession) -> None:
+    session.run("CREATE CONSTRAINT FOR ()-[r:WORKS]-() REQUIRE (r.who, r.from, r.to) IS TEMPORAL NO OVERLAP")
+    session.run("CREATE (p:P)-[:WORKS {who: 'p', from: date('2020-01-01'), to: date('2021-01-01')}]->(:C {n: 1}), (p)-[:KNOWS]->(:C {n: 3})")
+    session.run("MATCH (p:P) CREATE (p)-[:WORKS {who: 'p', from: date('2021-01-01')}]->(:C {n: 2})")
+    for day, found in (("2019-06-01", [3]), ("2020-06-01", [1, 3]), ("2021-01-01", [2, 3])):
+        for pattern in ("-->", "-[*1..1]->"):
+            rows = session.run(f"AS OF VALID TIME date('{day}') MATCH (:P){pattern}(c) RETURN c.n AS n ORDER BY n").records()
+            assert [row["n"] for row in rows] == found

@@ -27,8 +27,17 @@ class Adjacency:
         test = "" if types is None else f" AND type IN ({', '.join('?' * len(types))})"
         self._types = types or ()
         columns = "id, type, src, dst, json(props)"
-        out = f"SELECT {columns}, dst FROM {table} WHERE src = ?{test}"
-        into = f"SELECT {columns}, src FROM {table} WHERE dst = ?{test}"
+        valid = run.graph.valid
+        edge_valid = valid.edge("e") if valid is not None else ""
+        test += f" AND {edge_valid}" if edge_valid else ""
+
+        def visible(end: str) -> str:
+            if valid is None:
+                return ""
+            return f" AND EXISTS (SELECT 1 FROM {run.graph.node_table()} n WHERE n.id = e.{end} AND {valid.node('n')})"
+
+        out = f"SELECT {columns}, dst FROM {table} e WHERE src = ?{test}{visible('dst')}"
+        into = f"SELECT {columns}, src FROM {table} e WHERE dst = ?{test}{visible('src')}"
         self._sql = {"out": (out,), "in": (into,), "both": (out, f"{into} AND src <> dst")}[direction]
 
     def of(self, node: int) -> list[tuple[Edge, int]]:

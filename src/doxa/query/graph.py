@@ -10,6 +10,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
 from doxa.query.errors import fail
 from doxa.query.values import Edge, Node
+from doxa.query.visibility import ValidTime
 from doxa.store import Indexes, Reader, Transaction
 
 COUNTERS = ("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted", "properties_set", "labels_added", "labels_removed")
@@ -18,7 +19,8 @@ COUNTERS = ("nodes_created", "nodes_deleted", "relationships_created", "relation
 class Graph:
     """Reads and, with a transaction, writes. `epoch` counts the writes: what was loaded before one is loaded again after it."""
 
-    def __init__(self, reader: Reader, *, as_of: int | None = None) -> None:
+    def __init__(self, reader: Reader, *, as_of: int | None = None, valid: ValidTime | None = None) -> None:
+        self.valid = valid
         self.reader = reader
         self.as_of = as_of
         self.epoch = 0

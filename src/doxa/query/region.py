@@ -66,6 +66,7 @@ class Builder:
         self.node_table = graph.node_table() if graph else "node"
         self.edge_table = graph.edge_table() if graph else "edge"
         self.label_table = graph.label_table() if graph else "node_label"
+        self.valid = graph.valid if graph else None
         self.sources: list[str] = []
         self.source_args: list[Any] = []
         self.where: list[str] = []
@@ -102,6 +103,7 @@ class Builder:
                 self._attach(key)
         self._conditions()
         self._unique()
+        self._visible()
         sql = f"FROM {' CROSS JOIN '.join(self.sources)}"
         if self.where:
             sql += f" WHERE {' AND '.join(self.where)}"
@@ -262,7 +264,7 @@ class Builder:
     def _needs_table(self, key: str) -> bool:
         region = self.region
         loaded = any(held == key and loads for held, _, loads in region.outputs)
-        return key not in self.tables and (loaded or key not in self.ids or key in self.read or key in self.conditions.read())
+        return key not in self.tables and (loaded or key not in self.ids or key in self.read or self.valid is not None or key in self.conditions.read())
 
     def _attach(self, key: str) -> None:
         alias = self.node_alias[key]
@@ -324,6 +326,13 @@ class Builder:
             case t.LabelOr(items):
                 return f"({' OR '.join(self._labelled(item, key) for item in items)})"
         raise AssertionError(labels)
+
+    def _visible(self) -> None:
+        """Only what is valid at the time asked for."""
+        if self.valid is not None:
+            tests = [self.valid.node(self.tables[key]) for key in self.region.nodes if key not in self.region.known]
+            tests += [self.valid.edge(alias) for alias in self.edge_alias.values()]
+            self.where += [test for test in tests if test]
 
     def _unique(self) -> None:
         """No edge is used twice in one MATCH."""
@@ -446,7 +455,7 @@ class RegionStep:
         return _builders(self.region, run)
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
-        if run.graph.as_of is not None:
+        if run.graph.as_of is not None or run.graph.valid is not None:
             return self.region.statement(run, kinds)
         known = (kinds, run.graph.indexes().serial if kinds else 0)
         held = self._statements.get(known)

@@ -25,6 +25,7 @@ from doxa.query.explain import Described, Profile, described
 from doxa.query.graph import Graph
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
+from doxa.query.visibility import ValidTime
 from doxa.store import Identity, Reader, Store, Transaction
 
 
@@ -119,6 +120,7 @@ class GraphSession:
         self.csv_folder = csv_folder
         self.timeout_ms = timeout_ms
         self.system_time: int | None = None
+        self.valid_time: int | None = None
         self._open: GraphResult | None = None
         self._running: Run | None = None
         self._explicit = False
@@ -228,7 +230,10 @@ class GraphSession:
         self._held, self._reader = held, tx
 
     def _execute(self, plan: Plan, reader: Reader, params: Mapping[str, Any], timeout_ms: int | None) -> Result:
-        graph = Graph(reader, as_of=self._as_of(plan, reader, params))
+        statement = plan.statement
+        as_of = self._moment(statement.system_time, self.system_time, plan, reader, params)
+        valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
+        graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
         run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
         self._running = run
         if plan.statement.mode == "PROFILE":
@@ -239,15 +244,17 @@ class GraphSession:
 
     # Time
 
-    def _as_of(self, plan: Plan, reader: Reader, params: Mapping[str, Any]) -> int | None:
-        expression = plan.statement.system_time
+    def _moment(
+        self, expression: t.Expression | None, default: int | None, plan: Plan, reader: Reader, params: Mapping[str, Any]
+    ) -> int | None:
+        """A point in time that the statement states, or else the session's."""
         if expression is None:
-            return self.system_time if not plan.checked.writes else None
+            return default if not plan.checked.writes else None
         run = Run(Graph(reader), params, now_ns=reader.now)
         return instant_ns(Compiler(Nested()).compile(expression, {})((), run))
 
     def _not_as_of(self) -> None:
-        if self.system_time is not None:
+        if self.system_time is not None or self.valid_time is not None:
             fail("A session that reads as of a past time cannot write.", kind="TransactionError", detail="AccessMode", hint="Use another session.")
 
     # Transactions
