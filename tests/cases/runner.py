@@ -8,7 +8,7 @@
 
 A case is its lines of input, a rule line `----`, and the answer; a blank line ends it. The file's name says what is asked: kref, dates,
 rules, redaction, cypher. `python -m tests.cases` runs all and shows what differs; with `--rewrite` the answers become what the code says,
-for a reviewer to read as a difference.
+to be read as a difference.
 """
 
 from __future__ import annotations
