@@ -55,8 +55,8 @@ PUBLIC = {
     "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError",
-        "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Member", "Memory",
-        "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
+        "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Member",
+        "Memory", "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
         "TagMove", "Walk", "open", "parse_kref", "print_kref",
     ),
 }  # fmt: skip
