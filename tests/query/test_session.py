@@ -218,3 +218,36 @@ def test_valid_time_on_relationships(session: GraphSession) -> None:
         for pattern in ("-->", "-[*1..1]->"):
             rows = session.run(f"AS OF VALID TIME date('{day}') MATCH (:P){pattern}(c) RETURN c.n AS n ORDER BY n").records()
             assert [row["n"] for row in rows] == found
+
+
+def test_batches_commit_as_they_go(session: GraphSession, store: Store) -> None:
+    before = len(store_receipts(store))
+    session.run("UNWIND range(1, 25) AS i CALL { WITH i CREATE (:B {i: i}) } IN TRANSACTIONS OF 10 ROWS")
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 25
+    assert len(store_receipts(store)) == before + 3
+
+
+def test_a_failed_batch_is_undone_and_the_others_stay(session: GraphSession) -> None:
+    text = "UNWIND range(1, 30) AS i CALL (i) { CREATE (b:B {i: i, x: 1 / (i - 15)}) RETURN b.i AS made } IN TRANSACTIONS OF 10 ROWS"
+    rows = session.run(f"{text} ON ERROR CONTINUE REPORT STATUS AS s RETURN i, made, s.committed AS ok").records()
+    assert [row["ok"] for row in rows] == [True] * 10 + [False] * 10 + [True] * 10
+    assert [row["made"] for row in rows] == [*range(1, 11), *[None] * 10, *range(21, 31)]
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 20
+    rows = session.run(f"{text} ON ERROR BREAK REPORT STATUS AS s RETURN s.started AS started, s.committed AS ok").records()
+    assert [row["ok"] for row in rows] == [True] * 10 + [False] * 20
+    assert [row["started"] for row in rows] == [True] * 20 + [False] * 10
+    with pytest.raises(QueryError):
+        session.run(f"{text} RETURN i")
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 40
+
+
+def test_batches_need_a_statement_of_their_own(session: GraphSession) -> None:
+    session.begin()
+    with pytest.raises(QueryError) as caught:
+        session.run("UNWIND [1] AS i CALL (i) { CREATE (:B) } IN TRANSACTIONS")
+    assert caught.value.detail == "Nested"
+
+
+def store_receipts(store: Store) -> list[object]:
+    with store.read() as snapshot:
+        return list(snapshot.receipts(limit=1_000))

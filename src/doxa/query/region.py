@@ -264,7 +264,9 @@ class Builder:
     def _needs_table(self, key: str) -> bool:
         region = self.region
         loaded = any(held == key and loads for held, _, loads in region.outputs)
-        return key not in self.tables and (loaded or key not in self.ids or key in self.read or self.valid is not None or key in self.conditions.read())
+        return key not in self.tables and (
+            loaded or key not in self.ids or key in self.read or self.valid is not None or key in self.conditions.read()
+        )
 
     def _attach(self, key: str) -> None:
         alias = self.node_alias[key]

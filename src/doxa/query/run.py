@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from doxa.base.limits import PLANS_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
 from doxa.cypher import tree as t
@@ -31,6 +31,14 @@ from doxa.store import Reader
 _TICKS_PER_LOOK = 1_024
 
 
+class Batches(Protocol):
+    def commit(self) -> None:
+        """Make what was written durable, and go on in a new transaction."""
+
+    def abandon(self) -> None:
+        """Undo what was written since the last commit, and go on in a new transaction."""
+
+
 class Run:
     """What steps and expressions may ask of the execution they belong to."""
 
@@ -48,6 +56,7 @@ class Run:
         self.outer_row: Row = ()
         self.cancelled = False
         self.profile: Profile | None = None
+        self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
         self._deadline = time.monotonic() + timeout_ms / 1000
         self._timeout_ms = timeout_ms
         self._ticks = 0
@@ -112,7 +121,12 @@ class Plan:
     statement: t.Statement
     checked: Checked
     steps: UnionStep | None
-    version: int = 0
+
+    @property
+    def batched(self) -> bool:
+        """Whether it commits as it goes: CALL { } IN TRANSACTIONS."""
+        body = self.statement.body
+        return isinstance(body, t.Query) and any(isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch)
 
 
 class Result:

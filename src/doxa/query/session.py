@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
+from types import TracebackType
 from typing import Any
 
 from doxa.base import temporal
@@ -177,12 +178,20 @@ class GraphSession:
 
     def _write(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
         self._not_as_of()
+        if plan.batched:
+            return self._write_in_batches(plan, params, timeout_ms)
         with self.store.write(self.identity, op="cypher") as tx:
             if plan.steps is None:
                 return self._schema(plan, tx)
             result = self._execute(plan, tx, params, timeout_ms)
             rows = list(result)
             tx.verify_constraints()
+        return GraphResult(Result(result.columns, iter(rows), result.run), None)
+
+    def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+        with _Batches(self.store, self.identity) as batches:
+            result = self._execute(plan, batches.tx, params, timeout_ms, batches=batches)
+            rows = list(result)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _in_transaction(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
@@ -229,13 +238,17 @@ class GraphSession:
             )
         self._held, self._reader = held, tx
 
-    def _execute(self, plan: Plan, reader: Reader, params: Mapping[str, Any], timeout_ms: int | None) -> Result:
+    def _execute(
+        self, plan: Plan, reader: Reader, params: Mapping[str, Any], timeout_ms: int | None, *, batches: _Batches | None = None
+    ) -> Result:
         statement = plan.statement
         as_of = self._moment(statement.system_time, self.system_time, plan, reader, params)
         valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
         graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
         run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
         self._running = run
+        if batches is not None:
+            run.batches, batches.graph = batches, graph
         if plan.statement.mode == "PROFILE":
             run.profile = Profile()
         if plan.statement.mode == "EXPLAIN" and plan.steps is not None:
@@ -317,6 +330,40 @@ class GraphSession:
         before, self._open = self._open, None
         if before is not None:
             before.close()
+
+
+class _Batches:
+    """One transaction after the other, under one running query."""
+
+    def __init__(self, store: Store, identity: Identity) -> None:
+        self._store, self._identity = store, identity
+        self.graph: Graph | None = None
+
+    def __enter__(self) -> _Batches:
+        self._begin()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.tx.verify_constraints()
+        self._held.__exit__(kind, error, trace)
+
+    def _begin(self) -> None:
+        self._held = self._store.write(self._identity, op="cypher")
+        self.tx = self._held.__enter__()
+        if self.graph is not None:
+            self.graph.reader = self.tx
+            self.graph.epoch += 1
+
+    def commit(self) -> None:
+        self.tx.verify_constraints()
+        self._held.__exit__(None, None, None)
+        self._begin()
+
+    def abandon(self) -> None:
+        with suppress(_Abandoned):
+            self._held.__exit__(_Abandoned, _Abandoned(), None)
+        self._begin()
 
 
 class _Abandoned(Exception):

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
+from doxa.base.errors import DoxaError
 from doxa.base.limits import SORT_ROWS_MAX
 from doxa.cypher import tree as t
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
-from doxa.query.values import group_key
+from doxa.query.values import detach, group_key
 
 if TYPE_CHECKING:
     from doxa.query.plan import Branch
     from doxa.query.run import Run
+
+_BATCH_ROWS = 1_000  # as in Neo4j
 
 
 class UnwindStep:
@@ -102,9 +105,43 @@ class SubqueryStep:
         self.batch_rows = batch_rows
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self.batch is not None:
+            return self._batched(run, run.whole(source), self.batch)
         if self.writes:
             return iter([found for row in run.whole(source) for found in self._one(run, row)])
         return (found for row in source for found in self._one(run, row))
+
+    def _batched(self, run: Run, rows: list[Row], batch: t.Batch) -> Iterator[Row]:
+        """IN TRANSACTIONS: a transaction for each batch of rows. What a failed one wrote is gone, what others wrote stays."""
+        if run.batches is None:
+            fail("CALL { } IN TRANSACTIONS needs a statement of its own, outside of any transaction.", kind="TransactionError", detail="Nested")
+        size = _BATCH_ROWS if self.batch_rows is None else self.batch_rows((), run)
+        if type(size) is not int or size < 1:
+            fail(f"A batch has at least one row, not {shown(size)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+        stopped = False
+        for start in range(0, len(rows), size):
+            chunk = rows[start : start + size]
+            found, error = ([], None) if stopped else self._batch(run, chunk, batch)
+            if stopped or error is not None:
+                nulls = (None,) * len(self.union.names)
+                found = [(*row, *nulls) for row in chunk]
+            if batch.report is not None:
+                status = {"started": not stopped, "committed": not stopped and error is None, "transactionId": None, "errorMessage": error}
+                found = [(*row, status) for row in found]
+            yield from found
+            stopped = stopped or (error is not None and batch.on_error == "BREAK")
+
+    def _batch(self, run: Run, chunk: list[Row], batch: t.Batch) -> tuple[list[Row], str | None]:
+        assert run.batches is not None
+        try:
+            found = [tuple([detach(value) for value in one]) for row in chunk for one in self._one(run, row)]
+            run.batches.commit()
+            return found, None
+        except DoxaError as error:
+            if batch.on_error == "FAIL":
+                raise
+            run.batches.abandon()
+            return [], error.message
 
     def _one(self, run: Run, row: Row) -> Iterator[Row]:
         with run.outer(row):
