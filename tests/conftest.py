@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,23 @@ import pytest
 from doxa.base.clock import FakeClock
 from doxa.belief import Ledger, declare
 from doxa.store import Identity, Store
+
+SEEDS = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SEEDS] = []
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Says something at the end of the run, whether or not the test passes: a seed, above all."""
+    return lambda text: request.config.stash[SEEDS].append(f"{request.node.name}: {text}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in config.stash[SEEDS]:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture

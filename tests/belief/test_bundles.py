@@ -69,6 +69,14 @@ def test_past_membership_stays_readable(shop: Store, ledger: Ledger, clock: Fake
     assert members(shop) == [TWO]
 
 
+def test_a_member_that_came_and_went_within_a_change_is_undone_too(shop: Store, ledger: Ledger) -> None:
+    made = ledger.bundle(B, add=[ONE, TWO], remove=[TWO])
+    undone = ledger.undo(made.change or 0)
+    assert (members(shop), read(shop).deprecated) == ([], True)
+    ledger.undo(undone.change or 0)
+    assert (members(shop), read(shop).deprecated) == ([ONE], False)
+
+
 def test_an_erased_member_leaves_no_name(shop: Store, ledger: Ledger, clock: FakeClock) -> None:
     made = ledger.bundle(B, add=[ONE, TWO])
     ledger.erase([ONE])

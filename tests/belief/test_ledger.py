@@ -329,6 +329,14 @@ def test_an_address_is_made_of_valid_text_only() -> None:
             draft_kref(Draft(summary))  # type: ignore[arg-type]
 
 
+def test_a_retired_belief_that_supersedes_another_is_believed_again(ledger: Ledger, believing: Store) -> None:
+    ledger.put(draft("one"))
+    ledger.put(draft("two", name="other"))
+    ledger.deprecate("kref://shop/other.decision")
+    made = ledger.supersede(K, draft("three", name="other"))
+    assert (read(believing, made.kref).status, read(believing, K).status) == ("current", "deprecated")
+
+
 # Undo
 
 

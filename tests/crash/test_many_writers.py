@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,10 +97,10 @@ def test_eight_processes_write_and_nothing_is_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL here")
-def test_killed_writers_lose_nothing_they_were_told(tmp_path: Path) -> None:
+def test_killed_writers_lose_nothing_they_were_told(tmp_path: Path, tell: Callable[[str], None]) -> None:
     seed = int(os.environ.get("DOXA_CRASH_SEED", random.randrange(2**32)))
     seconds = float(os.environ.get("DOXA_CRASH_SECONDS", "10"))
-    print(f"seed: DOXA_CRASH_SEED={seed}")
+    tell(f"DOXA_CRASH_SEED={seed}")
     rng = random.Random(seed)
     path = tmp_path / "killed.db"
     prepare(path)
@@ -121,7 +122,7 @@ def test_killed_writers_lose_nothing_they_were_told(tmp_path: Path) -> None:
     for writer in writers.values():
         end(writer)
     units = assert_whole(path)
-    print(f"{kills} kills, {units} units")
+    tell(f"{kills} kills, {units} units")
     assert units >= sum(len(acknowledged(path, worker)) for worker in writers) > kills
 
 

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConflictError, NotFoundError
+from doxa.base.errors import ConflictError, ConstraintError, InputError, NotFoundError
+from doxa.base.ids import NodeId
 from doxa.belief import CURRENT, TAG, Change, Draft, Fact, Ledger, declare, parse_fact, parse_kref, require, revisions_of
+from doxa.belief.bundles import read_bundle
+from doxa.belief.graph import RESERVED_EDGES
 from doxa.store import Identity, Node, Reader, Store, check, digest, replayed_digest, verify_log
 
 NAMES = st.sampled_from(["tea", "milk", "cup"])
@@ -24,6 +27,9 @@ NUMBERS = st.integers(1, 4)
 
 Said = tuple[str, tuple[Fact, ...]]
 Base = dict[str, tuple[int, bool, tuple[tuple[str, int], ...], Said | None]]
+KINDS = st.sampled_from(["DEPENDS_ON", "ABOUT"])
+RESERVED = st.sampled_from(sorted(RESERVED_EDGES))
+BUNDLE = "kref://p/s/all.bundle"
 
 
 @dataclass
@@ -39,6 +45,17 @@ class Item:
         return self.revisions[self.current - 1] if self.current else None
 
 
+@dataclass
+class World:
+    """All that the model knows: items, free edges, artifacts of revisions, and the bundle (None until it is made)."""
+
+    items: dict[str, Item] = field(default_factory=dict)
+    edges: list[tuple[str, str, str]] = field(default_factory=list)
+    artifacts: dict[str, str] = field(default_factory=dict)
+    bundle: set[str] | None = None
+    retired: bool = False
+
+
 def base_of(items: dict[str, Item]) -> Base:
     return {name: (item.current, item.deprecated, tuple(sorted(item.tags.items())), item.said()) for name, item in items.items()}
 
@@ -48,7 +65,7 @@ def base_in(reader: Reader, time: int | None = None) -> Base:
     found: Base = {}
     for item in list(reader.labelled("Item")):
         node = item if time is None else reader.node_as_of(item.id, time)
-        if node is None:
+        if node is None or "Bundle" in node.labels:
             continue
         edges = reader.edges_out(item.id) if time is None else reader.edges_as_of(item.id, time)
         current, said, tags = 0, None, []
@@ -69,6 +86,33 @@ def base_in(reader: Reader, time: int | None = None) -> Base:
     return found
 
 
+def assert_is(reader: Reader, world: World, time: int | None = None) -> None:
+    """The graph, now or as of a time, is what the model says."""
+    assert base_in(reader, time) == base_of(world.items)
+    edges, artifacts = [], {}
+    for node in list(reader.labelled("Revision")):
+        for edge in reader.edges_out(node.id) if time is None else reader.edges_as_of(node.id, time):
+            if edge.type not in RESERVED_EDGES:
+                edges.append((str(node.props["kref"]), edge.type, address(reader, edge.dst)))
+            elif edge.type == "HAS_ARTIFACT":
+                versions = reader.node_history(edge.dst)
+                artifacts[str(versions[-1].props["kref"])] = versions[-1].props["location"]
+    assert sorted(edges) == world.edges
+    assert artifacts == world.artifacts
+    bundle = next((node for node in reader.labelled("Bundle") if time is None or node.born <= time), None)
+    if bundle is None:
+        assert world.bundle is None
+        return
+    read = read_bundle(reader, bundle, at=time)
+    assert ({parse_kref(member.kref).name for member in read.members}, read.deprecated) == (world.bundle, world.retired)
+
+
+def address(reader: Reader, node: NodeId) -> str:
+    found = reader.node(node)
+    assert found is not None
+    return str(found.props["kref"])
+
+
 class LedgerMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
@@ -77,10 +121,14 @@ class LedgerMachine(RuleBasedStateMachine):
         self.store = Store(Path(self.folder.name) / "m.db", clock=self.clock)
         declare(self.store)
         self.ledger = Ledger(self.store, Identity("ana", "operator"))
-        self.items: dict[str, Item] = {}
-        self.before: dict[int, dict[str, Item]] = {}
-        self.past: list[tuple[int, Base]] = []
+        self.world = World()
+        self.before: dict[int, World] = {}
+        self.past: list[tuple[int, World]] = []
         self.last: int | None = None
+
+    @property
+    def items(self) -> dict[str, Item]:
+        return self.world.items
 
     def kref(self, name: str, number: int = 0) -> str:
         return f"kref://p/s/{name}.fact" + (f"?r={number}" if number else "")
@@ -89,12 +137,11 @@ class LedgerMachine(RuleBasedStateMachine):
         item = self.items.get(name)
         return item is not None and number <= len(item.revisions)
 
-    def done(self, change: Change, before: dict[str, Item]) -> None:
-        """Keep the model's base under the time of the change, and what was before for undo."""
-        changed = base_of(before) != base_of(self.items) or [i.revisions for i in before.values()] != [i.revisions for i in self.items.values()]
-        assert (change.change is not None) == changed, (change, before, self.items)
+    def done(self, change: Change, before: World) -> None:
+        """Keep what the model knows under the time of the change, and what was before for undo."""
+        assert (change.change is not None) == (before != self.world), (change, before, self.world)
         if change.change is not None:
-            self.past.append((change.time, base_of(self.items)))
+            self.past.append((change.time, copy.deepcopy(self.world)))
             self.before[change.change] = before
             self.last = change.change
 
@@ -109,7 +156,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert (error.fields["expected"], error.fields["found"]) == (expect, held.current)
                 return
             raise AssertionError("a stale expectation passed")
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         item = self.items.setdefault(name, Item())
         if item.said() != (summary, facts) or item.deprecated:
             item.revisions.append((summary, facts))
@@ -121,7 +168,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def deprecate_or_restore(self, name: str, value: bool) -> None:
         if name not in self.items:
             return
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         self.items[name].deprecated = value
         self.done((self.ledger.deprecate if value else self.ledger.restore)(self.kref(name)), before)
 
@@ -130,7 +177,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def tag(self, name: str, number: int, tag: str) -> None:
         if not self.has(name, number):
             return
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         self.items[name].tags[tag] = number
         self.done(self.ledger.tag(self.kref(name, number), tag), before)
 
@@ -139,7 +186,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def untag(self, name: str, tag: str) -> None:
         if name not in self.items:
             return
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         self.items[name].tags.pop(tag, None)
         self.done(self.ledger.untag(self.kref(name), tag), before)
 
@@ -148,7 +195,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def rollback(self, name: str, number: int) -> None:
         if not self.has(name, number):
             return
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         self.items[name].current, self.items[name].deprecated = number, False
         self.done(self.ledger.rollback(self.kref(name, number)), before)
 
@@ -157,7 +204,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def contract_revision(self, name: str, number: int) -> None:
         if not self.has(name, number):
             return
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         item = self.items[name]
         item.current = 0 if item.current == number else item.current
         item.tags = {tag: at for tag, at in item.tags.items() if at != number}
@@ -169,7 +216,7 @@ class LedgerMachine(RuleBasedStateMachine):
         said = self.items[name].said() if name in self.items else None
         if not said or not said[1] or (len(said[1]) == 1 and self.items[name].deprecated):
             return
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         item, fact = self.items[name], said[1][which % len(said[1])]
         kept = tuple(f for f in said[1] if f != fact)
         if kept:
@@ -187,15 +234,91 @@ class LedgerMachine(RuleBasedStateMachine):
         """Everything goes back, but revisions stay in history and an item that the change made is deprecated, not gone."""
         assert self.last is not None
         undone, wanted = self.last, copy.deepcopy(self.before[self.last])
-        before = copy.deepcopy(self.items)
+        before = copy.deepcopy(self.world)
         for name, item in self.items.items():
-            if name not in wanted:
-                wanted[name] = Item(deprecated=True)
-            wanted[name].revisions = item.revisions
-        self.items = wanted
+            if name not in wanted.items:
+                wanted.items[name] = Item(deprecated=True)
+            wanted.items[name].revisions = item.revisions
+        if wanted.bundle is None and self.world.bundle is not None:
+            wanted.bundle, wanted.retired = set(), True
+        self.world = wanted
         change = self.ledger.undo(undone)
-        self.past.append((change.time, base_of(self.items)))
         if change.change is not None:
+            self.past.append((change.time, copy.deepcopy(self.world)))
+            self.before[change.change] = before
+            self.last = change.change
+
+    @rule(name=NAMES, other=NAMES, numbers=st.tuples(NUMBERS, NUMBERS), kind=KINDS)
+    def link(self, name: str, other: str, numbers: tuple[int, int], kind: str) -> None:
+        if not (self.has(name, numbers[0]) and self.has(other, numbers[1])):
+            return
+        before = copy.deepcopy(self.world)
+        source, target = self.kref(name, numbers[0]), self.kref(other, numbers[1])
+        self.world.edges = sorted([*self.world.edges, (source, kind, target)])
+        self.done(self.ledger.link(source, target, kind=kind), before)
+
+    @precondition(lambda self: self.world.edges)
+    @rule(which=st.integers(0, 20))
+    def unlink(self, which: int) -> None:
+        before = copy.deepcopy(self.world)
+        source, kind, target = gone = self.world.edges[which % len(self.world.edges)]
+        self.world.edges = [edge for edge in self.world.edges if edge != gone]
+        self.done(self.ledger.unlink(source, target, kind=kind), before)
+        assert self.ledger.unlink(source, target, kind=kind).action == "unchanged"
+
+    @rule(name=NAMES, other=NAMES, numbers=st.tuples(NUMBERS, NUMBERS), kind=RESERVED)
+    def what_makes_a_belief_is_not_linked(self, name: str, other: str, numbers: tuple[int, int], kind: str) -> None:
+        if not (self.has(name, numbers[0]) and self.has(other, numbers[1])):
+            return
+        for call in (self.ledger.link, self.ledger.unlink):
+            try:
+                call(self.kref(name, numbers[0]), self.kref(other, numbers[1]), kind=kind)
+            except InputError as error:
+                assert error.fields["field"] == "edge_type"
+            else:
+                raise AssertionError(f"an edge of type {kind} was written")
+
+    @precondition(lambda self: self.items)
+    @rule(name=NAMES, other=NAMES, summary=SUMMARIES)
+    def supersede(self, name: str, other: str, summary: str) -> None:
+        if name not in self.items:
+            return
+        before = copy.deepcopy(self.world)
+        new = self.items.setdefault(other, Item())
+        if other != name or new.said() != (summary, ()) or new.deprecated:
+            new.revisions.append((summary, ()))
+            new.current, new.deprecated = len(new.revisions), False
+        if other != name:
+            self.items[name].deprecated = True
+        self.done(self.ledger.supersede(self.kref(name), Draft(summary, project="p", space="s", name=other)), before)
+
+    @precondition(lambda self: self.items)
+    @rule(name=NAMES, number=NUMBERS, artifact=st.sampled_from(["a.txt", "b.txt"]))
+    def attach(self, name: str, number: int, artifact: str) -> None:
+        if not self.has(name, number):
+            return
+        before, address = copy.deepcopy(self.world), f"{self.kref(name, number)}&a={artifact}"
+        if address in self.world.artifacts:
+            try:
+                self.ledger.attach(self.kref(name, number), artifact, location="/elsewhere")
+            except ConstraintError as error:
+                assert error.fields["kref"] == address
+                return
+            raise AssertionError("an artifact was replaced")
+        self.world.artifacts[address] = f"/{number}/{artifact}"
+        self.done(self.ledger.attach(self.kref(name, number), artifact, location=self.world.artifacts[address]), before)
+
+    @precondition(lambda self: self.items)
+    @rule(add=st.sets(NAMES), remove=st.sets(NAMES))
+    def bundle(self, add: set[str], remove: set[str]) -> None:
+        add, remove = add & self.items.keys(), remove & self.items.keys()
+        before = copy.deepcopy(self.world)
+        self.world.bundle = ((self.world.bundle or set()) | add) - remove
+        change = self.ledger.bundle(BUNDLE, add=[self.kref(name) for name in sorted(add)], remove=[self.kref(name) for name in sorted(remove)])
+        if change.change is None or before != self.world:
+            self.done(change, before)
+        else:  # something came and went within the change: nothing is different, and it has a receipt all the same
+            self.past.append((change.time, copy.deepcopy(self.world)))
             self.before[change.change] = before
             self.last = change.change
 
@@ -216,7 +339,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def the_graph_says_what_the_model_says(self) -> None:
         if hasattr(self, "store"):
             with self.store.read() as snapshot:
-                assert base_in(snapshot) == base_of(self.items)
+                assert_is(snapshot, self.world)
 
     def teardown(self) -> None:
         if not hasattr(self, "store"):
@@ -226,8 +349,8 @@ class LedgerMachine(RuleBasedStateMachine):
             verify_log(self.store)
             assert digest(self.store) == replayed_digest(self.store)
             with self.store.read() as snapshot:
-                for time, base in self.past:
-                    assert base_in(snapshot, time) == base
+                for time, world in self.past:
+                    assert_is(snapshot, world, time)
                 for name, item in self.items.items():
                     kept = [node.props["summary"] for node in revisions(snapshot, self.kref(name))]
                     assert kept == [said[0] for said in item.revisions]

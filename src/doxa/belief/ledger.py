@@ -137,6 +137,8 @@ class Ledger:
             old = current_of(tx, old_item.id)
             new_kref = draft_kref(draft)
             new_item = require_belief(tx, new_kref) if tx.node_by_kref(str(new_kref)) is not None else create_item(tx, new_kref)
+            if new_item.props.get("deprecated"):
+                set_deprecated(tx, new_item, False)
             made = _state(tx, new_item, draft, links)
             if old is not None:
                 tx.create_edge("SUPERSEDES", made.node, dst=old.id)

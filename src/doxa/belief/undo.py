@@ -36,8 +36,10 @@ def undo(tx: Transaction, change: int) -> str:
         )
     about = ""
     done: set[int] = set()  # a node set twice in the change goes back once, to before the change
+    made, gone = ({entry.element for entry in entries if entry.op == op} for op in ("edge.create", "edge.delete"))
+    passing = made & gone  # edges that came and went within the change
     for entry in reversed(entries):
-        if entry.op == "node.set" and entry.element in done:
+        if (entry.op == "node.set" and entry.element in done) or (entry.op in ("edge.create", "edge.delete") and entry.element in passing):
             continue
         if entry.op == "node.set":
             done.add(entry.element)
