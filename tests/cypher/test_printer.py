@@ -18,9 +18,9 @@ from doxa.cypher.printer import expression, print_statement
 FEATURES = Path(__file__).resolve().parents[3] / "shared" / "data" / "tck"
 NAMES = st.sampled_from(["a", "b", "n", "x1", "match", "a b", "ä", "quo`te", "IN", "count", "_"])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-LITERALS = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), TEXTS
-).map(t.Literal)
+LITERALS = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), TEXTS).map(
+    t.Literal
+)
 LABELS = st.recursive(
     NAMES.map(t.LabelName) | st.just(t.LabelAny()),
     lambda inner: st.one_of(
@@ -40,9 +40,13 @@ def _patterns(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[t.PathPattern]
     properties = st.none() | st.lists(st.tuples(NAMES, inner), max_size=2).map(lambda items: t.MapOf(tuple(items)))
     node = st.builds(t.NodePattern, st.none() | NAMES, st.none() | LABELS, properties, st.none() | inner)
     length = st.sampled_from([None, (None, None), (1, 1), (0, 2), (2, None), (None, 3)])
-    edge = st.builds(t.EdgePattern, st.none() | NAMES, st.none() | LABELS, st.sampled_from(["out", "in", "both"]), length, properties, st.none() | inner)
+    edge = st.builds(
+        t.EdgePattern, st.none() | NAMES, st.none() | LABELS, st.sampled_from(["out", "in", "both"]), length, properties, st.none() | inner
+    )
     return st.builds(
-        lambda first, rest: t.PathPattern((first, *[one for pair in rest for one in pair])), node, st.lists(st.tuples(edge, node), min_size=1, max_size=2)
+        lambda first, rest: t.PathPattern((first, *[one for pair in rest for one in pair])),
+        node,
+        st.lists(st.tuples(edge, node), min_size=1, max_size=2),
     )
 
 

@@ -219,3 +219,18 @@ def test_every_page_is_reachable_from_the_index() -> None:
         reached.add(path)
         todo += [path.parent / target.partition("#")[0] for target in _LINK.findall(path.read_text()) if not re.match(r"[a-z]+:", target)]
     assert {path for path in DOCS.rglob("*.md") if path.resolve() not in reached} == set()
+
+
+def _procedures() -> list[str]:
+    from doxa.app.procedures import register
+    from doxa.query.builtin import builtin
+    from doxa.query.procedures import Registry
+
+    registry = builtin(Registry())
+    register(registry)
+    return [procedure.signature.name for procedure in registry.all()]
+
+
+@pytest.mark.parametrize("name", _procedures())
+def test_every_procedure_is_documented(name: str) -> None:
+    assert f"`{name}`" in page("guides/cypher.md")

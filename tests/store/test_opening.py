@@ -196,7 +196,8 @@ def test_a_migration_keeps_a_snapshot_of_what_was(tmp_path: Path, clock: FakeClo
         add(store, 2)
         with store.read() as snapshot:
             assert snapshot.rows("SELECT x FROM wider") == [(7,)]
-            assert [row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")] == sorted([*(name for name, _ in MIGRATIONS), "0002-wider"])
+            known = sorted([*(name for name, _ in MIGRATIONS), "0002-wider"])
+            assert [row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")] == known
     (kept,) = tmp_path.glob("a.db.before-0002-wider-*")
     with Store(kept, read_only=True) as old:
         assert numbers(old) == [1]

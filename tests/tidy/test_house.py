@@ -42,8 +42,9 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "TRUSTS", "TRUST_DEFAULT", "Edge", "Identity", "LogEntry", "LogProof", "Node", "Reader", "Receipt", "SearchRule", "Store", "Transaction",
-        "attributes_of", "check", "digest", "int64_array", "replayed_digest", "text_of", "verify_log",
+        "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "LogEntry", "LogProof", "Node", "Reader", "Receipt",
+        "SearchRule", "Store", "Transaction", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of",
+        "replayed_digest", "text_of", "verify_log",
     ),
     "doxa.belief": (
         "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Draft", "Exchange", "Fact", "Kref", "Ledger", "Member", "Place",

@@ -55,7 +55,7 @@ def explained(problem: Problem, text: str) -> QueryError:
         f"{problem.message} (line {line}, column {column})\n{excerpt}\n",
         kind=problem.kind,
         detail=problem.detail,
-        next_step=problem.hint,
+        next_step=problem.hint or "Correct the query at the place marked.",
         phase="compile",
         line=line,
         column=column,

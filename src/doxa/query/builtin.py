@@ -219,76 +219,74 @@ def _show_procedures(registry: Registry) -> Callable[..., Rows]:
     return show
 
 
+_TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
+    ("db.labels() :: (label :: STRING)", "All labels in use.", _labels, 0),
+    ("db.relationshipTypes() :: (relationshipType :: STRING)", "All relationship types in use.", _types, 0),
+    ("db.propertyKeys() :: (propertyKey :: STRING)", "All property names in use.", _property_keys, 0),
+    (
+        "db.schema.nodeTypeProperties() :: (nodeType :: STRING, nodeLabels :: LIST, propertyName :: STRING, propertyTypes :: LIST, "
+        "mandatory :: BOOLEAN)",
+        "The properties of each set of labels.",
+        _node_properties,
+        0,
+    ),
+    (
+        "db.schema.relTypeProperties() :: (relType :: STRING, propertyName :: STRING, propertyTypes :: LIST, mandatory :: BOOLEAN)",
+        "The properties of each relationship type.",
+        _edge_properties,
+        0,
+    ),
+    ("dbms.components() :: (name :: STRING, versions :: LIST, edition :: STRING)", "What drivers ask to know whom they talk to.", _components, 0),
+    ("db.ping() :: (success :: BOOLEAN)", "Whether the database answers.", lambda run: [(True,)], 0),
+    ("db.awaitIndexes(timeOutSeconds :: INTEGER) ::", "Returns at once: indexes are ready when their creation returns.", lambda run, *_: [], 1),
+    (
+        "db.temporal.asOf(label :: STRING, keyProperty :: STRING, keyValue :: ANY, fromProperty :: STRING, toProperty :: STRING, asOf :: ANY) "
+        ":: (node :: NODE)",
+        "The version of a key that was valid at a time.",
+        _as_of,
+        0,
+    ),
+    (
+        "db.temporal.assertNoOverlap(label :: STRING, keyProperty :: STRING, fromProperty :: STRING, toProperty :: STRING, keyValue :: ANY, "
+        "newFrom :: ANY, newTo :: ANY) :: (ok :: BOOLEAN)",
+        "Fails if a window would overlap one that is there.",
+        _no_overlap,
+        0,
+    ),
+    (
+        "db.txlog.entries(fromSequence :: INTEGER, toSequence :: INTEGER) :: (sequence :: INTEGER, operation :: STRING, timestamp :: STRING, "
+        "tx_id :: STRING, database :: STRING, data :: STRING)",
+        "Entries of the log, at most 10,000.",
+        _entries,
+        1,
+    ),
+    (
+        "db.txlog.byTxId(txId :: ANY, max :: INTEGER) :: (sequence :: INTEGER, operation :: STRING, timestamp :: STRING, tx_id :: STRING, "
+        "database :: STRING, data :: STRING)",
+        "The log entries of one transaction.",
+        _by_tx,
+        1,
+    ),
+    (
+        "doxa.diff(t1 :: ANY, t2 :: ANY) :: (change :: STRING, entity :: STRING, id :: INTEGER, before :: MAP, after :: MAP)",
+        "What changed between two system times.",
+        _diff,
+        0,
+    ),
+    (
+        "doxa.show.functions(detail :: STRING) :: (name :: STRING, category :: STRING, aggregating :: BOOLEAN, isBuiltIn :: BOOLEAN)",
+        "SHOW FUNCTIONS.",
+        _functions,
+        0,
+    ),
+)
+
+
 def builtin(registry: Registry) -> Registry:
     """Add the procedures of the graph to a registry, and return it."""
-    table: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
-        ("db.labels() :: (label :: STRING)", "All labels in use.", _labels, 0),
-        ("db.relationshipTypes() :: (relationshipType :: STRING)", "All relationship types in use.", _types, 0),
-        ("db.propertyKeys() :: (propertyKey :: STRING)", "All property names in use.", _property_keys, 0),
-        (
-            "db.schema.nodeTypeProperties() :: (nodeType :: STRING, nodeLabels :: LIST, propertyName :: STRING, propertyTypes :: LIST, "
-            "mandatory :: BOOLEAN)",
-            "The properties of each set of labels.",
-            _node_properties,
-            0,
-        ),
-        (
-            "db.schema.relTypeProperties() :: (relType :: STRING, propertyName :: STRING, propertyTypes :: LIST, mandatory :: BOOLEAN)",
-            "The properties of each relationship type.",
-            _edge_properties,
-            0,
-        ),
-        ("dbms.components() :: (name :: STRING, versions :: LIST, edition :: STRING)", "What drivers ask to know whom they talk to.", _components, 0),
-        ("db.ping() :: (success :: BOOLEAN)", "Whether the database answers.", lambda run: [(True,)], 0),
-        ("db.awaitIndexes(timeOutSeconds :: INTEGER) ::", "Returns at once: indexes are ready when their creation returns.", lambda run, *_: [], 1),
-        (
-            "db.temporal.asOf(label :: STRING, keyProperty :: STRING, keyValue :: ANY, fromProperty :: STRING, toProperty :: STRING, asOf :: ANY) "
-            ":: (node :: NODE)",
-            "The version of a key that was valid at a time.",
-            _as_of,
-            0,
-        ),
-        (
-            "db.temporal.assertNoOverlap(label :: STRING, keyProperty :: STRING, fromProperty :: STRING, toProperty :: STRING, keyValue :: ANY, "
-            "newFrom :: ANY, newTo :: ANY) :: (ok :: BOOLEAN)",
-            "Fails if a window would overlap one that is there.",
-            _no_overlap,
-            0,
-        ),
-        (
-            "db.txlog.entries(fromSequence :: INTEGER, toSequence :: INTEGER) :: (sequence :: INTEGER, operation :: STRING, timestamp :: STRING, "
-            "tx_id :: STRING, database :: STRING, data :: STRING)",
-            "Entries of the log, at most 10,000.",
-            _entries,
-            1,
-        ),
-        (
-            "db.txlog.byTxId(txId :: ANY, max :: INTEGER) :: (sequence :: INTEGER, operation :: STRING, timestamp :: STRING, tx_id :: STRING, "
-            "database :: STRING, data :: STRING)",
-            "The log entries of one transaction.",
-            _by_tx,
-            1,
-        ),
-        (
-            "doxa.diff(t1 :: ANY, t2 :: ANY) :: (change :: STRING, entity :: STRING, id :: INTEGER, before :: MAP, after :: MAP)",
-            "What changed between two system times.",
-            _diff,
-            0,
-        ),
-        (
-            "doxa.show.functions(detail :: STRING) :: (name :: STRING, category :: STRING, aggregating :: BOOLEAN, isBuiltIn :: BOOLEAN)",
-            "SHOW FUNCTIONS.",
-            _functions,
-            0,
-        ),
-        (
-            "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)",
-            "SHOW PROCEDURES.",
-            _show_procedures(registry),
-            0,
-        ),
-    )
-    for text, description, call, optional in table:
+    for text, description, call, optional in _TABLE:
         registry.add(Procedure(_signature(text, description, optional=optional), call))
+    shown = "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)"
+    registry.add(Procedure(_signature(shown, "SHOW PROCEDURES."), _show_procedures(registry)))
     register_shows(registry)
     return registry

@@ -8,7 +8,7 @@ from doxa.cypher.errors import QueryError
 
 
 def fail(message: str, *, kind: str = "TypeError", detail: str = "InvalidArgumentType", hint: str = "", **fields: object) -> NoReturn:
-    raise QueryError(message, kind=kind, detail=detail, next_step=hint, phase="runtime", **fields)
+    raise QueryError(message, kind=kind, detail=detail, next_step=hint or "Look at the values that the query works on.", phase="runtime", **fields)
 
 
 def shown(value: object) -> str:

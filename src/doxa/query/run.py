@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
-from doxa.base.limits import PLANS_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.base.errors import InputError
+from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.base.values import check_text
 from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
 from doxa.cypher.errors import QueryError, too_deep
@@ -53,6 +55,7 @@ class Run:
         self.csv_folder = csv_folder
         self.csv_file: str | None = None
         self.csv_line: int | None = None
+        self.session: Any = None  # what the procedures of rooms above belong to
         self.outer_row: Row = ()
         self.cancelled = False
         self.profile: Profile | None = None
@@ -158,6 +161,9 @@ class QueryEngine:
 
     def prepare(self, text: str) -> Plan:
         """Parse, check and plan. Raises QueryError."""
+        if not isinstance(text, str):
+            raise InputError("A statement is text.", next_step='Call it as run("RETURN 1").', field="text")
+        check_text(text, field="text", bytes_max=QUERY_TEXT_CHARS_MAX * 4)
         held = self._plans.get(text)
         if held is not None:
             return held

@@ -95,8 +95,8 @@ class GraphResult:
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
-        """Let go of the snapshot. Rows not yet read are gone, unless kept."""
-        if not keep:
+        """Let go of the snapshot. Rows not yet read are gone, unless they were buffered."""
+        if not keep and self._release is not None:
             self._rows = iter(())
         release, self._release = self._release, None
         if release is not None:
@@ -115,10 +115,14 @@ class GraphSession:
         context: Mapping[str, Any] | None = None,
         csv_folder: str | None = None,
         timeout_ms: int = QUERY_TIMEOUT_MS,
+        owner: Any = None,
     ) -> None:
+        if context is not None and not (isinstance(context, Mapping) and all(isinstance(name, str) for name in context)):
+            raise InputError(f"A context is a map of names, not {context!r:.40}.", next_step='Give it as {"session": "s1"}.', field="context")
         self.store, self.engine, self.identity = store, engine, identity
         self.context = dict(context or {})  # known to queries as $_name
         self.csv_folder = csv_folder
+        self.owner = owner  # handed to procedures of rooms above
         self.timeout_ms = timeout_ms
         self.system_time: int | None = None
         self.valid_time: int | None = None
@@ -139,6 +143,8 @@ class GraphSession:
 
     def run(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
         """Run one statement. Raises QueryError; inside a transaction a failure ends it."""
+        if not isinstance(text, str) or not (params is None or isinstance(params, Mapping)):
+            raise InputError("A statement is text, and its parameters are a map.", next_step='Call run("RETURN $x", {"x": 1}).', field="text")
         self._settle()
         plan = self.engine.prepare(text)
         given = {**{f"_{name}": value for name, value in self.context.items()}, **(params or {})}
@@ -246,6 +252,7 @@ class GraphSession:
         valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
         graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
         run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
+        run.session = self.owner
         self._running = run
         if batches is not None:
             run.batches, batches.graph = batches, graph

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -45,6 +46,7 @@ class Store:
         self._catalogue_version = -1
         self._declared = declared({})
         self._known: dict[int, Declared] = {}
+        self._local = threading.local()
         made = not read_only and make_private(self.path)
         try:
             with translated(self.path):
@@ -61,6 +63,10 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def require_open(self) -> None:
+        """Raise ClosedError after close."""
+        self._engine.connection()
 
     def close(self) -> None:
         """Close every connection; what an erasure left to do is tried once more, without waiting. Safe to call twice."""
@@ -94,6 +100,11 @@ class Store:
     def write(self, identity: Identity, *, op: str, note: str = "") -> Iterator[Transaction]:
         """One transaction, durable when the block ends, absent when it raises. Waits for other writers up to the busy limit."""
         db = self._engine.connection()
+        joined: Transaction | None = getattr(self._local, "joined", None)
+        if joined is not None:
+            with joined.part():
+                yield joined
+            return
         if db.in_transaction:
             raise StoreError("A transaction is already open in this thread.", next_step="Finish it first; transactions do not nest.")
         with translated(self.path):
@@ -113,6 +124,16 @@ class Store:
                     if db.in_transaction:
                         db.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def joined(self, reader: Reader) -> Iterator[None]:
+        """Within the block, writes of this thread become parts of the transaction `reader`, if it is one: they succeed or vanish with it."""
+        before = getattr(self._local, "joined", None)
+        self._local.joined = reader if isinstance(reader, Transaction) else None
+        try:
+            yield
+        finally:
+            self._local.joined = before
 
     def _load_catalogue(self, db: apsw.Connection) -> None:
         version = db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get

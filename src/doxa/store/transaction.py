@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import apsw
@@ -328,6 +329,15 @@ class Transaction(Reader):
         )
 
     # The end
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """An operation inside of a larger transaction. `receipt_made` tells afterwards whether it wrote; the receipt's hashes come at the end."""
+        seq, self.receipt_made = self._seq, None
+        yield
+        if self._seq > seq:
+            role = self.identity.role
+            self.receipt_made = Receipt(self.tx, self.now, self.identity.actor, role, self.op, self.note, seq + 1, self._seq, self._head, b"")
 
     def finish(self) -> None:
         """Check what only the whole can show, then seal. Called by Store.write before the commit."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from doxa.base.clock import Clock, parse_time
-from doxa.base.errors import InputError, ModelError, RoleError, StoreError
+from doxa.base.errors import InputError, ModelError, NotFoundError, RoleError, StoreError
 from doxa.base.ids import ROLES, Role
 from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S
 from doxa.base.values import Value
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from doxa.curation.transfer import Imported
     from doxa.curation.turns import Turn
     from doxa.models.contract import Embedder
+    from doxa.query.run import QueryEngine
+    from doxa.query.session import GraphResult, GraphSession
     from doxa.recall import Hit, Recall, Recaller
 
 
@@ -88,6 +90,7 @@ class Config:
     clock: Clock | None = None
     background: bool = True
     read_only: bool = False
+    csv_folder: Path | None = None  # the only folder that LOAD CSV may read
 
 
 def default_path() -> Path:
@@ -231,9 +234,10 @@ class Session:
     ) -> Recall:
         """The best answers that memory holds and believes. `project` None asks in the session's project, "" in all.
 
+        The session's own project may be one in which nothing was said yet: then there are no hits. One that is named must exist.
         Retired beliefs are absent unless `history` or `as_of` asks for them. Never waits for embeddings; what is missing is in `warnings`.
         """
-        from doxa.recall import Ask
+        from doxa.recall import Ask, Recall
 
         arguments.flags(history=history)
         ask = Ask(
@@ -242,7 +246,12 @@ class Session:
             valid_at=arguments.time(valid_at, "valid_at"), as_of=arguments.time(as_of, "as_of"), history=history, limit=limit,
             tokens_max=tokens_max, lanes=arguments.texts(lanes, "lanes"),
         )  # fmt: skip
-        return self._memory.recaller.recall(ask)
+        try:
+            return self._memory.recaller.recall(ask)
+        except NotFoundError as error:
+            if project is not None or error.fields.get("project") != self.project:
+                raise
+            return Recall(text, (), "fulltext", 0, 0, 0, (f"The project {self.project} holds no memory yet.",))
 
     def recent(self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
         """What was last said or stated and is still believed, newest first."""
@@ -379,6 +388,40 @@ class Session:
         arguments.flags(erase=erase, preview=preview)
         return forget(self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview)
 
+    # Cypher
+
+    def run(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
+        """Run one Cypher statement by itself; its rows are in memory when it returns. Raises QueryError.
+
+        For many rows, or several statements in one transaction, use `graph()`.
+        """
+        with self.graph() as graph:
+            result = graph.run(text, params, timeout_ms=timeout_ms)
+            result.buffer()
+            return result
+
+    def read(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
+        """The same for a statement that only reads; refuses one that writes."""
+        self._store.require_open()
+        if self._memory.queries.prepare(text).checked.writes:
+            raise InputError("This statement writes; `read` only reads.", next_step="Use `run` or `write`.", field="text")
+        return self.run(text, params, timeout_ms=timeout_ms)
+
+    def write(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
+        """The same under the name that says that it writes."""
+        return self.run(text, params, timeout_ms=timeout_ms)
+
+    def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
+        """A conversation in Cypher, for one thread at a time: results that stream, `begin`, `commit`, `rollback`, AS OF for all its statements.
+        `context` is known to queries as $_name."""
+        from doxa.query.session import GraphSession
+
+        self._store.require_open()
+        folder = self._memory.config.csv_folder
+        return GraphSession(
+            self._store, self._memory.queries, self.identity, context=context, csv_folder=None if folder is None else str(folder), owner=self
+        )
+
     def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
         given = arguments.said(fields, shape)
         self._may_trust(given.get("trust", ""))
@@ -407,6 +450,7 @@ class Memory(Session):
         self._lock = threading.Lock()
         self._worker_lock = threading.Lock()  # of its own: loading a model holds the other one for a second
         self._recaller: Recaller | None = None
+        self._queries: QueryEngine | None = None
         self._worker: threading.Thread | None = None
         self._due = threading.Event()
         self._stopping = threading.Event()
@@ -458,6 +502,20 @@ class Memory(Session):
     @property
     def embedder_error(self) -> ModelError | None:
         return self._embedder_error
+
+    @property
+    def queries(self) -> QueryEngine:
+        """The Cypher engine with all procedures, made at first need."""
+        if self._queries is None:
+            from doxa.app.procedures import register
+            from doxa.query.builtin import builtin
+            from doxa.query.procedures import Registry
+            from doxa.query.run import QueryEngine
+
+            registry = builtin(Registry())
+            register(registry)
+            self._queries = QueryEngine(registry)
+        return self._queries
 
     @property
     def recaller(self) -> Recaller:
@@ -598,6 +656,7 @@ def open_memory(
     clock: Clock | None = None,
     background: bool = True,
     read_only: bool = False,
+    csv_folder: str | Path | None = None,
 ) -> Memory:
     """Open (or create) a memory file; without a path, the user's own (`default_path`). Raises a StoreError that says what is wrong."""
     place = arguments.path(path, "path") if path is not None else default_path()
@@ -606,7 +665,8 @@ def open_memory(
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise arguments.unusable(place.parent, error) from None
-    return Memory(Config(place, role, actor, project, embedder, model_folder, clock, background, read_only))
+    folder = arguments.path(csv_folder, "csv_folder") if csv_folder is not None else None
+    return Memory(Config(place, role, actor, project, embedder, model_folder, clock, background, read_only, folder))
 
 
 class AsyncMemory:

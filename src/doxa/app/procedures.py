@@ -1,0 +1,128 @@
+"""The verbs of beliefs as Cypher procedures, in the name of the session that calls them and in the transaction that is open.
+
+    CALL doxa.recall('when do we deploy?', {limit: 5}) YIELD kref, text, score, node
+    CALL doxa.revise('kref://shop/deploys', 'We deploy on Fridays') YIELD kref, action
+
+Options are a map with the names of the Python verbs' arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from doxa.base.clock import format_time
+from doxa.base.errors import InputError
+from doxa.cypher.signatures import ProcedureSignature
+from doxa.query.procedures import Procedure, Registry
+from doxa.store import Transaction
+
+if TYPE_CHECKING:
+    from doxa.app.memory import Session
+    from doxa.belief import Change, Walk
+
+Rows = Iterable[tuple[Any, ...]]
+_CHANGED = (("action", "STRING"), ("kref", "STRING"), ("previous", "STRING"), ("reason", "STRING"))
+
+
+def register(registry: Registry) -> None:
+    """Add every doxa.* procedure that is a verb of Session. A run carries the session that it belongs to."""
+    for name, args, optional, results, writes, description, call in _TABLE:
+        signature = ProcedureSignature(f"doxa.{name}", args, results, writes, optional, description)
+        registry.add(Procedure(signature, _in_session(call)))
+
+
+def _in_session(call: Callable[..., Rows]) -> Callable[..., Rows]:
+    def run_call(run: Any, *args: Any) -> Rows:
+        session = run.session
+        if session is None:
+            raise InputError("This procedure needs a session of a memory.", next_step="Run it through Memory or one of the servers.")
+        with session.memory.store.joined(run.graph.reader):
+            rows = list(call(session, run, *args))
+        run.graph.epoch += 1
+        return rows
+
+    return run_call
+
+
+def _options(options: Any) -> dict[str, Any]:
+    return dict(options or {})
+
+
+def _recall(session: Session, run: Any, question: str, options: Any = None) -> Rows:
+    """Recall sees what is committed: its arrays are shared with other threads, which must not see what may yet be rolled back."""
+    ask = partial(session.recall, question, **_options(options))
+    if isinstance(run.graph.reader, Transaction):
+        with ThreadPoolExecutor(max_workers=1) as other:
+            found = other.submit(ask).result()
+    else:
+        found = ask()
+    for hit in found.hits:
+        row = run.graph.reader.node_by_kref(hit.kref)
+        yield hit.kref, hit.text, hit.score, hit.status, hit.trust, hit.why, None if row is None else run.graph.node(row.id)
+
+
+def _remember(session: Session, run: Any, text: str, options: Any = None) -> Rows:
+    made = session.remember(text, **_options(options))
+    yield made.action, made.kref, made.change.previous, made.change.reason
+
+
+def _changed(change: Change) -> Rows:
+    yield change.action, change.kref, change.previous, change.reason
+
+
+def _walk(walk: Walk) -> Rows:
+    for step in walk.steps:
+        yield step.kref, step.depth, step.edge, step.via
+
+
+def _history(session: Session, run: Any, kref: str) -> Rows:
+    for revision in session.history(kref).revisions:
+        yield revision.kref, revision.number, revision.summary, revision.status, format_time(revision.time)
+
+
+_TEXT, _NUMBER, _MAP = "STRING", "INTEGER", "MAP"
+_KREF = (("kref", _TEXT),)
+_STATED = (("kref", _TEXT), ("text", _TEXT), ("options", _MAP))
+_WALKED = (("kref", _TEXT), ("depth", _NUMBER), ("edge", _TEXT), ("via", _TEXT))
+_FOUND = (
+    ("kref", _TEXT), ("text", _TEXT), ("score", "FLOAT"), ("status", _TEXT), ("trust", _TEXT), ("why", _TEXT), ("node", "NODE"),
+)  # fmt: skip
+_VERSIONS = (("kref", _TEXT), ("revision", _NUMBER), ("text", _TEXT), ("status", _TEXT), ("time", _TEXT))
+
+# name, arguments, how many may be left out, results, writes, description, call
+_TABLE: tuple[tuple[str, Any, int, Any, bool, str, Callable[..., Rows]], ...] = (
+    ("recall", (("question", _TEXT), ("options", _MAP)), 1, _FOUND, False, "Find current beliefs and turns by words and meaning.", _recall),
+    ("remember", (("text", _TEXT), ("options", _MAP)), 1, _CHANGED, True, "State one belief.", _remember),
+    (
+        "revise", _STATED, 1, _CHANGED, True, "Give a belief a new revision.",
+        lambda session, run, kref, text, options=None: _changed(session.revise(kref, text, **_options(options))),
+    ),
+    (
+        "supersede", _STATED, 1, _CHANGED, True, "Replace a belief by another.",
+        lambda session, run, kref, text, options=None: _changed(session.supersede(kref, text, **_options(options))),
+    ),
+    ("contract", _KREF, 0, _CHANGED, True, "Give up a belief without another.", lambda session, run, kref: _changed(session.contract(kref))),
+    ("deprecate", _KREF, 0, _CHANGED, True, "Retire an item.", lambda session, run, kref: _changed(session.deprecate(kref))),
+    ("restore", _KREF, 0, _CHANGED, True, "Bring a retired item back.", lambda session, run, kref: _changed(session.restore(kref))),
+    ("rollback", _KREF, 0, _CHANGED, True, "Make an earlier revision current.", lambda session, run, kref: _changed(session.rollback(kref))),
+    (
+        "tag", (("kref", _TEXT), ("tag", _TEXT)), 0, _CHANGED, True, "Move a tag to a revision.",
+        lambda session, run, kref, tag: _changed(session.tag(kref, tag)),
+    ),
+    (
+        "untag", (("kref", _TEXT), ("tag", _TEXT)), 0, _CHANGED, True, "Take a tag away.",
+        lambda session, run, kref, tag: _changed(session.untag(kref, tag)),
+    ),
+    (
+        "impact", (("kref", _TEXT), ("depth", _NUMBER)), 1, _WALKED, False, "What depends on a belief.",
+        lambda session, run, kref, depth=10: _walk(session.impact(kref, depth=depth)),
+    ),
+    (
+        "provenance", (("kref", _TEXT), ("depth", _NUMBER)), 1, _WALKED, False, "What a belief rests on.",
+        lambda session, run, kref, depth=10: _walk(session.provenance(kref, depth=depth)),
+    ),
+    ("history", _KREF, 0, _VERSIONS, False, "The revisions of an item.", _history),
+)  # fmt: skip
