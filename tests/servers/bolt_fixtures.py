@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from doxa.query.builtin import builtin
+from doxa.query.procedures import Registry
 from doxa.query.run import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.servers.bolt.framing import MAGIC, Dechunker, Version
@@ -28,7 +30,7 @@ class GraphDatabase:
 
     def __init__(self, path: Path) -> None:
         self.store = Store(path)
-        self.engine = QueryEngine()
+        self.engine = QueryEngine(builtin(Registry()))
         self.sessions: list[GraphSession] = []
 
     def names(self) -> Sequence[str]:
@@ -55,13 +57,13 @@ class Users:
     """Logins without a file."""
 
     def verify(self, name: str, password: str) -> Principal | None:
-        return Principal(name, "operator" if name == "ana" else "agent") if password == "a good secret" else None
+        return Principal(name, "operator" if name == "ana" else "agent") if password == "a-good-secret" else None
 
     def verify_token(self, token: str) -> Principal | None:
         return Principal("bot", "agent") if token == "token-1" else None
 
 
-BASIC = {"scheme": "basic", "principal": "ana", "credentials": "a good secret"}
+BASIC = {"scheme": "basic", "principal": "ana", "credentials": "a-good-secret"}
 _PACKER = Packer({})
 
 

@@ -58,7 +58,7 @@ def free(database: GraphDatabase) -> bool:
 @pytest.mark.parametrize("version", [Version(4, 4), *(Version(5, minor) for minor in range(9))])
 def test_every_version_works(server: BoltServer, version: Version) -> None:
     with Peer(server.port, version=version) as peer:
-        auth = {"scheme": "basic", "principal": "ana", "credentials": "a good secret"}
+        auth = {"scheme": "basic", "principal": "ana", "credentials": "a-good-secret"}
         assert peer.ask("HELLO", {"user_agent": "t", **({} if version >= (5, 1) else auth)})[0] == SUCCESS
         if version >= (5, 1):
             assert peer.ask("LOGON", auth)[0] == SUCCESS

@@ -143,13 +143,13 @@ def test_changed_attributes_and_labels_are_followed(store: Store) -> None:
     assert found(store, "tea", space="a", kinds=("note",), trust="verified", thread="t", speaker="Bo", valid_at=4) == ["green tea"]
     assert found(store, "tea", valid_at=5) == []
     change(store, node, project="q")
-    assert found(store, "tea", project="q") == ["green tea"]
+    assert found(store, "tea", project="q", valid_at=4) == ["green tea"]
     assert found(store, "tea", project="p") == []
     for _ in range(2):
         change(store, node, labels=("Other",))
         assert found(store, "tea") == []
         change(store, node, labels=("Revision",))
-        assert found(store, "tea") == ["green tea"]
+        assert found(store, "tea", valid_at=4) == ["green tea"]
     assert check(store) == []
 
 
