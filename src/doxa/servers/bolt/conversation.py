@@ -358,7 +358,8 @@ class Conversation:
     def _route(self, context: Any, bookmarks: Any, extra: Any) -> None:
         extra = _map(extra, "ROUTE")
         _not_another(extra)
-        name = self._resolve(extra.get("db"))
+        name = extra.get("db") or self._resolve(None)
+        self._resolve(name)  # an alias stays one: drivers look the table up by the name that they asked with
         addresses = [_map(context, "ROUTE").get("address") or self._address]
         servers = [{"addresses": addresses, "role": role} for role in ("WRITE", "READ", "ROUTE")]
         self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
