@@ -184,9 +184,11 @@ def test_a_reader_may_not_write(talk: Talk) -> None:
 
 
 def test_databases_by_name(talk: Talk) -> None:
-    for name in ("doxa", "DOXA", "neo4j", None, "second"):
+    for name in ("doxa", "DOXA", "neo4j", "system", None, "second"):
         talk.run("RETURN 1", db=name)
         assert talk.ask("PULL", ALL)[-1][1]["db"] == ("second" if name == "second" else "doxa")
+    assert code(talk.run("CREATE (:A)", db="system")) == "Neo.ClientError.Statement.AccessMode"
+    talk.one("RESET")
     answer = talk.run("RETURN 1", db="elsewhere")
     assert code(answer) == "Neo.ClientError.Database.DatabaseNotFound"
     assert talk.state() == "FAILED"

@@ -33,6 +33,7 @@ from doxa.servers.credentials import Authenticator, Principal
 
 SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers read the edition and version of the language from it
 DEFAULT_ALIAS = "neo4j"  # what tools call the default database when they are not told otherwise
+SYSTEM_ALIAS = "system"  # where tools ask what there is; here the default database, for reading
 ROUTING_TTL_S = 300
 ANONYMOUS = "anonymous"
 
@@ -365,13 +366,13 @@ class Conversation:
         self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
 
     def _resolve(self, name: Any) -> str:
-        """The database of that name; none and the alias mean the default."""
+        """The database of that name; none and the aliases mean the default."""
         known = list(self._database.names())
         if name is None or name == "":
             return known[0]
         if isinstance(name, str):
             found = next((one for one in known if one.lower() == name.lower()), None)
-            if found is not None or name.lower() == DEFAULT_ALIAS:
+            if found is not None or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
                 return found or known[0]
         raise BoltError(
             f"There is no database {str(name)[:80]!r}.", status=codes.DATABASE_NOT_FOUND, next_step=f"Name one of: {', '.join(known[:20])}."
@@ -395,7 +396,8 @@ class Conversation:
             raise _invalid("bookmarks are a list of texts.")
         # Bookmarks need no wait: one file, and every snapshot sees all that was committed before it.
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
-        return Work(session, database=name, explicit=explicit, read_only=mode == "r", timeout_ms=timeout_ms)
+        read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
+        return Work(session, database=name, explicit=explicit, read_only=read_only, timeout_ms=timeout_ms)
 
     def _bookmark(self, work: Work) -> str:
         return f"doxa:{work.database}:{self._database.last_transaction(work.database)}"
