@@ -125,7 +125,11 @@ def _item(item: t.Item) -> str:
 
 
 def _where(where: t.Expression | None) -> str:
-    return "" if where is None else f" WHERE {expression(where)}"
+    """After a brace, `where` would be read as a variable with properties."""
+    if where is None:
+        return ""
+    text = expression(where)
+    return f" WHERE ({text})" if text.startswith("{") else f" WHERE {text}"
 
 
 def _call_procedure(found: t.CallProcedure) -> str:
