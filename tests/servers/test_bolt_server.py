@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import doxa
 from doxa.base.errors import InputError, StoreError
-from doxa.servers.bolt import BoltServer, running_server
+from doxa.servers.bolt import BoltServer, MemoryDatabase, running_server
 from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
 from doxa.servers.bolt.workers import Workers
 from doxa.store import Identity
@@ -383,6 +384,26 @@ def test_a_certificate_that_cannot_be_used_is_told(database: GraphDatabase, tmp_
         BoltServer(database, Users(), certificate=tmp_path / "no.pem", key=tmp_path / "no.pem")
     with pytest.raises(InputError, match="needs a certificate and its key"):
         BoltServer(database, Users(), certificate=tmp_path / "no.pem")
+
+
+# A memory behind it
+
+
+def test_a_memory_is_served_with_its_beliefs_and_roles(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "memory.db", embedder=None, role="operator") as memory:
+        memory.remember("Ana lives in Uppsala.", name="home")
+        with running_server(MemoryDatabase(memory), Users()) as server:
+            with Peer(server.port) as peer:
+                peer.login()
+                assert peer.rows("MATCH (n:Revision) RETURN count(n) > 0") == [[True]]
+                assert peer.rows("CREATE (:Mine) RETURN $_agent", tx_metadata={"agent": "kai"}) == [["kai"]]
+            with Peer(server.port) as agent:
+                agent.login({"scheme": "bearer", "credentials": "token-1"})
+                agent.rows("CREATE (:Mine)")
+        with memory.store.read() as snapshot:
+            last = snapshot.last_receipt()
+        assert last is not None
+        assert (last.actor, last.role) == ("bot", "agent")
 
 
 # Threads

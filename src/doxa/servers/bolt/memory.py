@@ -1,0 +1,39 @@
+"""An opened memory as the server's database: each unit of work is a session of the memory under the name and role that logged in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from doxa.app import Memory
+from doxa.servers.bolt.contract import GraphSession
+from doxa.servers.credentials import Principal
+
+DATABASE = "doxa"
+
+
+class MemoryDatabase:
+    """One memory under one name. It must be opened as operator if operators log in: a session has no more power than its memory."""
+
+    def __init__(self, memory: Memory, *, name: str = DATABASE, project: str = "") -> None:
+        self._memory, self._name, self._project = memory, name, project
+        self._seen = -1
+
+    def names(self) -> Sequence[str]:
+        return (self._name,)
+
+    def open_session(self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int) -> GraphSession:
+        """A session of the memory. Raises RoleError if the memory was opened with less power than the principal has."""
+        session = self._memory.session(actor=principal.name, role=principal.role, project=self._project)
+        graph = session.graph(context=metadata)
+        graph.timeout_ms = timeout_ms
+        return graph
+
+    def last_transaction(self, database: str) -> int:
+        with self._memory.store.read() as snapshot:
+            last = snapshot.last_receipt()
+        number = last.tx if last else 0
+        if number != self._seen:  # somebody wrote: there may be something to embed
+            self._seen = number
+            self._memory.wake()
+        return number
