@@ -31,7 +31,7 @@ def run(keep: Path | None) -> None:
             _steps(Path(folder) / "demo.db")
     _say(f"\nDone in {time.perf_counter() - started:.1f} s. No key, no network, no language model was used.")
     where = f" --db {keep}" if keep else ""
-    doxa = "doxa" if shutil.which("doxa") else os.path.relpath(sys.argv[0])
+    doxa = command()
     _head("Go on with")
     _say(
         f'  {doxa} remember "The launch is on 10 April"{where}\n'
@@ -40,6 +40,14 @@ def run(keep: Path | None) -> None:
         f"  {doxa} log{where}\n  {doxa} doctor{where}\n  {doxa} --help\n"
         + ("" if keep else f"  {doxa} demo --keep demo.db      this demonstration, kept to look around in")
     )
+
+
+def command() -> str:
+    """What to type for doxa from here: its own name if that is this installation on the path, else this interpreter with the module."""
+    found = shutil.which("doxa")
+    if found and Path(found).resolve().parent == Path(sys.executable).resolve().parent:
+        return "doxa"
+    return f"{os.path.relpath(sys.executable)} -m doxa.cli"
 
 
 def _steps(path: Path) -> None:
