@@ -1,0 +1,124 @@
+"""Results as text for people, and as one JSON value for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+TIMES = frozenset(("time", "recorded", "created", "since", "until", "valid_from", "valid_until"))
+
+
+def json_text(value: object) -> str:
+    import msgspec
+
+    named = value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else value
+    plain = _with_times(msgspec.to_builtins(named, enc_hook=str))
+    try:
+        text = msgspec.json.encode(plain).decode()
+        text.encode(sys.stdout.encoding or "utf-8")
+        return text
+    except UnicodeEncodeError:  # an argument that is not UTF-8, quoted by an error; or an output that is not
+        import json
+
+        return json.dumps(plain)
+
+
+def _with_times(value: Any) -> Any:
+    """Integer times as ISO 8601, wherever they are."""
+    from doxa.base.clock import format_time
+
+    if isinstance(value, dict):
+        return {k: format_time(v) if k in TIMES and isinstance(v, int) and not isinstance(v, bool) else _with_times(v) for k, v in value.items()}
+    return [_with_times(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def show(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:
+    sys.stdout.write((json_text(value) if as_json else text(value)) + "\n")
+
+
+def said_text(change: Any, warnings: tuple[str, ...] = ()) -> str:
+    lines = [f"{change.action}: {change.kref or '(several)'}" + (f"  (change {change.change})" if change.change else "")]
+    lines += [f"  was: {change.previous}"] if change.previous else []
+    lines += [f"  + {f.subject} | {f.predicate} | {f.value}" for f in change.gained]
+    lines += [f"  - {f.subject} | {f.predicate} | {f.value}" for f in change.lost]
+    lines += [f"  {change.reason}"] if change.reason else []
+    return "\n".join([*lines, *(f"  note: {w}" for w in warnings)])
+
+
+def recall_text(answer: Any) -> str:
+    from doxa.base.clock import format_time
+
+    lines = []
+    for number, hit in enumerate(answer.hits, 1):
+        status = "" if hit.status == "current" else f" [{hit.status}]"
+        lines.append(f"{number:2}. {hit.text}{status}")
+        lines.append(f"    {hit.kref}")
+        lines.append(f"    {format_time(hit.time)[:16].replace('T', ' ')}  {hit.trust}  by {hit.speaker}  from {hit.source}")
+        lines.append(f"    why: {hit.why}")
+    lines.append(
+        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}" + (f", {answer.pending} not embedded yet" if answer.pending else "")
+    )
+    return "\n".join([*lines, *(f"note: {w}" for w in answer.warnings)])
+
+
+def fields_text(value: Any) -> str:
+    import msgspec
+
+    data = _with_times(msgspec.to_builtins(value, enc_hook=str))
+    return "\n".join(f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {}))
+
+
+def _plain(item: Any) -> str:
+    if isinstance(item, dict) and "kref" in item:  # a bundle's member
+        return f"{item['kref']} from {item['since']} to {item['until'] or 'now'}"
+    if isinstance(item, list) and item and isinstance(item[0], dict):
+        return "".join(f"\n  {_plain(part)}" for part in item)
+    if isinstance(item, list):
+        return "; ".join(" | ".join(map(str, part)) if isinstance(part, list) else str(part) for part in item)
+    return str(item)
+
+
+def history_text(value: Any) -> str:
+    from doxa.base.clock import format_time
+
+    lines = [value.item]
+    for revision in value.revisions:
+        lines.append(f"  r={revision.number} {format_time(revision.created)} {revision.status} by {revision.author}: {revision.summary}")
+    for move in value.tags:
+        until = format_time(move.until) if move.until is not None else "now"
+        lines.append(f"  {move.tag}: {move.kref.partition('?')[2]} from {format_time(move.since)} to {until}")
+    for member in value.members:
+        until = format_time(member.until) if member.until is not None else "now"
+        lines.append(f"  {member.kref} from {format_time(member.since)} to {until}")
+    return "\n".join(lines)
+
+
+def walk_text(walk: Any) -> str:
+    lines = [walk.start]
+    lines += [f"{'  ' * s.depth}{s.edge} {s.kref}{'' if s.current else ' [retired]'}" for s in walk.steps]
+    return "\n".join([*lines, *([f"({walk.cut})"] if walk.cut else []), *(["nothing"] if not walk.steps and not walk.cut else [])])
+
+
+def forgotten_text(value: Any) -> str:
+    if value.done:
+        undo = f"; undo with: doxa undo {value.changes[-1]}" if value.mode == "retire" and value.changes else ""
+        return f"{value.mode}d {value.count}{undo}" + (f" ({value.note})" if value.note else "")
+    shown = "\n".join(f"  {kref}" for kref in value.krefs)
+    return f"This would {value.mode} {value.count}:\n{shown}\nTo go on, repeat with --confirm {value.token}"
+
+
+def log_text(rows: list[dict[str, Any]]) -> str:
+    from doxa.base.clock import format_time
+
+    return "\n".join(f"{r['change']:6} {format_time(r['time'])[:19]} {r['op']:12} {r['entries']:5} entries  {r['actor']} ({r['role']})" for r in rows)
+
+
+def doctor_text(findings: Any) -> str:
+    lines = []
+    for finding in findings:
+        mark = "NOT " if not finding.ok else "note" if finding.next_step else "ok  "
+        lines.append(f"{mark} {finding.name:11} {finding.detail}")
+        if finding.next_step:
+            lines.append(f"                 {finding.next_step}")
+    return "\n".join(lines)
