@@ -90,6 +90,9 @@ def test_what_makes_a_belief_is_not_written_by_hand(memory: doxa.Memory) -> None
         "MATCH (i:Item {name: 'cache'})-[c:CURRENT]->(), (r:Revision {summary: 'We deploy on Thursdays'}) DELETE c CREATE (i)-[:CURRENT]->(r)",
         "MATCH (i:Item {name: 'cache'}), (r:Revision {summary: 'We deploy on Thursdays'}) CREATE (i)-[:HAS_REVISION]->(r)",
         "MATCH (r:Revision) DETACH DELETE r",
+        "CREATE (:Item {kref: 'kref://shop/x.fact', project: 'shop', space: '', name: 'x', kind: 'fact'})",
+        "CREATE (n:Note {kref: 'kref://shop/x.fact?r=1', summary: 'forged', author: 'operator:bob'}) SET n:Revision",
+        "CREATE (n:Revision {summary: 'forged', author: 'operator:bob'}) SET n.kref = 'kref://shop/x.fact?r=1'",
     ):
         with pytest.raises(DoxaError):
             memory.session(role="agent").run(text)

@@ -110,12 +110,26 @@ class Graph:
     def create_node(self, labels: Iterable[str], props: Mapping[str, Any]) -> Node:
         names = tuple(sorted(set(labels)))
         clean = {name: value for name, value in props.items() if value is not None}
+        self._refuse_forged(names, clean)
         with _storable():
             identity = self._writer().create_node(names, clean)
         self.counters["nodes_created"] += 1
         self.counters["labels_added"] += len(names)
         self.counters["properties_set"] += len(clean)
         return self.node(identity)
+
+    def _refuse_forged(self, labels: Iterable[str], props: Mapping[str, Any]) -> None:
+        """A belief, a turn or a place is made by its verbs, which say who said it; made by hand it could say anything."""
+        guards = self.reader.declared().guards
+        made = [label for label in labels if guards.labels.get(label, {}).get("addressed")] if "kref" in props else []
+        if made:
+            fail(
+                f"A {made[0]} with an address is not made by hand.",
+                kind="ConstraintValidationFailed",
+                detail="ProtectedLabel",
+                hint="Call doxa.remember, or leave out the property kref for a node of your own.",
+                label=made[0],
+            )
 
     def create_edge(self, kind: str, start: Node, *, end: Node, props: Mapping[str, Any]) -> Edge:
         clean = {name: value for name, value in props.items() if value is not None}
@@ -132,6 +146,8 @@ class Graph:
         """Make these the element's properties; nulls are absent."""
         before = element.properties
         clean = {name: value for name, value in props.items() if value is not None}
+        if isinstance(element, Node) and "kref" in clean and "kref" not in before:
+            self._refuse_forged(element.labels, clean)
         self.counters["properties_set"] += sum(1 for name, value in clean.items() if name not in before or before[name] is not value)
         self.counters["properties_set"] += sum(1 for name in before if name not in clean)
         with _storable():
@@ -144,6 +160,7 @@ class Graph:
         before = set(node.labels)
         after = (before | set(add)) - set(remove)
         if after != before:
+            self._refuse_forged(after - before, node.properties)
             self.counters["labels_added"] += len(after - before)
             self.counters["labels_removed"] += len(before - after)
             props = node.properties
