@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +20,9 @@ import pytz  # noqa: E402 - after the check that the driver is there
 from neo4j import exceptions, graph, spatial  # noqa: E402
 from neo4j import time as neo4j_time  # noqa: E402
 
+from doxa.servers.bolt import running_server  # noqa: E402
 from tests.compat.conftest import LOGIN, ServerProcess  # noqa: E402
-from tests.servers.bolt_fixtures import Peer  # noqa: E402
+from tests.servers.bolt_fixtures import GraphDatabase, Peer, Users  # noqa: E402
 
 MANY = 300_000
 
@@ -77,6 +81,27 @@ def test_routing_leads_back(server: ServerProcess, scheme: str) -> None:
         with pytest.raises(exceptions.ClientError) as caught:
             made.execute_query("RETURN 1", database_="elsewhere")
         assert caught.value.code == "Neo.ClientError.Database.DatabaseNotFound"
+
+
+def test_tls_as_the_driver_speaks_it(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not at hand to make a certificate")
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject, "-out", str(certificate), "-keyout", str(key)]
+    subprocess.run(command, check=True, capture_output=True)
+    database = GraphDatabase(tmp_path / "graph.db")
+    with running_server(database, Users(), certificate=certificate, key=key) as served:
+        trusted = neo4j.TrustCustomCAs(str(certificate))
+        for address, options in (
+            (f"bolt+ssc://127.0.0.1:{served.port}", {}),
+            (f"neo4j://127.0.0.1:{served.port}", {"encrypted": True, "trusted_certificates": trusted}),
+        ):
+            with neo4j.GraphDatabase.driver(address, auth=LOGIN, **options) as made:
+                assert single(made, "RETURN size(range(1, 10000))") == 10_000
+        with neo4j.GraphDatabase.driver(f"bolt+s://127.0.0.1:{served.port}", auth=LOGIN) as made, pytest.raises(exceptions.ServiceUnavailable):
+            made.verify_connectivity()
+    database.store.close()
 
 
 # Values
