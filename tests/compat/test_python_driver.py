@@ -181,6 +181,16 @@ def test_a_summary_says_what_happened(driver: Any) -> None:
     assert driver.execute_query("CREATE (n) RETURN n").summary.query_type == "rw"
 
 
+def test_a_plan_is_told(driver: Any) -> None:
+    explained = driver.execute_query("EXPLAIN MATCH (n:A) WHERE n.x > 1 CREATE (:B) RETURN n.x ORDER BY n.x").summary
+    assert explained.plan["operatorType"]
+    assert explained.profile is None
+    assert single(driver, "MATCH (n:B) RETURN count(n)") == 0
+    profiled = driver.execute_query("PROFILE UNWIND range(1, 10) AS x RETURN x").summary
+    assert profiled.profile["rows"] == 10
+    assert profiled.profile["children"] is not None
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -16,9 +16,30 @@ class Checked(Protocol):
     def writes(self) -> bool: ...
 
 
+class Statement(Protocol):
+    @property
+    def mode(self) -> str | None:
+        """EXPLAIN, PROFILE or None."""
+
+
 class Plan(Protocol):
     @property
     def checked(self) -> Checked: ...
+
+    @property
+    def statement(self) -> Statement: ...
+
+
+class Described(Protocol):
+    """A step of a plan: `rows` and `milliseconds` only of a PROFILE."""
+
+    name: str
+    detail: str
+    rows: int | None
+    milliseconds: float | None
+
+    @property
+    def children(self) -> Sequence[Described]: ...
 
 
 class Result(Protocol):
@@ -31,6 +52,9 @@ class Result(Protocol):
 
     @property
     def counters(self) -> dict[str, int]: ...
+
+    def description(self) -> Described | None:
+        """The plan of an EXPLAIN or PROFILE, once the rows are taken; None for other statements."""
 
     def __iter__(self) -> Iterator[Sequence[Any]]: ...
 

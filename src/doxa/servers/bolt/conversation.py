@@ -24,7 +24,7 @@ from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
 from doxa.servers.bolt import codes
 from doxa.servers.bolt.codes import BoltError, failure, message_of, outcome, status_of
-from doxa.servers.bolt.contract import Database
+from doxa.servers.bolt.contract import Database, Described
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.packstream import Unpacker, chunked
 from doxa.servers.bolt.values import hydrate, packer
@@ -39,6 +39,7 @@ ANONYMOUS = "anonymous"
 
 _LOG = logging.getLogger("doxa.bolt")
 _FLUSH_BYTES = 65_536
+_PLAN_DEPTH_MAX = 40  # two levels of a message for each of the plan
 
 SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
 
@@ -480,6 +481,10 @@ class Conversation:
         stats = {name.replace("_", "-"): count for name, count in stream.result.counters.items() if count}
         if stats:
             summary["stats"] = {**stats, "contains-updates": True}
+        described = stream.result.description()
+        if described is not None and plan is not None:
+            profiled = plan.statement.mode == "PROFILE"
+            summary["profile" if profiled else "plan"] = _plan(described, rows=stream.count if profiled else None)
         if self.version >= (5, 6):
             summary["statuses"] = [outcome(len(stream.columns), stream.count)]
         if not work.explicit:
@@ -515,6 +520,16 @@ def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
     """Takes rows that nobody wants."""
     count = sum(1 for _ in islice(rows, count_max))
     return b"", count, count < count_max
+
+
+def _plan(step: Described, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
+    """A step as summaries carry it, with those below it; what is too deep for a message is left out. `rows`: what a step gave that has no count."""
+    found: dict[str, Any] = {"operatorType": step.name, "args": {"Details": step.detail}, "identifiers": []}
+    found["children"] = [_plan(child, rows=None if rows is None else 0, depth=depth - 1) for child in step.children] if depth else []
+    if rows is not None:
+        given = rows if step.rows is None else step.rows
+        found |= {"rows": given, "dbHits": 0, "time": int((step.milliseconds or 0.0) * 1_000_000)}
+    return found
 
 
 def _map(value: Any, name: str) -> dict[str, Any]:
