@@ -74,7 +74,12 @@ def choose(labels: list[str], tests: list[tuple[int, Test, str]], indexes: Index
     return best
 
 
+_ORDERED = frozenset({"range", "text", "point"})
+
+
 def _access(rule: IndexRule, label: str, equal: dict[str, int], tests: list[tuple[int, Test, str]]) -> Access | None:
+    if rule.kind not in _ORDERED:
+        return None
     if all(name in equal for name in rule.properties):
         return Access(rule, label, equal=tuple(equal[name] for name in rule.properties))
     if len(rule.properties) > 1:

@@ -12,6 +12,7 @@ from doxa.cypher.signatures import FUNCTIONS, ProcedureSignature
 from doxa.query.errors import fail
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import register_shows
+from doxa.query.search import fulltext, vectors
 from doxa.query.values import compare, detach, equals
 
 Rows = Iterable[tuple[Any, ...]]
@@ -220,6 +221,32 @@ def _show_procedures(registry: Registry) -> Callable[..., Rows]:
 
 
 _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
+    (
+        "db.index.fulltext.queryNodes(indexName :: STRING, queryString :: STRING, options :: MAP) :: (node :: NODE, score :: FLOAT)",
+        "Find nodes by a full-text index.",
+        lambda run, name, query, options=None: fulltext(run, name, query, options, edge=False),
+        1,
+    ),
+    (
+        "db.index.fulltext.queryRelationships(indexName :: STRING, queryString :: STRING, options :: MAP) :: "
+        "(relationship :: RELATIONSHIP, score :: FLOAT)",
+        "Find relationships by a full-text index.",
+        lambda run, name, query, options=None: fulltext(run, name, query, options, edge=True),
+        1,
+    ),
+    (
+        "db.index.vector.queryNodes(indexName :: STRING, numberOfNearestNeighbours :: INTEGER, query :: LIST) :: (node :: NODE, score :: FLOAT)",
+        "Find the nearest nodes by a vector index.",
+        lambda run, name, most, query: vectors(run, name, most, query, edge=False),
+        0,
+    ),
+    (
+        "db.index.vector.queryRelationships(indexName :: STRING, numberOfNearestNeighbours :: INTEGER, query :: LIST) :: "
+        "(relationship :: RELATIONSHIP, score :: FLOAT)",
+        "Find the nearest relationships by a vector index.",
+        lambda run, name, most, query: vectors(run, name, most, query, edge=True),
+        0,
+    ),
     ("db.labels() :: (label :: STRING)", "All labels in use.", _labels, 0),
     ("db.relationshipTypes() :: (relationshipType :: STRING)", "All relationship types in use.", _types, 0),
     ("db.propertyKeys() :: (propertyKey :: STRING)", "All property names in use.", _property_keys, 0),

@@ -2,26 +2,31 @@
 
 Catalogue entry   index:<name>  {"id": n, "kind": "range"|"text"|"fulltext"|"vector"|"point", "edge": bool, "names": [labels or types],
                                  "properties": [...], "options": {...}, "owner": constraint name or null}
-Table             entry(idx, key, element)   key = `keys.key_of` the properties, in order; an element without all of them has no entry
+Table             entry(idx, key, element)
 
-Range, text and point indexes have entries. Full-text and vector indexes are read by the rooms that search; here they are only declared.
+    range, text, point   key = `keys.key_of` the properties, in order; an element without all of them has no entry
+    fulltext             for each term 01 term 00 count (u8) length (u16 BE), and once 00 length (u16 BE); count and length of all properties together
+    vector               the vector, f32 LE, of options["indexConfig"]["vector.dimensions"] numbers
+
 Entries are a function of the graph: `check` recomputes them.
 """
 
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import apsw
 
 from doxa.base.values import Properties, decode_properties
+from doxa.base.words import term_counts
 from doxa.store.keys import key_of
 
 _serials = itertools.count(1)
 State = tuple[Iterable[str], Properties]  # labels and properties
-ENTRY_KINDS = frozenset({"range", "text", "point"})
+_LENGTH_MAX, _COUNT_MAX = 65_535, 255
 
 
 class IndexRule(NamedTuple):
@@ -34,9 +39,20 @@ class IndexRule(NamedTuple):
     options: dict[str, Any]
     owner: str | None
 
-    def key(self, props: Properties) -> bytes | None:
-        """The key of an element with these properties, or None if it has no entry."""
-        return key_of([props.get(name) for name in self.properties])
+    def keys(self, props: Properties) -> frozenset[bytes]:
+        """The keys of an element with these properties."""
+        if self.kind == "fulltext":
+            return _term_keys([props.get(name) for name in self.properties])
+        if self.kind == "vector":
+            return _vector_keys(props.get(self.properties[0]), self.dimensions)
+        key = key_of([props.get(name) for name in self.properties])
+        return frozenset() if key is None else frozenset((key,))
+
+    @property
+    def dimensions(self) -> int | None:
+        """Of a vector index: how many numbers its vectors have, or None if any."""
+        found = self.options.get("indexConfig", {}).get("vector.dimensions")
+        return int(found) if found is not None else None
 
 
 class Indexes:
@@ -49,9 +65,8 @@ class Indexes:
         self._labels: dict[str, list[IndexRule]] = {}
         self._types: dict[str, list[IndexRule]] = {}
         for rule in self.rules:
-            if rule.kind in ENTRY_KINDS:
-                for name in rule.names:
-                    (self._types if rule.edge else self._labels).setdefault(name, []).append(rule)
+            for name in rule.names:
+                (self._types if rule.edge else self._labels).setdefault(name, []).append(rule)
 
     def of_labels(self, labels: Iterable[str]) -> list[IndexRule]:
         if not self._labels:
@@ -61,6 +76,24 @@ class Indexes:
 
     def of_type(self, kind: str) -> list[IndexRule]:
         return self._types.get(kind, [])
+
+
+def _term_keys(values: list[Any]) -> frozenset[bytes]:
+    texts = [item for value in values for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+    if not texts:
+        return frozenset()
+    counts = term_counts("\n".join(texts))
+    length = min(_LENGTH_MAX, sum(counts.values())).to_bytes(2, "big")
+    found = {b"\x01" + term.encode() + b"\x00" + bytes((min(_COUNT_MAX, count),)) + length for term, count in counts.items()}
+    return frozenset(found | {b"\x00" + length})
+
+
+def _vector_keys(value: Any, dimensions: int | None) -> frozenset[bytes]:
+    if not isinstance(value, list) or not value or not all(type(item) in (int, float) for item in value):
+        return frozenset()
+    if dimensions is not None and len(value) != dimensions:
+        return frozenset()
+    return frozenset((struct.pack(f"<{len(value)}f", *value),))
 
 
 def _rule(name: str, value: Mapping[str, Any]) -> IndexRule:
@@ -80,35 +113,30 @@ class IndexWriter:
         """Before and after; None is absence."""
         if not self.indexes.rules:
             return
-        old = {} if before is None else {rule.id: rule.key(before[1]) for rule in self.indexes.of_labels(before[0])}
-        new = {} if after is None else {rule.id: rule.key(after[1]) for rule in self.indexes.of_labels(after[0])}
+        old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in self.indexes.of_labels(before[0])}
+        new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in self.indexes.of_labels(after[0])}
         self._replace(identity, old, new)
 
     def edge_changed(self, identity: int, kind: str, *, before: Properties | None, after: Properties | None) -> None:
         rules = self.indexes.of_type(kind)
         if rules:
-            old = {} if before is None else {rule.id: rule.key(before) for rule in rules}
-            new = {} if after is None else {rule.id: rule.key(after) for rule in rules}
+            old = {} if before is None else {rule.id: rule.keys(before) for rule in rules}
+            new = {} if after is None else {rule.id: rule.keys(after) for rule in rules}
             self._replace(identity, old, new)
 
-    def _replace(self, identity: int, old: Mapping[int, bytes | None], new: Mapping[int, bytes | None]) -> None:
+    def _replace(self, identity: int, old: Mapping[int, frozenset[bytes]], new: Mapping[int, frozenset[bytes]]) -> None:
         for index in old.keys() | new.keys():
-            one, other = old.get(index), new.get(index)
-            if one == other:
-                continue
-            if one is not None:
-                self._db.execute("DELETE FROM entry WHERE idx = ? AND key = ? AND element = ?", (index, one, identity))
-            if other is not None:
-                self._db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (index, other, identity))
+            one, other = old.get(index, frozenset()), new.get(index, frozenset())
+            for key in one - other:
+                self._db.execute("DELETE FROM entry WHERE idx = ? AND key = ? AND element = ?", (index, key, identity))
+            for key in other - one:
+                self._db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (index, key, identity))
 
 
 def build(db: apsw.Connection, rule: IndexRule) -> None:
     """Enter every element that a new index is about."""
-    if rule.kind not in ENTRY_KINDS:
-        return
     for identity, props in elements(db, edge=rule.edge, names=rule.names):
-        key = rule.key(props)
-        if key is not None:
+        for key in rule.keys(props):
             db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (rule.id, key, identity))
 
 
@@ -134,9 +162,7 @@ def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterab
 def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
     """Where the entries are not what the graph says."""
     for rule in indexes.rules:
-        if rule.kind not in ENTRY_KINDS:
-            continue
-        wanted = {(key, identity) for identity, props in elements(db, edge=rule.edge, names=rule.names) if (key := rule.key(props)) is not None}
+        wanted = {(key, identity) for identity, props in elements(db, edge=rule.edge, names=rule.names) for key in rule.keys(props)}
         held = {(bytes(row[0]), row[1]) for row in db.execute("SELECT key, element FROM entry WHERE idx = ?", (rule.id,))}
         for _, identity in sorted(wanted - held):
             yield f"the index {rule.name} lacks {'edge' if rule.edge else 'node'} {identity}"

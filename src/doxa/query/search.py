@@ -1,0 +1,237 @@
+"""Full-text and vector search over declared indexes: the procedures under Neo4j's names. Only what the query may see takes a place.
+
+Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean), over the terms of doxa's analyser. A query
+has terms, "phrases", prefix*, +must, -must not, AND, OR, NOT and property:term. Vectors are compared exactly, by the index's similarity
+function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from doxa.base.limits import QUERY_TERMS_MAX
+from doxa.base.words import terms
+from doxa.query.errors import fail, shown
+from doxa.query.values import Edge, Node
+from doxa.store import IndexRule, after_key
+
+_K1, _B = 1.2, 0.75
+_PREFIX_TERMS_MAX = 1_000
+_TOKEN = re.compile(r'(?P<sign>[+-]?)(?:(?P<field>[^\s:"()]+):)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"()]+))')
+
+
+@dataclass(slots=True)
+class Part:
+    """One part of a query: `need` is must, not or may; `field` names a property."""
+
+    terms: list[str]
+    need: str
+    field: str | None = None
+    phrase: bool = False
+    prefix: bool = False
+
+
+def parse_query(text: str) -> list[Part]:
+    """Raises QueryError for what is not understood, rather than to ignore it."""
+    parts: list[Part] = []
+    join, negate = "", False
+    bare = text.replace("(", " ").replace(")", " ")
+    if text.count('"') % 2:
+        fail("A phrase does not end.", kind="ArgumentError", detail="InvalidArgumentValue", hint='Close it with ".')
+    for match in _TOKEN.finditer(bare):
+        word = match["word"]
+        if word in ("AND", "OR", "NOT", "&&", "||", "!") and not match["field"] and not match["sign"]:
+            negate = negate or word in ("NOT", "!")
+            join = "AND" if word in ("AND", "&&") else join
+            if join == "AND" and parts and parts[-1].need == "may":
+                parts[-1].need = "must"
+            continue
+        if word is not None and re.search(r"[~^?\[\]{}\\/]|\*.", word):
+            fail(f"{word!r:.40} is not understood in a full-text query.", kind="ArgumentError", detail="InvalidArgumentValue",
+                 hint='Use terms, "phrases", prefix*, +must, -must not, AND, OR, NOT and property:term.')  # fmt: skip
+        found = _part(match, "not" if negate or match["sign"] == "-" else "must" if match["sign"] == "+" or join == "AND" else "may")
+        if found.terms:
+            parts.append(found)
+        join, negate = "", False
+    if len(parts) > QUERY_TERMS_MAX:
+        fail(f"A full-text query has at most {QUERY_TERMS_MAX} parts.", kind="ArgumentError", detail="InvalidArgumentValue")
+    return parts
+
+
+def _part(match: re.Match[str], need: str) -> Part:
+    word, phrase = match["word"], match["phrase"]
+    if phrase is not None:
+        return Part(terms(phrase), need, match["field"], phrase=True)
+    if word.endswith("*"):
+        return Part([word[:-1].casefold()] if word[:-1] else [], need, match["field"], prefix=True)
+    return Part(terms(word), need, match["field"])
+
+
+def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
+    """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first. Options: skip, limit."""
+    rule = _rule(run, name, "fulltext", edge=edge)
+    parts = parse_query(query)
+    scores = _scores(run, rule, parts)
+    skip, limit = (_whole(options, key) for key in ("skip", "limit"))
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    passed = 0
+    for identity, score in ranked:
+        run.tick()
+        element = _element(run, rule, identity)
+        if element is None:
+            continue
+        passed += 1
+        if skip is not None and passed <= skip:
+            continue
+        if limit is not None and passed > limit + (skip or 0):
+            return
+        yield element, score
+
+
+def _whole(options: Any, key: str) -> int | None:
+    value = (options or {}).get(key)
+    if value is not None and (type(value) is not int or value < 0):
+        fail(f"{key} is a whole number from 0, not {shown(value)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    return value
+
+
+def _scores(run: Any, rule: IndexRule, parts: list[Part]) -> dict[int, float]:
+    count, typical = _statistics(run, rule)
+    total: dict[int, float] = {}
+    must: list[set[int]] = []
+    never: set[int] = set()
+    for part in parts:
+        found = [_postings(run, rule, term, prefix=part.prefix) for term in part.terms]
+        held = set.intersection(*[set(one) for one in found])
+        if part.phrase or part.field:
+            held = {identity for identity in held if _holds(run, part, rule, identity)}
+        if part.need == "not":
+            never |= held
+            continue
+        if part.need == "must":
+            must.append(held)
+        for one in found:
+            idf = math.log(1 + (count - len(one) + 0.5) / (len(one) + 0.5))
+            for identity in held:
+                times, length = one[identity]
+                weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
+                total[identity] = total.get(identity, 0.0) + idf * weight
+    return {identity: score for identity, score in total.items() if identity not in never and all(identity in held for held in must)}
+
+
+def _statistics(run: Any, rule: IndexRule) -> tuple[int, float]:
+    """How many elements, and their median length."""
+    sql = "SELECT count(*) FROM entry WHERE idx = ? AND key >= ? AND key < ?"
+    bounds = (rule.id, b"\x00", b"\x01")
+    count = next(iter(run.graph.rows(sql, bounds)))[0]
+    for (key,) in run.graph.rows(f"{sql.replace('count(*)', 'key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2)):
+        return count, max(1.0, float(int.from_bytes(key[1:3], "big")))
+    return count, 1.0
+
+
+def _postings(run: Any, rule: IndexRule, term: str, *, prefix: bool) -> dict[int, tuple[int, int]]:
+    """The elements that hold a term, or one that begins with it: times and length."""
+    low = b"\x01" + term.encode() + (b"" if prefix else b"\x00")
+    found: dict[int, tuple[int, int]] = {}
+    seen: set[bytes] = set()
+    for key, identity in run.graph.rows("SELECT key, element FROM entry WHERE idx = ? AND key >= ? AND key < ?", (rule.id, low, after_key(low))):
+        run.tick()
+        seen.add(key[:-4])
+        if len(seen) > _PREFIX_TERMS_MAX:
+            fail(
+                f"{term!r:.40}* begins more than {_PREFIX_TERMS_MAX:,} terms.",
+                kind="ArgumentError",
+                detail="InvalidArgumentValue",
+                hint="Lengthen it.",
+            )
+        before = found.get(identity, (0, 0))
+        found[identity] = (before[0] + key[-3], int.from_bytes(key[-2:], "big"))
+    return found
+
+
+def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
+    """Whether a phrase, or a part about one property, is really there."""
+    if part.field is not None and part.field not in rule.properties:
+        fail(f"The index {rule.name} has no property {part.field}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    element = _element(run, rule, identity)
+    if element is None:
+        return False
+    values = [element.properties.get(name) for name in ((part.field,) if part.field else rule.properties)]
+    texts = [text for value in values for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+    return any(_inside(part, terms(text)) for text in texts)
+
+
+def _inside(part: Part, held: list[str]) -> bool:
+    if part.phrase:
+        return any(held[start : start + len(part.terms)] == part.terms for start in range(len(held)))
+    if part.prefix:
+        return any(one.startswith(part.terms[0]) for one in held)
+    return set(part.terms) <= set(held)
+
+
+def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
+    """db.index.vector.queryNodes and queryRelationships: the nearest elements with their similarity, the nearest first."""
+    import numpy as np
+
+    rule = _rule(run, name, "vector", edge=edge)
+    if type(most) is not int or most < 1:
+        fail(f"The number of neighbours is at least 1, not {shown(most)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    if not isinstance(query, list) or not query or not all(type(item) in (int, float) for item in query):
+        fail(f"A query vector is a list of numbers, not {shown(query)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    if rule.dimensions is not None and len(query) != rule.dimensions:
+        fail(
+            f"The index {name} has vectors of {rule.dimensions} numbers; the query has {len(query)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
+    sought = np.asarray(query, dtype=np.float32)
+    rows = [
+        (key, identity) for key, identity in run.graph.rows("SELECT key, element FROM entry WHERE idx = ?", (rule.id,)) if len(key) == 4 * len(query)
+    ]
+    if not rows:
+        return
+    matrix = np.frombuffer(b"".join(key for key, _ in rows), dtype="<f4").reshape(len(rows), len(query)).astype(np.float64)
+    similarity = _similarity(rule, matrix, sought.astype(np.float64))
+    order = np.lexsort((np.asarray([identity for _, identity in rows]), -similarity))
+    found = 0
+    for place in order:
+        element = _element(run, rule, rows[int(place)][1])
+        if element is not None:
+            yield element, float(similarity[int(place)])
+            found += 1
+            if found >= most:
+                return
+
+
+def _similarity(rule: IndexRule, matrix: Any, sought: Any) -> Any:
+    import numpy as np
+
+    function = str(rule.options.get("indexConfig", {}).get("vector.similarity_function", "cosine")).lower()
+    if function == "euclidean":
+        return 1 / (1 + ((matrix - sought) ** 2).sum(axis=1))
+    norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(sought)
+    return (1 + np.divide(matrix @ sought, norms, out=np.full(len(matrix), -1.0), where=norms > 0)) / 2
+
+
+def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
+    rule: IndexRule | None = run.graph.indexes().by_name.get(name)
+    if rule is None or rule.kind != kind or rule.edge != edge:
+        what = f"{kind} index on {'relationships' if edge else 'nodes'}"
+        fail(f"There is no {what} named {name!r:.40}.", kind="ProcedureError", detail="IndexNotFound", hint="SHOW INDEXES lists them.", name=name)
+    return rule
+
+
+def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
+    """The element, if the query may see it."""
+    graph = run.graph
+    if rule.edge:
+        test = graph.valid.edge("e") if graph.valid is not None else ""
+        sql = f"SELECT id, type, src, dst, json(props) FROM edge e WHERE id = ?{' AND ' + test if test else ''}"
+        return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
+    test = graph.valid.node("n") if graph.valid is not None else ""
+    sql = f"SELECT id, labels, json(props) FROM node n WHERE id = ?{' AND ' + test if test else ''}"
+    return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)

@@ -1,0 +1,139 @@
+"""Full-text and vector procedures: what is found, in which order, and that only what may be seen takes a place."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doxa.cypher.errors import QueryError
+from doxa.query.run import QueryEngine
+from doxa.query.session import GraphSession
+from doxa.store import Identity, Store, check
+
+TEXTS = (
+    "The database of the shop is PostgreSQL", "We moved from MySQL to PostgreSQL in May", "MySQL, MySQL and again MySQL", "Lunch is at noon",
+    "Green tea in the morning, black tea at noon", "Databases need backups",
+)  # fmt: skip
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[GraphSession]:
+    with Store(tmp_path / "g.db") as store, GraphSession(store, QueryEngine(), Identity("t", "operator")) as made:
+        made.run("CREATE FULLTEXT INDEX notes FOR (n:Note|Memo) ON EACH [n.text, n.title]")
+        made.run("UNWIND range(0, size($texts) - 1) AS i CREATE (:Note {i: i, text: $texts[i]})", {"texts": TEXTS_LIST})
+        yield made
+        made.close()
+        assert check(store) == []
+
+
+TEXTS_LIST = list(TEXTS)
+
+
+def found(session: GraphSession, query: str, options: Any = None) -> list[int]:
+    rows = session.run(
+        "CALL db.index.fulltext.queryNodes('notes', $q, $o) YIELD node, score RETURN node.i AS i, score", {"q": query, "o": options or {}}
+    )
+    records = rows.records()
+    assert [row["score"] for row in records] == sorted((row["score"] for row in records), reverse=True)
+    return [row["i"] for row in records]
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("postgresql", {0, 1}),
+        ("PostgreSQL mysql", {0, 1, 2}),
+        ("postgresql AND mysql", {1}),
+        ("+postgresql mysql", {0, 1}),
+        ("postgresql -mysql", {0}),
+        ("postgresql NOT mysql", {0}),
+        ('"black tea"', {4}),
+        ('"tea black"', set()),
+        ("databas*", {0, 5}),
+        ("text:lunch", {3}),
+        ("title:lunch", set()),
+        ("nothing", set()),
+        ("", set()),
+        ("the and of", set()),
+    ],
+)
+def test_queries(session: GraphSession, query: str, wanted: set[int]) -> None:
+    assert set(found(session, query)) == wanted
+
+
+def test_the_best_comes_first_and_limits_hold(session: GraphSession) -> None:
+    assert found(session, "mysql")[0] == 2
+    assert found(session, "mysql", {"limit": 1}) == [2]
+    assert found(session, "mysql", {"skip": 1}) == [1]
+
+
+@pytest.mark.parametrize("query", ["te?a", "tea~", "[a TO b]", '"tea', "tea^2", "\\tea", "body:tea"])
+def test_what_is_not_understood_is_told(session: GraphSession, query: str) -> None:
+    with pytest.raises(QueryError):
+        found(session, query)
+
+
+def test_the_index_follows_every_write(session: GraphSession) -> None:
+    session.run("MATCH (n:Note {i: 3}) SET n.title = 'postgresql'")
+    session.run("MATCH (n:Note {i: 0}) REMOVE n:Note")
+    session.run("MATCH (n:Note {i: 1}) DELETE n")
+    session.run("CREATE (:Memo {i: 9, text: ['one', 'PostgreSQL again']})")
+    assert set(found(session, "postgresql")) == {3, 9}
+    session.run("DROP INDEX notes")
+    with pytest.raises(QueryError) as caught:
+        found(session, "tea")
+    assert caught.value.detail == "IndexNotFound"
+
+
+def test_relationships(session: GraphSession) -> None:
+    session.run("CREATE FULLTEXT INDEX said FOR ()-[r:SAID]-() ON EACH [r.text]")
+    session.run("CREATE (:P)-[:SAID {text: 'green tea'}]->(:P)-[:SAID {text: 'black coffee'}]->(:P)")
+    rows = session.run("CALL db.index.fulltext.queryRelationships('said', 'tea') YIELD relationship RETURN relationship.text AS t").records()
+    assert rows == [{"t": "green tea"}]
+
+
+@pytest.mark.parametrize("function", ["cosine", "euclidean"])
+def test_vectors_agree_with_a_full_comparison(session: GraphSession, function: str) -> None:
+    rng = random.Random(3)
+    session.run(
+        "CREATE VECTOR INDEX near FOR (v:V) ON (v.e) OPTIONS {indexConfig: {`vector.dimensions`: 8, `vector.similarity_function`: '"
+        + function
+        + "'}}"
+    )
+    vectors = [[rng.uniform(-1, 1) for _ in range(8)] for _ in range(200)]
+    session.run("UNWIND range(0, 199) AS i CREATE (:V {i: i, e: $v[i]})", {"v": vectors})
+    session.run("CREATE (:V {i: 999, e: [1.0, 2.0]}), (:V {i: 998}), (:V {i: 997, e: 'text'})")
+    query = [rng.uniform(-1, 1) for _ in range(8)]
+    rows = session.run("CALL db.index.vector.queryNodes('near', 10, $q) YIELD node, score RETURN node.i AS i, score", {"q": query}).records()
+    exact = session.run(
+        f"MATCH (v:V) WHERE size(v.e) = 8 AND v.i < 997 RETURN v.i AS i, vector.similarity.{function}(v.e, $q) AS s ORDER BY s DESC LIMIT 10",
+        {"q": query},
+    ).records()
+    assert [row["i"] for row in rows] == [row["i"] for row in exact]
+    for row, other in zip(rows, exact, strict=True):
+        assert row["score"] == pytest.approx(other["s"], abs=1e-6)
+
+
+def test_filtered_before_the_top_k(session: GraphSession) -> None:
+    """What is not valid at the time asked for takes no place among the nearest."""
+    session.run("CREATE CONSTRAINT FOR (v:V) REQUIRE (v.k, v.from, v.to) IS TEMPORAL NO OVERLAP")
+    session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
+    session.run("UNWIND range(0, 9) AS i CREATE (:V {k: i, e: [1.0, i * 0.1], from: date('2020-01-01'), to: date('2021-01-01')})")
+    session.run("UNWIND range(10, 12) AS i CREATE (:V {k: i, e: [0.0, 1.0], from: date('2022-01-01')})")
+    rows = session.run(
+        "AS OF VALID TIME date('2023-01-01') CALL db.index.vector.queryNodes('near', 3, [1.0, 0.0]) YIELD node RETURN node.k AS k"
+    ).records()
+    assert [row["k"] for row in rows] == [10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    "call", ["queryNodes('near', 0, [1.0])", "queryNodes('near', 1, 'x')", "queryNodes('gone', 1, [1.0])", "queryNodes('notes', 1, [1.0])"]
+)
+def test_bad_calls(session: GraphSession, call: str) -> None:
+    session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
+    with pytest.raises(QueryError):
+        session.run(f"CALL db.index.vector.{call}").records()
