@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DATA   ?= $(wildcard ../shared/data)
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint bench wheel lock ready
+.PHONY: demo test lint bench tck wheel lock ready
 
 demo: ready
 	@$(BIN)/python -m doxa.cli demo
