@@ -19,6 +19,11 @@ lint: ready
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy bench
 
+# Every scenario of the openCypher TCK, if its feature files are at hand (FEATURES=folder).
+FEATURES ?= $(wildcard ../shared/data/tck)
+tck: ready
+	$(if $(FEATURES),$(BIN)/python -m bench tck --features $(FEATURES),@echo "No feature files: say where they are, as in make tck FEATURES=folder.")
+
 bench: ready
 	$(BIN)/python -m bench all $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m bench table
