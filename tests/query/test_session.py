@@ -251,3 +251,30 @@ def test_batches_need_a_statement_of_their_own(session: GraphSession) -> None:
 def store_receipts(store: Store) -> list[object]:
     with store.read() as snapshot:
         return list(snapshot.receipts(limit=1_000))
+
+
+def test_one_long_sql_statement_is_stopped_too(session: GraphSession) -> None:
+    session.run("UNWIND range(1, 3000) AS i CREATE (:Many {i: i})")
+    slow = "MATCH (a:Many), (b:Many), (c:Many) WHERE a.i = -1 OR b.i = -1 OR c.i = -1 RETURN count(*)"
+    with pytest.raises(QueryError) as caught:
+        session.run(slow, timeout_ms=200).records()
+    assert caught.value.detail == "TimedOut"
+    timer = threading.Timer(0.2, session.cancel)
+    timer.start()
+    with pytest.raises(QueryError) as caught:
+        session.run(slow).records()
+    assert caught.value.detail == "Terminated"
+    assert session.run("MATCH (a:Many) RETURN count(a)").single() == 3000
+
+
+def test_deleted_elements_can_leave_a_query(session: GraphSession) -> None:
+    assert len(session.run("MATCH (a:A) DELETE a RETURN a").records()) == 10
+    session.run("CREATE (:B), (:B)")
+    session.run("MATCH (b:B) CALL { WITH b DETACH DELETE b } IN TRANSACTIONS OF 1 ROWS")
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 0
+
+
+def test_a_value_that_nests_too_deep_is_told(session: GraphSession) -> None:
+    with pytest.raises(QueryError) as caught:
+        session.run("RETURN reduce(l = [], x IN range(1, 5000) | [l]) AS l").records()
+    assert caught.value.detail == "NestingTooDeep"

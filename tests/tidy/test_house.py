@@ -35,14 +35,15 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "app": BELOW_APP,
     "servers": DOOR | {"belief", "recall"},  # the types they show
     "demo": DOOR | {"belief", "recall"},
-    "cli": DOOR | {"belief", "recall", "curation", "servers", "demo", "doxa"},  # it starts the other doors and reports their results
+    # it starts the other doors, reports their results, and reads and shows what a query says
+    "cli": DOOR | {"belief", "recall", "curation", "servers", "demo", "doxa", "cypher", "query"},
     "doxa": DOOR | {"belief", "recall"},  # the package's own list of public names
 }
 MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "LogEntry", "LogProof", "Node", "Reader", "Receipt",
+        "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "Interrupted", "LogEntry", "LogProof", "Node", "Reader", "Receipt",
         "SearchRule", "Store", "Transaction", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of",
         "replayed_digest", "text_of", "verify_log",
     ),

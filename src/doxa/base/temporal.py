@@ -21,7 +21,6 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from importlib.resources import files
 from re import compile as pattern
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -201,6 +200,8 @@ def zone_of(name: str) -> ZoneInfo:
     """
     parts = name.split("/")
     if _ZONE_NAME.fullmatch(name) and parts[0] not in ("posix", "right", "posixrules", "localtime", "Factory"):
+        from importlib.resources import files  # needed by the first zone only, and slow to load
+
         try:
             with files("tzdata.zoneinfo").joinpath(*parts).open("rb") as file:
                 return ZoneInfo.from_file(file, key=name)

@@ -31,6 +31,7 @@ class Graph:
     # Reading
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> Iterable[tuple[Any, ...]]:
+        """Rows of a statement. One that was interrupted ends as a QueryError that says why."""
         return self.reader.stream(sql, args)
 
     def node(self, identity: int) -> Node:

@@ -88,6 +88,15 @@ class Run:
                     hint="Narrow it, or raise the timeout.",
                 )
 
+    def stopped(self) -> bool:
+        """Whether to end: asked from inside of a long SQL statement, which then fails, and the next tick says why."""
+        return self.cancelled or time.monotonic() > self._deadline
+
+    def look(self) -> None:
+        """Raise if the run was cancelled or has taken too long."""
+        self._ticks = _TICKS_PER_LOOK
+        self.tick()
+
     def whole(self, source: Iterator[Row]) -> list[Row]:
         """All rows, before anything is written on their account."""
         rows = []

@@ -10,7 +10,7 @@ something else, what is left of it is taken into memory first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -27,7 +27,7 @@ from doxa.query.graph import Graph
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
 from doxa.query.visibility import ValidTime
-from doxa.store import Identity, Reader, Store, Transaction
+from doxa.store import Identity, Interrupted, Reader, Store, Transaction
 
 
 class GraphResult:
@@ -46,7 +46,8 @@ class GraphResult:
 
     def __next__(self) -> Row:
         try:
-            return next(self._rows)
+            with told(self.run):
+                return next(self._rows)
         except StopIteration:
             self.close()
             raise
@@ -101,6 +102,23 @@ class GraphResult:
         release, self._release = self._release, None
         if release is not None:
             release()
+
+
+def _taken(result: Result) -> list[Row]:
+    with told(result.run):
+        return list(result)
+
+
+@contextmanager
+def told(run: Run) -> Iterator[None]:
+    """Failures of the engine underneath in the words of a query: why it was stopped, or that a value nests too deep."""
+    try:
+        yield
+    except Interrupted:
+        run.look()
+        raise
+    except RecursionError:
+        fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
 
 
 class GraphSession:
@@ -190,14 +208,14 @@ class GraphSession:
             if plan.steps is None:
                 return self._schema(plan, tx)
             result = self._execute(plan, tx, params, timeout_ms)
-            rows = list(result)
+            rows = _taken(result)
             tx.verify_constraints()
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
         with _Batches(self.store, self.identity) as batches:
             result = self._execute(plan, batches.tx, params, timeout_ms, batches=batches)
-            rows = list(result)
+            rows = _taken(result)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _in_transaction(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
@@ -214,7 +232,7 @@ class GraphSession:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader)
         result = self._execute(plan, self._reader, params, timeout_ms)
-        rows = list(result) if plan.checked.writes else None
+        rows = _taken(result) if plan.checked.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
         made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None, self._end)
@@ -253,6 +271,7 @@ class GraphSession:
         graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
         run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
         run.session = self.owner
+        reader.watch(run.stopped)
         self._running = run
         if batches is not None:
             run.batches, batches.graph = batches, graph
@@ -260,7 +279,8 @@ class GraphSession:
             run.profile = Profile()
         if plan.statement.mode == "EXPLAIN" and plan.steps is not None:
             return Result(plan.steps.names, iter(()), run)
-        return self.engine.start(plan, run)
+        with told(run):
+            return self.engine.start(plan, run)
 
     # Time
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Protocol
 
 from doxa.base import spatial, temporal
+from doxa.cypher.errors import QueryError
 from doxa.query.errors import fail
 
 _TEMPORAL = (temporal.Date, temporal.LocalTime, temporal.Time, temporal.LocalDateTime, temporal.DateTime, temporal.Duration)
@@ -62,10 +64,11 @@ class Element:
         return name in self.properties
 
     def detach(self) -> None:
-        """Load what is missing and let go of the query."""
+        """Load what is missing and let go of the query. A deleted element keeps what was known of it."""
         if self.source is not None:
             if self.epoch != self.source.epoch:
-                self.load()
+                with suppress(QueryError):
+                    self.load()
             self.source = None
 
 

@@ -36,6 +36,9 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
 )
 
 
+Interrupted = apsw.InterruptError  # a statement that was watched (Reader.watch) and told to stop
+
+
 class Engine:
     """Connections to one file. Thread-safe: every thread, and every process after a fork, gets a connection of its own."""
 

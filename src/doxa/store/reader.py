@@ -5,7 +5,7 @@ As of a system time t, an element's version is the live row with since <= t, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -14,6 +14,7 @@ from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import decode, decode_properties
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 
+_WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
 _NODE = "id, labels, json(props), since, born"
 _EDGE = "id, type, src, dst, json(props), since, born"
 _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
@@ -185,6 +186,10 @@ class Reader:
         """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
         cursor = self._db.execute(sql, tuple(args))
         return cursor.fetchall()
+
+    def watch(self, stopped: Callable[[], bool] | None) -> None:
+        """Ask now and then, in the middle of a long statement too, whether to stop: then the statement ends with InterruptedError."""
+        self._db.set_progress_handler(stopped, _WATCH_STEPS)
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The same, row by row: for results of any size."""
