@@ -60,6 +60,7 @@ app = typer.Typer(
 
 EXIT_CODES = {"input": 2, "kref": 2, "limit": 2, "not_found": 3, "conflict": 4, "constraint": 4, "role": 4, "confirmation": 4}
 _STORE_EXIT = 5
+_REFUSED_QUERIES = frozenset(("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError"))
 
 Db = Annotated[Path | None, typer.Option("--db", help="The memory file (default: DOXA_DB, or the user's data folder).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
@@ -77,10 +78,13 @@ FactOption = Annotated[list[str] | None, typer.Option("--fact", help="A fact: 's
 
 
 @contextmanager
-def opened(db: Path | None, as_json: bool, *, read_only: bool = False) -> Iterator[Memory]:
+def opened(db: Path | None, as_json: bool, *, read_only: bool = False, csv_folder: Path | None = None) -> Iterator[Memory]:
     from doxa.app import open_memory
 
-    with errors_told(as_json), open_memory(db, role="operator", actor=user(), background=False, read_only=read_only) as memory:
+    with (
+        errors_told(as_json),
+        open_memory(db, role="operator", actor=user(), background=False, read_only=read_only, csv_folder=csv_folder) as memory,
+    ):
         yield memory
 
 
@@ -101,10 +105,28 @@ def errors_told(as_json: bool) -> Iterator[None]:
 
 
 def fail(error: DoxaError, as_json: bool) -> int:
+    sys.stderr.write((json_text({"error": error.as_dict()}) if as_json else f"doxa: {error_text(error)}") + "\n")
+    return exit_code(error)
+
+
+def error_text(error: DoxaError) -> str:
+    """The message and the next step; under an excerpt with its caret, that is a line of its own."""
+    return f"{error.message}{error.next_step}" if error.message.endswith("\n") else str(error)
+
+
+def exit_code(error: DoxaError) -> int:
     from doxa.base.errors import StoreError
 
-    sys.stderr.write((json_text({"error": error.as_dict()}) if as_json else f"doxa: {error}") + "\n")
+    if error.code == "query":
+        return _query_exit(str(error.fields.get("kind")), str(error.fields.get("detail")))
     return EXIT_CODES.get(error.code, _STORE_EXIT if isinstance(error, StoreError) else 1)
+
+
+def _query_exit(kind: str, detail: str) -> int:
+    """A query that is wrong, or whose values are, is input that is wrong; rules and transactions refuse."""
+    if kind in _REFUSED_QUERIES or detail == "AccessMode":
+        return EXIT_CODES["conflict"]
+    return 1 if kind in ("TransactionError", "ProcedureError") else EXIT_CODES["input"]
 
 
 def must_be_new(path: Path) -> None:

@@ -13,15 +13,21 @@ def json_text(value: object) -> str:
     import msgspec
 
     named = value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else value
-    plain = _with_times(msgspec.to_builtins(named, enc_hook=str))
+    return encoded(_with_times(msgspec.to_builtins(named, enc_hook=str)))
+
+
+def encoded(value: object) -> str:
+    """A value of what JSON has, as it is."""
+    import msgspec
+
     try:
-        text = msgspec.json.encode(plain).decode()
+        text = msgspec.json.encode(value).decode()
         text.encode(sys.stdout.encoding or "utf-8")
         return text
     except UnicodeEncodeError:  # an argument that is not UTF-8, quoted by an error; or an output that is not
         import json
 
-        return json.dumps(plain)
+        return json.dumps(value)
 
 
 def _with_times(value: Any) -> Any:
