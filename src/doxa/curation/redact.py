@@ -209,9 +209,18 @@ def left_out(kinds: Iterable[str]) -> str:
     return " ".join(f"A secret ({kind}) was left out before storing." for kind in kinds)
 
 
+def _hints(rules: Iterable[_Rule]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(hint) for hint in sorted({hint for rule in rules for hint in rule.hints} | {"-----begin"})))
+
+
+_SECRET_HINT, _ANY_HINT = _hints(_SECRETS), _hints(_SECRETS + _PERSONAL)
+
+
 def _scan(text: str, *, pii: bool) -> list[Finding]:
     lowered = text.lower()
-    rules = _SECRETS + _PERSONAL if pii else _SECRETS
+    rules, hints = (_SECRETS + _PERSONAL, _ANY_HINT) if pii else (_SECRETS, _SECRET_HINT)
+    if not hints.search(lowered):  # one look for all hints spares most texts the look for each
+        return []
     found = [finding for rule in rules if any(hint in lowered for hint in rule.hints) for finding in _apply(rule, text)]
     if "-----begin" in lowered:
         found.extend(_private_keys(text))

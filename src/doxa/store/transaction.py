@@ -91,6 +91,7 @@ class Transaction(Reader):
         self._index = IndexWriter(db, rules.indexes)
         self._constraints = ConstraintChecker(db, rules.constraints)
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
+        self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
         self.catalogue_changed = False
 
     # Nodes
@@ -109,6 +110,7 @@ class Transaction(Reader):
         return NodeId(identity)
 
     def _node_changed(self, identity: int, before: State | None, after: State | None) -> None:
+        self._ends.pop(identity, None)
         self._index.node_changed(identity, before, after)
         if after is not None:
             self._constraints.node_touched(identity, after[0])
@@ -172,10 +174,16 @@ class Transaction(Reader):
         return about
 
     def _end(self, node: NodeId, asked: bool) -> End:
+        held = self._ends.get(node) if asked else None
+        if held is not None:
+            return held
         row = self._db.execute("SELECT labels, kref IS NOT NULL FROM node WHERE id = ?" if asked else "SELECT 1 FROM node WHERE id = ?", (node,)).get
         if row is None:
             raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
-        return End(tuple(decode(row[0])), bool(row[1])) if asked else _ANY_END
+        if not asked:
+            return _ANY_END
+        found = self._ends[node] = End(tuple(decode(row[0])), bool(row[1]))
+        return found
 
     def restore_edge(self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
         """Bring back an edge that was deleted, under its own id: undo."""
