@@ -43,8 +43,8 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "LogEntry", "LogProof", "Node", "Reader", "Receipt",
-        "SearchRule", "Store", "Transaction", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of",
+        "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "Interrupted", "LogEntry", "LogProof", "Node", "Reader",
+        "Receipt", "SearchRule", "Store", "Transaction", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of",
         "replayed_digest", "text_of", "verify_log",
     ),
     "doxa.belief": (
