@@ -135,6 +135,7 @@ def test_each_statement_is_a_transaction_unless_they_are_joined(run: Run) -> Non
     run("CREATE (:A);\nRETURN (;", exit=2)  # nothing runs where one cannot be read
     assert value(run, "MATCH (n:A) RETURN count(n)")["rows"] == [[2]]
     assert value(run, "--transaction", "MATCH (n:A) RETURN 1; MATCH (n:A) RETURN 2")[1]["rows"] == [[2], [2]]
+    assert "outside of any transaction" in run("--transaction", "UNWIND [1] AS x CALL (x) { CREATE (:A) } IN TRANSACTIONS", exit=2)
 
 
 def test_parameters(run: Run, tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ def test_an_error_has_line_column_and_caret(run: Run, script: str, exit: int, pl
 
 @pytest.mark.parametrize(("script", "exit"), [
     ("RETURN 1 / 0", 2), ("RETURN toInteger([])", 2), ("MATCH (n:A) SET n:Revision", 4), ("CREATE (:U {x: 1})", 4), ("DROP INDEX none", 4),
-    ("MATCH (a:A)-[r]->() DELETE a", 4),
+    ("MATCH (a:A)-[r]->() DELETE a", 4), ("RETURN 1 AS x UNION RETURN 2 AS y", 2),
 ])  # fmt: skip
 def test_exit_codes_of_queries(run: Run, script: str, exit: int) -> None:
     run("CREATE CONSTRAINT FOR (n:U) REQUIRE n.x IS UNIQUE; CREATE (:U {x: 1}), (:A)-[:R]->(:B)")

@@ -230,10 +230,15 @@ def test_interrupting(edited: Terminal) -> None:
     edited.line("MATCH (n)")
     assert edited.type("RETURN ga\x03").endswith("\ndoxa> ")
     assert "1 row" in edited.line("RETURN 1;")
-    os.write(edited.handle, b"UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b WHERE a + b < 0 RETURN count(a);\n")
-    time.sleep(1)
-    assert "The query was ended." in edited.type("\x03")
-    assert "1 row" in edited.line("RETURN 1;")
+    edited.line("UNWIND range(1, 1000) AS x CREATE (:N {x: x});")
+    for query in (  # one that runs in Python, one that runs in SQL
+        b"UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b WHERE a + b < 0 RETURN count(a);\n",
+        b"MATCH (a:N), (b:N), (c:N), (d:N) WHERE a.x + b.x + c.x + d.x < 0 RETURN count(*);\n",
+    ):
+        os.write(edited.handle, query)
+        time.sleep(1)
+        assert "The query was ended." in edited.type("\x03")
+        assert "1 row" in edited.line("RETURN 1;")
     os.write(edited.handle, b"\x04")
     edited.end()
 

@@ -126,7 +126,7 @@ def _query_exit(kind: str, detail: str) -> int:
     """A query that is wrong, or whose values are, is input that is wrong; rules and transactions refuse."""
     if kind in _REFUSED_QUERIES or detail == "AccessMode":
         return EXIT_CODES["conflict"]
-    return 1 if kind in ("TransactionError", "ProcedureError") else EXIT_CODES["input"]
+    return 1 if kind == "ProcedureError" or detail in ("Terminated", "TimedOut") else EXIT_CODES["input"]
 
 
 def must_be_new(path: Path) -> None:
