@@ -161,6 +161,8 @@ def test_explain_shows_the_plan_and_runs_nothing(session: GraphSession) -> None:
     assert "Walk  (a)-[:R*1..2]->(b)" in text
     assert "Filter  b.y > a.x" in text
     session.run("EXPLAIN CREATE (:A {x: 99})").records()
+    session.run("EXPLAIN CREATE INDEX never FOR (a:A) ON (a.y)").records()
+    assert [row["name"] for row in session.run("SHOW INDEXES").records()] == ["byx"]
     assert session.run("MATCH (a:A {x: 99}) RETURN count(a)").single() == 0
 
 

@@ -403,7 +403,7 @@ class Session:
     def read(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
         """The same for a statement that only reads; refuses one that writes."""
         self._store.require_open()
-        if self._memory.queries.prepare(text).checked.writes:
+        if self._memory.queries.prepare(text).writes:
             raise InputError("This statement writes; `read` only reads.", next_step="Use `run` or `write`.", field="text")
         return self.run(text, params, timeout_ms=timeout_ms)
 

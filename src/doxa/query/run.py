@@ -135,6 +135,11 @@ class Plan:
     steps: UnionStep | None
 
     @property
+    def writes(self) -> bool:
+        """Whether running it may change something: an EXPLAIN runs nothing."""
+        return self.checked.writes and self.statement.mode != "EXPLAIN"
+
+    @property
     def batched(self) -> bool:
         """Whether it commits as it goes: CALL { } IN TRANSACTIONS."""
         body = self.statement.body
@@ -208,7 +213,7 @@ class QueryEngine:
         rows = plan.steps.rows(run, iter(((),)))
         if not plan.steps.names:
             rows = _exhausted(rows)
-        elif plan.checked.writes:
+        elif plan.writes:
             rows = iter([tuple([detach(value) for value in row]) for row in rows])
         else:
             rows = (tuple([detach(value) for value in row]) for row in rows)

@@ -169,7 +169,7 @@ class GraphSession:
         try:
             if self._explicit:
                 result = self._in_transaction(plan, given, timeout_ms)
-            elif plan.checked.writes:
+            elif plan.writes:
                 result = self._write(plan, given, timeout_ms)
             else:
                 result = self._read(plan, given, timeout_ms)
@@ -219,7 +219,7 @@ class GraphSession:
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _in_transaction(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
-        if plan.checked.writes:
+        if plan.writes:
             self._not_as_of()
             if self._read_only:
                 fail("This transaction only reads.", kind="TransactionError", detail="AccessMode", hint="Begin one that may write.")
@@ -232,7 +232,7 @@ class GraphSession:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader)
         result = self._execute(plan, self._reader, params, timeout_ms)
-        rows = _taken(result) if plan.checked.writes else None
+        rows = _taken(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
         made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None, self._end)
@@ -277,8 +277,8 @@ class GraphSession:
             run.batches, batches.graph = batches, graph
         if plan.statement.mode == "PROFILE":
             run.profile = Profile()
-        if plan.statement.mode == "EXPLAIN" and plan.steps is not None:
-            return Result(plan.steps.names, iter(()), run)
+        if plan.statement.mode == "EXPLAIN":
+            return Result(() if plan.steps is None else plan.steps.names, iter(()), run)
         with told(run):
             return self.engine.start(plan, run)
 
@@ -289,7 +289,7 @@ class GraphSession:
     ) -> int | None:
         """A point in time that the statement states, or else the session's."""
         if expression is None:
-            return default if not plan.checked.writes else None
+            return default if not plan.writes else None
         run = Run(Graph(reader), params, now_ns=reader.now)
         return instant_ns(Compiler(Nested()).compile(expression, {})((), run))
 
