@@ -87,7 +87,7 @@ def _run(
             plans.append(memory.queries.prepare(piece.text))
             if reads:
                 refuse_writing(plans[-1])
-    wrote = any(plan.checked.writes for plan in plans)
+    wrote = any(plan.writes for plan in plans)
     if transaction:
         session.begin(read_only=not wrote)
     several = form == "json" and len(pieces) > 1
@@ -107,7 +107,7 @@ def _run(
 def refuse_writing(plan: Any) -> None:
     from doxa.cypher.errors import QueryError
 
-    if plan.checked.writes:
+    if plan.writes:
         raise QueryError(
             "This statement writes, and --read lets none through.",
             kind="TransactionError",

@@ -126,8 +126,8 @@ class Shell:
             plan = self.memory.queries.prepare(piece.text)
             if self.reads:
                 refuse_writing(plan)
-            self._names = None if plan.checked.writes else self._names
-            self.wrote = self.wrote or plan.checked.writes
+            self._names = None if plan.writes else self._names
+            self.wrote = self.wrote or plan.writes
             with self.session.run(piece.text, self.params) as result:
                 write_result(result, self.form)
         except QueryError as error:
