@@ -16,7 +16,6 @@ import apsw
 
 from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
-from doxa.base.ids import TxId
 from doxa.base.words import ANALYSER
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, make_private, translated, usable_path
@@ -267,6 +266,3 @@ class Store:
         with self.read() as snapshot:
             return left_over(marked(snapshot._db))
 
-    def receipt_exists(self, tx: TxId) -> bool:
-        with self.read() as snapshot:
-            return snapshot.receipt(tx) is not None

@@ -3,7 +3,7 @@
 The product keeps one file per session in a folder per project, one JSON object a line, appended while the session runs:
 
     projects/-home-ana-atlas/<session>.jsonl
-    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "/home/ana/atlas", "timestamp": "2026-03-02T14:00:00.000Z",
+    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...", "timestamp": "2026-03-02T14:00:00.000Z",
      "isSidechain": false, "isMeta": false, "message": {"role": "user", "content": "text" | [ block, ... ]}}
     block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...} | {"type": "tool_result", "content": ...}
 
