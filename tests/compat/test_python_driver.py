@@ -59,14 +59,14 @@ def test_wrong_credentials_are_refused(server: ServerProcess) -> None:
 
 
 def test_a_token_logs_in(server: ServerProcess) -> None:
-    with neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=neo4j.bearer_auth("token-1")) as made:
+    with neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=neo4j.bearer_auth(server.token)) as made:
         assert single(made, "RETURN 1") == 1
         assert made.verify_authentication(auth=LOGIN) is True
         assert made.verify_authentication(auth=("ana", "wrong")) is False
 
 
-def test_another_user_for_one_session(driver: Any) -> None:
-    with driver.session(auth=neo4j.bearer_auth("token-1")) as session:
+def test_another_user_for_one_session(server: ServerProcess, driver: Any) -> None:
+    with driver.session(auth=neo4j.bearer_auth(server.token)) as session:
         assert session.run("RETURN 1").single()[0] == 1
     with driver.session(impersonated_user="root") as session, pytest.raises(exceptions.Forbidden):
         session.run("RETURN 1")

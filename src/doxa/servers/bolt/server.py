@@ -15,7 +15,7 @@ import signal
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class BoltServer:
             if self._tls is None and not plaintext:
                 raise InputError(
                     f"{host} can be reached from outside, and passwords would travel in clear text.",
-                    next_step="Give a certificate and its key, or say plaintext=True if something else encrypts the line.",
+                    next_step="Give a certificate and its key, or allow plaintext if something else encrypts the line.",
                     field="host",
                 )
 
@@ -141,6 +141,11 @@ class BoltServer:
         return self._advertised or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
+    def uri(self) -> str:
+        """The address as drivers take it."""
+        return f"{'bolt+s' if self._tls else 'bolt'}://{self.address}"
+
+    @property
     def connections(self) -> int:
         """How many clients there are."""
         return len(self._connections)
@@ -193,11 +198,13 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def serve(server: BoltServer) -> None:
-    """Serve from this thread until SIGINT or SIGTERM, then stop in order."""
+def serve(server: BoltServer, *, ready: Callable[[BoltServer], None] | None = None) -> None:
+    """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when it listens."""
 
     async def run() -> None:
         await server.start()
+        if ready is not None:
+            ready(server)
         asked = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
