@@ -63,6 +63,7 @@ class MatchPlanner:
                 self.kept |= {edge.left, edge.right, edge.key}
         if sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout) and len(graph.edges) > 1:
             self.kept |= {edge.key for edge in graph.edges}
+        self.kept |= self._apart()
 
     def plan(self) -> tuple[list[Step], dict[str, int], int]:
         """The steps, the layout after them and the row's width."""
@@ -154,6 +155,13 @@ class MatchPlanner:
         loose = [edge for edge in fixed if edge.left in self.layout and edge.right in self.layout]
         pieces.extend(([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge]) for edge in loose)
         return pieces
+
+    def _apart(self) -> set[str]:
+        """Edges of one piece that could be an edge of another: they are kept, so that none is taken twice."""
+        pieces = [edges for _, edges in self._pieces() if edges]
+        return {
+            edge.key for one in pieces for other in pieces if one is not other for edge in one for second in other if _may_be_one(edge, second)
+        }
 
     def _promise(self, piece: tuple[list[str], list[EdgeVar]]) -> int:
         """How selective the conditions of a piece look."""
@@ -318,6 +326,14 @@ class MatchPlanner:
         slots = [self.layout[key] for key in self.edge_slots if key in self.layout]
         if len(slots) > 1:
             self.steps.append(UniqueStep(slots))
+
+
+def _may_be_one(one: EdgeVar, other: EdgeVar) -> bool:
+    """Whether two parts of a pattern can match the same edge: unless their types say no."""
+    if not (isinstance(one.pattern, t.EdgePattern) and isinstance(other.pattern, t.EdgePattern)):
+        return True
+    names, others = plain_types(one.pattern.types), plain_types(other.pattern.types)
+    return not names or not others or bool(set(names) & set(others))
 
 
 def nodes_along(start: Node, edges: list[Edge], run: Run) -> list[Node]:
