@@ -12,17 +12,21 @@ from typing import Any
 from doxa.base import temporal
 from doxa.query import operators as op
 from doxa.query.errors import fail, shown
+from doxa.query.held import grown
 from doxa.query.values import group_key, order_key
+
+_FLOATS = 4_096  # so many wait to be added up
 
 
 class Aggregation:
-    """One running aggregation. `add` gets each value that is not null, `result` ends it."""
+    """One running aggregation. `add` gets each value that is not null and tells whether it keeps it; `result` ends it."""
 
     def __init__(self, *extra: Any) -> None:
         self.values: list[Any] = []
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any) -> bool:
         self.values.append(value)
+        return True
 
     def result(self) -> Any:
         return self.values
@@ -32,46 +36,69 @@ class Count(Aggregation):
     def __init__(self, *extra: Any) -> None:
         self.count = 0
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any) -> bool:
         self.count += 1
+        return False
 
     def result(self) -> Any:
         return self.count
 
 
 class Collect(Aggregation):
-    pass
+    def result(self) -> Any:
+        return grown(self.values)
 
 
 class Sum(Aggregation):
-    """Integers stay exact; one float makes it a float; durations add up among themselves."""
+    """Integers stay exact; one float makes it a float; durations add up among themselves. No value is kept."""
+
+    name = "sum"
+
+    def __init__(self, *extra: Any) -> None:
+        self.count = 0
+        self.whole = 0
+        self.floats: list[float] = []
+        self.has_float = False
+        self.durations: temporal.Duration | None = None
+
+    def add(self, value: Any) -> bool:
+        kind = type(value)
+        if kind is int:
+            self.whole += value
+        elif kind is float:
+            self.has_float = True
+            self.floats.append(value)
+            if len(self.floats) >= _FLOATS:
+                self.floats = parts_of(self.floats)
+        elif isinstance(value, temporal.Duration) and self.count == 0:
+            self.durations = value
+        elif isinstance(value, temporal.Duration) and self.durations is not None:
+            self.durations = op.add(self.durations, value)
+        else:
+            fail(f"{self.name}() takes numbers, or durations alone, not {shown(value)}.")
+        if self.durations is not None and not isinstance(value, temporal.Duration):
+            fail(f"{self.name}() takes numbers, or durations alone, not {shown(value)} among durations.")
+        self.count += 1
+        return False
 
     def result(self) -> Any:
-        if not self.values:
-            return 0
-        if isinstance(self.values[0], temporal.Duration):
-            total = self.values[0]
-            for value in self.values[1:]:
-                total = op.add(total, value)
-            return total
-        for value in self.values:
-            if not op.is_number(value):
-                fail(f"sum() takes numbers or durations, not {shown(value)}.")
-        if all(type(value) is int for value in self.values):
-            return op.whole(sum(self.values))
-        return float_sum(self.values)
+        if self.durations is not None:
+            return self.durations
+        return self.total() if self.has_float else op.whole(self.whole)
+
+    def total(self) -> float:
+        return float_sum([*self.floats, *_floats_of(self.whole)])
 
 
 class Average(Sum):
+    name = "avg"
+
     def result(self) -> Any:
-        if not self.values:
+        if not self.count:
             return None
-        if isinstance(self.values[0], temporal.Duration):
-            return op.divide(super().result(), len(self.values))
-        for value in self.values:
-            if not op.is_number(value):
-                fail(f"avg() takes numbers or durations, not {shown(value)}.")
-        return float_sum(self.values) / len(self.values)
+        if self.durations is not None:
+            return op.divide(self.durations, self.count)
+        return self.total() / self.count
 
 
 def float_sum(values: list[Any]) -> float:
@@ -79,6 +106,29 @@ def float_sum(values: list[Any]) -> float:
         return math.fsum(values)
     except (OverflowError, ValueError):
         return float(sum(map(float, values)))
+
+
+def parts_of(values: list[float]) -> list[float]:
+    """A few floats with exactly the same sum: the sum as a float, then what that lost, and so on."""
+    parts: list[float] = []
+    while True:
+        part = float_sum([*values, *[-one for one in parts]])
+        if part == 0 or not math.isfinite(part):
+            return [*parts, part] if part else parts
+        parts.append(part)
+
+
+def _floats_of(whole: int) -> list[float]:
+    """An integer as floats with exactly the same sum."""
+    parts: list[float] = []
+    while whole:
+        try:
+            part = float(whole)
+        except OverflowError:
+            return [*parts, math.copysign(math.inf, whole)]
+        parts.append(part)
+        whole -= int(part)
+    return parts
 
 
 class Extreme(Aggregation):
@@ -90,10 +140,11 @@ class Extreme(Aggregation):
         self.best: Any = None
         self.key: Any = None
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any) -> bool:
         key = order_key(value)
         if self.key is None or (key < self.key if self.sign > 0 else key > self.key):
             self.best, self.key = value, key
+        return False
 
     def result(self) -> Any:
         return self.best
@@ -112,10 +163,10 @@ class Percentile(Aggregation):
         super().__init__()
         self.at: Any = extra[0] if extra else None
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any) -> bool:
         if not op.is_number(value):
             fail(f"A percentile takes numbers, not {shown(value)}.")
-        self.values.append(value)
+        return super().add(value)
 
     def position(self) -> float:
         if not op.is_number(self.at) or not 0 <= self.at <= 1:
@@ -174,11 +225,13 @@ class Distinct(Aggregation):
         self.inner = inner
         self.seen: set[Any] = set()
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any) -> bool:
         key = group_key(value)
-        if key not in self.seen:
-            self.seen.add(key)
-            self.inner.add(value)
+        if key in self.seen:
+            return False
+        self.seen.add(key)
+        self.inner.add(value)
+        return True
 
     def result(self) -> Any:
         return self.inner.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import NoReturn
 
 from doxa.cypher.errors import QueryError
@@ -13,7 +14,9 @@ def fail(message: str, *, kind: str = "TypeError", detail: str = "InvalidArgumen
 
 def shown(value: object) -> str:
     """A value for a message: its Cypher type and its beginning."""
-    return f"{type_name(value)} {str(value)[:40]!r}"
+    begin = value[:100] if isinstance(value, (str, bytes)) else value[:10] if isinstance(value, list) else value
+    begin = dict(islice(value.items(), 10)) if isinstance(value, dict) else begin
+    return f"{type_name(value)} {str(begin)[:40]!r}"
 
 
 def type_name(value: object) -> str:

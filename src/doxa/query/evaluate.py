@@ -15,6 +15,7 @@ from doxa.query import operators as op
 from doxa.query.errors import fail, shown
 from doxa.query.functions.registry import Function
 from doxa.query.functions.tables import FUNCTIONS
+from doxa.query.held import collected, grown
 from doxa.query.types import conforms
 from doxa.query.values import Edge, Node, equals, less, less_equal, truth
 
@@ -86,11 +87,13 @@ class Compiler:
 
     def _list(self, e: t.ListOf, layout: Layout) -> Evaluate:
         items = [self.compile(item, layout) for item in e.items]
-        return lambda row, run: [item(row, run) for item in items]
+        return lambda row, run: collected(item(row, run) for item in items)
 
     def _map(self, e: t.MapOf, layout: Layout) -> Evaluate:
         items = [(key, self.compile(item, layout)) for key, item in e.items]
-        return lambda row, run: {key: item(row, run) for key, item in items}
+        names = tuple(key for key, _ in items)
+        values = [item for _, item in items]
+        return lambda row, run: dict(zip(names, collected(item(row, run) for item in values), strict=True))
 
     def _map_projection(self, e: t.MapProjection, layout: Layout) -> Evaluate:
         of = self.compile(e.of, layout)
@@ -106,7 +109,7 @@ class Compiler:
                     found.update(value.properties if isinstance(value, (Node, Edge)) else value)
                 else:
                     found[key] = item(row, run)
-            return found
+            return grown(found)
 
         return project
 
@@ -268,7 +271,7 @@ class Compiler:
             rows = ((*row, item) for item in items)
             if where is not None:
                 rows = (one for one in rows if where(one, run) is True)
-            return [projection(one, run) if projection is not None else one[-1] for one in rows]
+            return collected(projection(one, run) if projection is not None else one[-1] for one in run.ticking(rows))
 
         return comprehend
 
@@ -279,7 +282,7 @@ class Compiler:
 
         def quantify(row: Row, run: Run) -> Any:
             items = _iterated(source(row, run))
-            return None if items is None else decide([where((*row, item), run) for item in items])
+            return None if items is None else decide([where((*row, item), run) for item in run.ticking(items)])
 
         return quantify
 
@@ -292,7 +295,7 @@ class Compiler:
             if items is None:
                 return None
             value = initial(row, run)
-            for item in items:
+            for item in run.ticking(items):
                 value = body((*row, value, item), run)
             return value
 
@@ -303,7 +306,7 @@ class Compiler:
     def _pattern_comprehension(self, e: t.PatternComprehension, layout: Layout) -> Evaluate:
         query, variables = self.nested.pattern(e.pattern, e.where, layout)
         projection = self.compile(e.projection, variables)
-        return lambda row, run: [projection(found, run) for found in query(row, run)]
+        return lambda row, run: collected(projection(found, run) for found in query(row, run))
 
     def _pattern_test(self, e: t.PatternTest, layout: Layout) -> Evaluate:
         query, _ = self.nested.pattern(e.pattern, None, layout)
@@ -324,7 +327,7 @@ class Compiler:
             return lambda row, run: any(True for _ in query(row, run))
         if e.kind == "COUNT":
             return lambda row, run: sum(1 for _ in query(row, run))
-        return lambda row, run: [found[0] for found in query(row, run)]
+        return lambda row, run: collected(found[0] for found in query(row, run))
 
 
 class Nested:

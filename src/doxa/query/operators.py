@@ -7,6 +7,7 @@ from typing import Any
 
 from doxa.base import spatial, temporal
 from doxa.query.errors import fail, shown
+from doxa.query.held import grown
 from doxa.query.values import Edge, Node, equals
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -33,11 +34,11 @@ def add(left: Any, right: Any) -> Any:
     if is_number(left) and is_number(right):
         return _float(lambda: left + right)
     if one is str and two is str:
-        return left + right
+        return grown(left + right)
     if one is list:
-        return left + right if two is list else [*left, right]
+        return grown(left + right if two is list else [*left, right])
     if two is list:
-        return [left, *right]
+        return grown([left, *right])
     if one is str and (is_number(right) or isinstance(right, _TEMPORAL)):
         return left + text_of(right)
     if two is str and (is_number(left) or isinstance(left, _TEMPORAL)):

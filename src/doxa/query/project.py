@@ -5,22 +5,24 @@ Rows keep the outer part of nested queries: the first `keep` slots pass through 
 
 from __future__ import annotations
 
-import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from doxa.base.limits import SORT_ROWS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, without_columns
 from doxa.query.fold import folded_group, folded_top
+from doxa.query.held import IN_A_SET, Held
 from doxa.query.values import group_key, order_key
 
 if TYPE_CHECKING:
     from doxa.query.run import Run
+
+_MORE_ROWS = 1_024  # how many rows beyond the best wait for the next sort
 
 
 class ProjectStep:
@@ -63,6 +65,7 @@ class GroupStep:
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         groups: dict[Any, tuple[tuple[Any, ...], list[Aggregation]]] = {}
         keep, keys, aggregates = self.keep, self.keys, self.aggregates
+        held = Held("groups and what they collect")
         first: Row | None = None
         for row in source:
             run.tick()
@@ -71,16 +74,12 @@ class GroupStep:
             name = tuple([group_key(value) for value in values])
             group = groups.get(name)
             if group is None:
-                if len(groups) >= SORT_ROWS_MAX:
-                    run.too_many("groups", SORT_ROWS_MAX)
+                held.row(values, extra=IN_A_SET)
                 group = groups[name] = ((*row[:keep], *values), [self._fresh(item, row, run) for item in aggregates])
             for aggregation, (_, argument, _, _) in zip(group[1], aggregates, strict=True):
-                if argument is None:
-                    aggregation.add(True)
-                else:
-                    value = argument(row, run)
-                    if value is not None:
-                        aggregation.add(value)
+                value = True if argument is None else argument(row, run)
+                if value is not None and aggregation.add(value):
+                    held.value(value)
         if not groups and not keys:
             outer = run.outer_row[:keep]
             yield (*outer, *[self._fresh(item, (*outer,), run).result() for item in aggregates])
@@ -103,12 +102,12 @@ class DistinctStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         seen: set[Any] = set()
+        held = Held("distinct rows")
         for row in source:
             run.tick()
             key = tuple([group_key(value) for value in row[self.keep :]])
             if key not in seen:
-                if len(seen) >= SORT_ROWS_MAX:
-                    run.too_many("distinct rows", SORT_ROWS_MAX)
+                held.row(key, extra=IN_A_SET)
                 seen.add(key)
                 yield row
 
@@ -130,13 +129,34 @@ class SortStep:
         skip, limit = self.limit
         if limit is not None:
             most = count_of(limit, run, "LIMIT") + (count_of(skip, run, "SKIP") if skip is not None else 0)
-            if most <= SORT_ROWS_MAX:
-                return iter(heapq.nsmallest(most, source, key=key))
-        held = list(itertools.islice(source, SORT_ROWS_MAX + 1))
-        if len(held) > SORT_ROWS_MAX:
-            run.too_many("rows to sort", SORT_ROWS_MAX)
+            return iter(_best(source, most, key))
+        held = Held("rows to sort").all(source)
         held.sort(key=key)
         return iter(held)
+
+
+def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[Row]:
+    """The first rows of an order, holding few more than are wanted: what cannot be among them any more is passed over."""
+    if not most:
+        return []
+    by_key = itemgetter(0)
+    kept: list[tuple[Any, Row]] = []
+    held = Held("rows to sort")
+    worst: Any = None
+    for row in source:
+        name = key(row)
+        if worst is not None and not name < worst:
+            continue
+        held.row(row)
+        kept.append((name, row))
+        if len(kept) >= 2 * most + _MORE_ROWS:
+            kept.sort(key=by_key)
+            del kept[most:]
+            worst = kept[-1][0]
+            held = Held(held.what)
+            held.all(row for _, row in kept)
+    kept.sort(key=by_key)
+    return [row for _, row in kept[:most]]
 
 
 class Descending:
@@ -174,7 +194,7 @@ class LimitStep:
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         most = count_of(self.count, run, "LIMIT")
         if self.whole:
-            return iter(list(source)[:most])
+            return iter(run.whole(source)[:most])
         return itertools.islice(source, most)
 
 

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.base.errors import InputError
-from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX, QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX, QUERY_TIMEOUT_MS
 from doxa.base.values import check_text
 from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
@@ -23,6 +23,7 @@ from doxa.query.errors import fail
 from doxa.query.evaluate import Row
 from doxa.query.explain import Profile
 from doxa.query.graph import Graph
+from doxa.query.held import Held
 from doxa.query.plan import Planner
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import shown_as_query
@@ -31,6 +32,7 @@ from doxa.query.values import detach
 from doxa.store import Reader
 
 _TICKS_PER_LOOK = 1_024
+T = TypeVar("T")
 
 
 class Batches(Protocol):
@@ -88,6 +90,12 @@ class Run:
                     hint="Narrow it, or raise the timeout.",
                 )
 
+    def ticking(self, items: Iterable[T]) -> Iterator[T]:
+        """Items of a long list, with a tick for each."""
+        for item in items:
+            self.tick()
+            yield item
+
     def stopped(self) -> bool:
         """Whether to end: asked from inside of a long SQL statement, which then fails, and the next tick says why."""
         return self.cancelled or time.monotonic() > self._deadline
@@ -99,21 +107,7 @@ class Run:
 
     def whole(self, source: Iterator[Row]) -> list[Row]:
         """All rows, before anything is written on their account."""
-        rows = []
-        for row in source:
-            rows.append(row)
-            if len(rows) > SORT_ROWS_MAX:
-                self.too_many("rows before a write", SORT_ROWS_MAX)
-        return rows
-
-    def too_many(self, what: str, limit: int) -> NoReturn:
-        fail(
-            f"The query holds more than {limit:,} {what}.",
-            kind="MemoryLimit",
-            detail="TooManyRows",
-            hint="Narrow it, or work in batches.",
-            limit=limit,
-        )
+        return Held("rows before a write").all(source)
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:
@@ -214,9 +208,9 @@ class QueryEngine:
         if not plan.steps.names:
             rows = _exhausted(rows)
         elif plan.writes:
-            rows = iter([tuple([detach(value) for value in row]) for row in rows])
+            rows = iter(Held("rows of a write").all(map(_detached, rows)))
         else:
-            rows = (tuple([detach(value) for value in row]) for row in rows)
+            rows = map(_detached, rows)
         return Result(plan.steps.names, rows, run)
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:
@@ -229,6 +223,10 @@ class QueryEngine:
                     for name, _ in signature.args:
                         if name not in run.params:
                             _missing(name, phase="compile")
+
+
+def _detached(row: Row) -> Row:
+    return tuple([detach(value) for value in row])
 
 
 def _missing(name: str, *, phase: str) -> NoReturn:

@@ -16,7 +16,7 @@ from typing import Any
 
 from doxa.base import temporal
 from doxa.base.errors import InputError, StoreError
-from doxa.base.limits import QUERY_TIMEOUT_MS, SORT_ROWS_MAX
+from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.base.temporal_text import parse_datetime
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
@@ -24,6 +24,7 @@ from doxa.query.errors import fail
 from doxa.query.evaluate import Compiler, Nested, Row
 from doxa.query.explain import Described, Profile, described
 from doxa.query.graph import Graph
+from doxa.query.held import Held
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
 from doxa.query.visibility import ValidTime
@@ -87,12 +88,7 @@ class GraphResult:
     def buffer(self) -> None:
         """Take the rest into memory and let go of the snapshot."""
         if self._release is not None:
-            held = []
-            for row in self._rows:
-                held.append(row)
-                if len(held) > SORT_ROWS_MAX:
-                    self.run.too_many("rows of an unfinished result", SORT_ROWS_MAX)
-            self._rows = iter(held)
+            self._rows = iter(Held("rows of an unfinished result").all(self._rows))
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
@@ -117,6 +113,8 @@ def told(run: Run) -> Iterator[None]:
     except Interrupted:
         run.look()
         raise
+    except MemoryError:
+        fail("There is no memory left for this query.", kind="MemoryLimit", detail="OutOfMemory", hint="Narrow it, or work in batches.")
     except RecursionError:
         fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
 

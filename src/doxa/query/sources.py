@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from doxa.base.errors import DoxaError
-from doxa.base.limits import SORT_ROWS_MAX
 from doxa.cypher import tree as t
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
+from doxa.query.held import IN_A_SET, Held
 from doxa.query.values import detach, group_key
 
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ class UnionStep:
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
             seen: set[Any] = set()
+            held = Held("distinct rows")
             for branch in self.branches:
                 for found in self._branch(run, iter((row,)), branch):
                     if not self.every:
                         key = tuple([group_key(value) for value in found[self.keep :]])
                         if key in seen:
                             continue
-                        if len(seen) >= SORT_ROWS_MAX:
-                            run.too_many("distinct rows", SORT_ROWS_MAX)
+                        held.row(key, extra=IN_A_SET)
                         seen.add(key)
                     yield found
 
@@ -108,7 +108,7 @@ class SubqueryStep:
         if self.batch is not None:
             return self._batched(run, run.whole(source), self.batch)
         if self.writes:
-            return iter([found for row in run.whole(source) for found in self._one(run, row)])
+            return iter(run.whole(found for row in run.whole(source) for found in self._one(run, row)))
         return (found for row in source for found in self._one(run, row))
 
     def _batched(self, run: Run, rows: list[Row], batch: t.Batch) -> Iterator[Row]:
@@ -152,7 +152,7 @@ class SubqueryStep:
                 yield row
                 return
             if self.writes:
-                yield from list(found)
+                yield from run.whole(found)
             else:
                 yield from found
 

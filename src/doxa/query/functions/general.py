@@ -6,13 +6,12 @@ import uuid
 from typing import Any
 
 from doxa.base import spatial, temporal
+from doxa.base.limits import VALUE_ITEMS_MAX
 from doxa.query.errors import fail, shown
 from doxa.query.functions.registry import Function, FunctionContext
 from doxa.query.operators import INT_MAX, INT_MIN, text_of, whole
 from doxa.query.types import value_type
 from doxa.query.values import Edge, Node, Path, equals
-
-_RANGE_ITEMS_MAX = 10_000_000
 
 
 def _element(value: Any, function: str) -> Node | Edge:
@@ -106,8 +105,8 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
     if step == 0:
         fail("The step of range() cannot be 0.", kind="ArgumentError", detail="NumberOutOfRange")
     found = range(start, end + (1 if step > 0 else -1), step)
-    if len(found) > _RANGE_ITEMS_MAX:
-        fail(f"range() would make more than {_RANGE_ITEMS_MAX:,} items.", kind="ArgumentError", detail="NumberOutOfRange", hint="Narrow it.")
+    if len(found) > VALUE_ITEMS_MAX:
+        fail(f"range() would make more than {VALUE_ITEMS_MAX:,} items.", kind="ArgumentError", detail="NumberOutOfRange", hint="Narrow it.")
     return list(found)
 
 

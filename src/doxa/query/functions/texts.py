@@ -5,8 +5,10 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
+from doxa.base.limits import VALUE_CHARS_MAX, VALUE_ITEMS_MAX
 from doxa.query.errors import fail, shown
 from doxa.query.functions.registry import Function
+from doxa.query.held import too_long
 
 
 def _text(value: Any, function: str) -> str:
@@ -41,16 +43,21 @@ def _substring(text: Any, start: Any, length: Any = None) -> str:
 def _replace(text: Any, search: Any, by: Any) -> str:
     sought = _text(search, "replace")
     whole = _text(text, "replace")
-    return whole.replace(sought, _text(by, "replace")) if sought else whole
+    other = _text(by, "replace")
+    if len(other) > len(sought) and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX:
+        too_long(VALUE_CHARS_MAX, "characters")
+    return whole.replace(sought, other) if sought else whole
 
 
 def _split(text: Any, by: Any) -> list[str]:
     whole = _text(text, "split")
     if type(by) is list:
         for one in by[1:]:
-            whole = whole.replace(_text(one, "split"), _text(by[0], "split"))
+            whole = _replace(whole, one, by[0])
         by = by[0] if by else ""
     separator = _text(by, "split")
+    if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
+        too_long(VALUE_ITEMS_MAX, "items")
     return whole.split(separator) if separator else list(whole)
 
 

@@ -10,12 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from sys import maxsize
 from typing import Any
 
-from doxa.base.errors import DoxaError, LimitError
-from doxa.base.limits import BOLT_HELD_ROWS_MAX
+from doxa.base.errors import DoxaError
 from doxa.servers.bolt.codes import TIMED_OUT, BoltError
 from doxa.servers.bolt.contract import GraphSession, Result
 
@@ -58,16 +56,6 @@ class Stream:
         while self._held:
             yield self._held.popleft()
 
-    def hold(self) -> None:
-        """Take the rest into memory. Raises LimitError if it is too much."""
-        self._held.extend(islice(self._rows, BOLT_HELD_ROWS_MAX + 1 - len(self._held)))
-        if len(self._held) > BOLT_HELD_ROWS_MAX:
-            raise LimitError(
-                f"An unfinished result of this transaction has more than {BOLT_HELD_ROWS_MAX:,} rows left.",
-                next_step="Read a result to its end before the next statement.",
-                rows_max=BOLT_HELD_ROWS_MAX,
-            )
-
     def close(self) -> None:
         """Let go of the rest and of the snapshot below it."""
         self._held.clear()
@@ -93,9 +81,7 @@ class Work:
             session.begin(read_only=read_only)
 
     def run(self, text: str, params: Mapping[str, Any]) -> tuple[int, Stream]:
-        """Start a statement; its number, counted from 0, and its rows."""
-        for stream in self.streams.values():
-            stream.hold()
+        """Start a statement; its number, counted from 0, and its rows. The session holds what is left of the statement before."""
         stream = Stream(self.session.run(text, params, timeout_ms=self.left_ms()))
         self.latest += 1
         self.streams[self.latest] = stream
