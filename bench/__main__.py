@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import beam, locomo, locomo_plus, results, speed, tck
+from bench import beam, locomo, locomo_plus, peers, results, speed, tck
 from bench.embedders import CachedEmbedder, local_embedder
 from bench.report import Report, write_json
 from doxa.models import Embedder
@@ -22,10 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if options.command == "tck":
         return _finish(tck.run(options.features), options.json)
+    if options.command == "graph":
+        report = peers.run(options.peers, seed=options.seed, quick=options.quick)
+        if options.record:
+            results.write(options.results, [report])
+        return _finish(report, options.json)
     embedder = None if options.words_only else _cached()
     if options.command == "all":
         reports = []
-        for report in results.run_all(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick):
+        for report in results.run_all(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick, python=options.peers):
             reports.append(report)
             print(report.text(), flush=True)
         print(f"written: {results.write(options.results, reports)}")
@@ -77,7 +82,13 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--sizes", type=_sizes, default=(10_000, 100_000), help="store sizes, as 10000,100000")
             command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
         if name == "all":
-            command.add_argument("--results", type=Path, default=results.FOLDER)
+            _graph_options(command)
+    graph = commands.add_parser("graph")
+    graph.add_argument("--seed", type=int, default=SEED)
+    graph.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
+    graph.add_argument("--json", type=Path, help="write figures and tables here")
+    graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
+    _graph_options(graph)
     features = commands.add_parser("tck")
     features.add_argument("--features", type=Path, required=True, help="a folder of openCypher feature files")
     features.add_argument("--json", type=Path, help="write figures and tables here")
@@ -85,6 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--results", type=Path, default=results.FOLDER)
     table.add_argument("--document", type=Path, default=results.DOCUMENT)
     return parser
+
+
+def _graph_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--peers", type=Path, help="the Python that has the peers, unless scripts/peers.sh installed them")
+    command.add_argument("--results", type=Path, default=results.FOLDER)
 
 
 if __name__ == "__main__":

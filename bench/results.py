@@ -1,8 +1,9 @@
 """Runs over everything present, kept as dated files, and the newest of them as the tables of docs/benchmarks.md.
 
-    bench/results/<date>.json    { date, machine, configuration, commands: [ {command, seed, wall_s, tables} ], figures }
+    bench/results/<date>.json    { date, machine, configuration, commands: [ {command, date, seed, wall_s, tables} ], figures }
 
-The data sets are found by their folder names below the given folder; what is absent is passed over.
+A run of some commands keeps what the newest file holds of the others, each with its own date. The data sets are
+found by their folder names below the given folder; what is absent is passed over.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import beam, locomo, locomo_plus, speed
+from bench import beam, locomo, locomo_plus, peers, speed
 from bench.report import Report, configuration, machine, plain, write_json
 from doxa.models import Embedder
 
@@ -21,6 +22,7 @@ FOLDER = _HERE / "results"
 DOCUMENT = _HERE.parent / "docs" / "benchmarks.md"
 BEGIN = "<!-- figures: begin, written by `python -m bench table` -->"
 END = "<!-- figures: end -->"
+_ORDER = {"locomo": 0, "locomo-plus": 1, "beam": 2, "speed": 3, "graph": 4}
 
 INTRODUCTION = f"""# Benchmarks
 
@@ -49,6 +51,7 @@ python -m bench locomo --data locomo10.json
 python -m bench locomo-plus --data locomo_plus.json --locomo locomo10.json
 python -m bench beam --data beam/100K
 python -m bench speed
+python -m bench graph
 python -m bench all --data FOLDER && python -m bench table
 ```
 
@@ -64,8 +67,8 @@ None yet.
 """
 
 
-def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool) -> Iterator[Report]:
-    """A report for each set that is there, and one on speed. One after the other: they share the processor."""
+def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool, python: Path | None = None) -> Iterator[Report]:
+    """A report for each set that is there, and two on speed. One after the other: they share the processor."""
     talks, cues, chats = data / "locomo", data / "locomo-plus", data / "beam"
     if talks.exists():
         yield locomo.run(talks, embedder, seed=seed)
@@ -74,18 +77,28 @@ def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence
     if chats.exists():
         yield beam.run(chats, embedder, seed=seed)
     yield speed.run(talks if talks.exists() else None, embedder, seed=seed, sizes=sizes, quick=quick)
+    yield peers.run(python, seed=seed, quick=quick)
 
 
 def write(folder: Path, reports: Sequence[Report]) -> Path:
-    """One file for the day; a second run on a day replaces the first."""
+    """One file for the day. What other commands left in the newest file is kept, with the day that it was taken on."""
     date = datetime.now(UTC).date().isoformat()
-    records = [report.record() for report in reports]
+    newest = max(folder.glob("*.json"), default=None)
+    before = json.loads(newest.read_text()) if newest else {"commands": [], "figures": {}}
+    names = {report.name for report in reports}
+    commands = [{"date": before["date"], **command} for command in before["commands"] if command["command"] not in names]
+    figures = {key: value for key, value in before["figures"].items() if key.partition(".")[0] not in names}
     kept = ("command", "seed", "wall_s", "tables")
-    figures = {f"{report.name}.{key}": round(value, 6) for report in reports for key, value in sorted(report.figures.items())}
+    for report in reports:
+        record = report.record()
+        commands.append({"date": date, **{name: record[name] for name in kept}})
+        figures.update({f"{report.name}.{key}": round(value, 6) for key, value in sorted(report.figures.items())})
+    models = [report.embedder for report in reports if report.embedder != "none"]
+    settings = before.get("configuration") if not models else None
     path = folder / f"{date}.json"
     write_json(path, {
-        "date": date, "machine": machine(), "configuration": configuration(reports[0].embedder if reports else "none"),
-        "commands": [{name: record[name] for name in kept} for record in records], "figures": figures,
+        "date": date, "machine": machine(), "configuration": settings or configuration(models[0] if models else "none"),
+        "commands": sorted(commands, key=lambda command: _ORDER.get(command["command"], 9)), "figures": figures,
     })  # fmt: skip
     return path
 
@@ -101,7 +114,8 @@ def render(folder: Path, document: Path) -> str:
         f"- seed: {', '.join(sorted({str(command['seed']) for command in found['commands']}))}", "",
     ]  # fmt: skip
     for command in found["commands"]:
-        lines += [f"### {command['command']}", "", f"Wall time {command['wall_s']:.0f} s.", "", "\n\n".join(command["tables"]), ""]
+        taken = f" Taken on {command['date']}." if command.get("date", found["date"]) != found["date"] else ""
+        lines += [f"### {command['command']}", "", f"Wall time {command['wall_s']:.0f} s.{taken}", "", "\n\n".join(command["tables"]), ""]
     text = document.read_text() if document.exists() else INTRODUCTION
     if BEGIN not in text or END not in text:
         return f"{document} lacks the marks {BEGIN} and {END}; nothing was written."

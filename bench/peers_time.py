@@ -1,0 +1,72 @@
+"""What travelling in time costs: each query plain, AS OF SYSTEM TIME and AS OF VALID TIME in turn, over a graph with a past and with windows."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.peers_adapters import Doxa
+from bench.peers_data import EDGE, LABEL, Data
+from bench.peers_rows import TEXTS
+from bench.report import Report
+from bench.timing import Spread, spread
+
+_WANTED = {"system": 1.3, "valid": 1.2}
+_ROWS = {"lookup": 300, "one_hop": 300, "two_hops": 300, "two_hops_rows": 300, "three_hops": 200, "lengths": 30}
+_TITLES = {
+    "lookup": "lookup by indexed property", "one_hop": "one hop", "two_hops": "two hops, counted", "two_hops_rows": "two hops, rows",
+    "three_hops": "three hops, counted", "lengths": "length 1..4, counted",
+}  # fmt: skip
+_CHANGED = 10  # one node in so many was changed after the time asked for
+
+
+def measure_time(report: Report, data: Data, *, share: float) -> None:
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        system = Doxa(Path(name))
+        system.ready(data)()
+        time.sleep(0.01)
+        moment = time.time_ns()
+        time.sleep(0.01)
+        changed = data.key[::_CHANGED].tolist()
+        system.ask(f"UNWIND $keys AS key MATCH (n:{LABEL} {{key: key}}) SET n.score = n.score + 1", {"keys": changed})
+        rng = np.random.default_rng(report.seed)
+        for row, times in _ROWS.items():
+            keys = rng.choice(data.key, size=max(5, round(times * share))).tolist()
+            found = in_turn(system, TEXTS[row], keys, moment)
+            rows.append([_TITLES[row], *_cells(report, row, found)])
+        system.close()
+    wanted = ", ".join(f"{name} ≤ {most}" for name, most in _WANTED.items())
+    report.table(
+        f"What time travel costs: {data.nodes:,} nodes, {data.edges:,} {EDGE}, each tenth node changed since the time; median ms and ratio to plain "
+        f"(wanted: {wanted})",
+        ["row", "plain", "AS OF SYSTEM TIME", "ratio", "AS OF VALID TIME", "ratio"],
+        rows,
+    )
+
+
+def in_turn(system: Any, text: str, keys: Sequence[int], moment: int) -> dict[str, Spread]:
+    """Each key asked in the three ways, one after the other, so that whatever else runs on the machine meets all three alike."""
+    ways = {"plain": text, "system": f"AS OF SYSTEM TIME $at {text}", "valid": f"AS OF VALID TIME $at {text}"}
+    times: dict[str, list[float]] = {way: [] for way in ways}
+    for number, key in enumerate([keys[0], *keys]):
+        for way, asked in ways.items():
+            start = time.perf_counter()
+            system.ask(asked, {"key": key, "at": moment})
+            if number:
+                times[way].append(time.perf_counter() - start)
+    return {way: spread(held) for way, held in times.items()}
+
+
+def _cells(report: Report, row: str, found: dict[str, Spread]) -> list[str]:
+    cells = [f"{found['plain'].p50_ms:.3f}"]
+    for way in ("system", "valid"):
+        ratio = found[way].p50_ms / found["plain"].p50_ms
+        report.put(f"time.{way}.{row}.ratio", ratio)
+        cells += [f"{found[way].p50_ms:.3f}", f"{ratio:.2f}"]
+    return cells
