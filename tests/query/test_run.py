@@ -12,6 +12,7 @@ from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTim
 from doxa.cypher.errors import QueryError
 from doxa.query.graph import Graph
 from doxa.query.run import QueryEngine, Run
+from doxa.query.span import Span
 from doxa.store import Identity, Store
 
 
@@ -82,7 +83,7 @@ def test_a_plan_is_kept(database: Database) -> None:
 def test_a_timeout_ends_a_query(database: Database) -> None:
     plan = database.engine.prepare("UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y RETURN count(*) AS c")
     with database.store.read() as snapshot:
-        run = Run(Graph(snapshot), {}, now_ns=snapshot.now, timeout_ms=20)
+        run = Run(Graph(snapshot), {}, now_ns=snapshot.now, span=Span(20))
         assert plan.steps is not None
         with pytest.raises(QueryError) as caught:
             list(plan.steps.rows(run, iter(((),))))
@@ -95,7 +96,7 @@ def test_a_cancelled_query_ends(database: Database) -> None:
         result = database.engine.execute(plan, snapshot)
         rows = iter(result)
         next(rows)
-        result.run.cancelled = True
+        result.run.span.cancelled = True
         with pytest.raises(QueryError) as caught:
             list(rows)
     assert caught.value.detail == "Terminated"

@@ -280,3 +280,40 @@ def test_a_value_that_nests_too_deep_is_told(session: GraphSession) -> None:
     with pytest.raises(QueryError) as caught:
         session.run("RETURN reduce(l = [], x IN range(1, 5000) | [l]) AS l").records()
     assert caught.value.detail == "NestingTooDeep"
+
+
+@pytest.mark.parametrize(
+    "text, explicit", [("CREATE (:B)", False), ("CREATE (:B)", True), ("UNWIND [1] AS i CALL (i) { CREATE (:B) } IN TRANSACTIONS", False)]
+)
+def test_who_waits_for_another_writer_can_be_stopped(store: Store, session: GraphSession, text: str, explicit: bool) -> None:
+    other = GraphSession(store, session.engine, session.identity)
+    held, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        other.begin()
+        other.run("CREATE (:Other)")
+        held.set()
+        done.wait(30)
+        other.rollback()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    held.wait(30)
+
+    def start(timeout_ms: int | None) -> None:
+        if explicit:
+            session.begin()
+        session.run(text, timeout_ms=timeout_ms)
+
+    with pytest.raises(QueryError) as caught:
+        start(200)
+    assert caught.value.detail == "TimedOut"
+    timer = threading.Timer(0.2, session.cancel)
+    timer.start()
+    with pytest.raises(QueryError) as caught:
+        start(None)
+    assert caught.value.detail == "Terminated"
+    done.set()
+    writer.join()
+    session.run(text)
+    assert session.run("MATCH (n:B|Other) RETURN count(n)").single() == 1

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.base.errors import InputError
-from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX, QUERY_TIMEOUT_MS
+from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX
 from doxa.base.values import check_text
 from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
 from doxa.cypher.errors import QueryError, too_deep
 from doxa.cypher.parser import parse
 from doxa.query.builtin import builtin
-from doxa.query.errors import fail
 from doxa.query.evaluate import Row
 from doxa.query.explain import Profile
 from doxa.query.graph import Graph
@@ -28,10 +27,10 @@ from doxa.query.plan import Planner
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import shown_as_query
 from doxa.query.sources import UnionStep
+from doxa.query.span import Span
 from doxa.query.values import detach
 from doxa.store import Reader
 
-_TICKS_PER_LOOK = 1_024
 T = TypeVar("T")
 
 
@@ -47,7 +46,7 @@ class Run:
     """What steps and expressions may ask of the execution they belong to."""
 
     def __init__(
-        self, graph: Graph, params: Mapping[str, Any], *, now_ns: int, timeout_ms: int = QUERY_TIMEOUT_MS, csv_folder: str | None = None
+        self, graph: Graph, params: Mapping[str, Any], *, now_ns: int, span: Span | None = None, csv_folder: str | None = None
     ) -> None:
         self.graph = graph
         self.params = params
@@ -59,12 +58,10 @@ class Run:
         self.csv_line: int | None = None
         self.session: Any = None  # what the procedures of rooms above belong to
         self.outer_row: Row = ()
-        self.cancelled = False
         self.profile: Profile | None = None
         self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
-        self._deadline = time.monotonic() + timeout_ms / 1000
-        self._timeout_ms = timeout_ms
-        self._ticks = 0
+        self.span = span if span is not None else Span()
+        self.tick = self.span.tick  # called for every row of work
 
     def realtime_ns(self) -> int:
         return time.time_ns()
@@ -75,35 +72,11 @@ class Run:
         except KeyError:
             _missing(name, phase="runtime")
 
-    def tick(self) -> None:
-        """Called for every row of work: looks now and then whether to go on."""
-        self._ticks += 1
-        if self._ticks >= _TICKS_PER_LOOK:
-            self._ticks = 0
-            if self.cancelled:
-                fail("The query was cancelled.", kind="TransactionError", detail="Terminated")
-            if time.monotonic() > self._deadline:
-                fail(
-                    f"The query ran longer than {self._timeout_ms:,} ms.",
-                    kind="TransactionError",
-                    detail="TimedOut",
-                    hint="Narrow it, or raise the timeout.",
-                )
-
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
         """Items of a long list, with a tick for each."""
         for item in items:
             self.tick()
             yield item
-
-    def stopped(self) -> bool:
-        """Whether to end: asked from inside of a long SQL statement, which then fails, and the next tick says why."""
-        return self.cancelled or time.monotonic() > self._deadline
-
-    def look(self) -> None:
-        """Raise if the run was cancelled or has taken too long."""
-        self._ticks = _TICKS_PER_LOOK
-        self.tick()
 
     def whole(self, source: Iterator[Row]) -> list[Row]:
         """All rows, before anything is written on their account."""

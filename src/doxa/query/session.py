@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from doxa.base import temporal
-from doxa.base.errors import InputError, StoreError
+from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.base.temporal_text import parse_datetime
 from doxa.cypher import tree as t
@@ -27,6 +27,7 @@ from doxa.query.graph import Graph
 from doxa.query.held import Held
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
+from doxa.query.span import Span
 from doxa.query.visibility import ValidTime
 from doxa.store import Identity, Interrupted, Reader, Store, Transaction
 
@@ -111,7 +112,7 @@ def told(run: Run) -> Iterator[None]:
     try:
         yield
     except Interrupted:
-        run.look()
+        run.span.look()
         raise
     except MemoryError:
         fail("There is no memory left for this query.", kind="MemoryLimit", detail="OutOfMemory", hint="Narrow it, or work in batches.")
@@ -143,7 +144,7 @@ class GraphSession:
         self.system_time: int | None = None
         self.valid_time: int | None = None
         self._open: GraphResult | None = None
-        self._running: Run | None = None
+        self._running: Span | None = None
         self._explicit = False
         self._held: AbstractContextManager[Reader] | AbstractContextManager[Transaction] | None = None
         self._reader: Reader | None = None
@@ -163,14 +164,15 @@ class GraphSession:
             raise InputError("A statement is text, and its parameters are a map.", next_step='Call run("RETURN $x", {"x": 1}).', field="text")
         self._settle()
         plan = self.engine.prepare(text)
+        span = self._running = Span(self.timeout_ms if timeout_ms is None else timeout_ms)
         given = {**{f"_{name}": value for name, value in self.context.items()}, **(params or {})}
         try:
             if self._explicit:
-                result = self._in_transaction(plan, given, timeout_ms)
+                result = self._in_transaction(plan, given, span)
             elif plan.writes:
-                result = self._write(plan, given, timeout_ms)
+                result = self._write(plan, given, span)
             else:
-                result = self._read(plan, given, timeout_ms)
+                result = self._read(plan, given, span)
         except BaseException:
             self._end()
             raise
@@ -183,7 +185,7 @@ class GraphSession:
         if before is not None:
             before.buffer()
 
-    def _read(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+    def _read(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
         held = self.store.read()
         reader = held.__enter__()
 
@@ -191,37 +193,37 @@ class GraphSession:
             held.__exit__(None, None, None)
 
         try:
-            result = GraphResult(self._execute(plan, reader, params, timeout_ms), release)
+            result = GraphResult(self._execute(plan, reader, params, span), release)
         except BaseException:
             release()
             raise
         self._open = result
         return result
 
-    def _write(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+    def _write(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
         self._not_as_of()
         if plan.batched:
-            return self._write_in_batches(plan, params, timeout_ms)
-        with self.store.write(self.identity, op="cypher") as tx:
+            return self._write_in_batches(plan, params, span)
+        with self._writer(span) as tx:
             if plan.steps is None:
                 return self._schema(plan, tx)
-            result = self._execute(plan, tx, params, timeout_ms)
+            result = self._execute(plan, tx, params, span)
             rows = _taken(result)
             tx.verify_constraints()
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
-    def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
-        with _Batches(self.store, self.identity) as batches:
-            result = self._execute(plan, batches.tx, params, timeout_ms, batches=batches)
+    def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
+        with _Batches(lambda: self._writer(span)) as batches:
+            result = self._execute(plan, batches.tx, params, span, batches=batches)
             rows = _taken(result)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
-    def _in_transaction(self, plan: Plan, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+    def _in_transaction(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
         if plan.writes:
             self._not_as_of()
             if self._read_only:
                 fail("This transaction only reads.", kind="TransactionError", detail="AccessMode", hint="Begin one that may write.")
-            self._become_writer()
+            self._become_writer(span)
         elif self._reader is None:
             self._held = self.store.read()
             self._reader = self._held.__enter__()
@@ -229,7 +231,7 @@ class GraphSession:
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader)
-        result = self._execute(plan, self._reader, params, timeout_ms)
+        result = self._execute(plan, self._reader, params, span)
         rows = _taken(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
@@ -243,14 +245,27 @@ class GraphSession:
         run.graph.counters.update(run_schema(plan.statement.body, tx))
         return GraphResult(Result((), iter(()), run), None)
 
-    def _become_writer(self) -> None:
+    @contextmanager
+    def _writer(self, span: Span) -> Iterator[Transaction]:
+        """A transaction; who waits for it can be cancelled, and has a timeout."""
+        waiting = True
+        try:
+            with self.store.write(self.identity, op="cypher", stopped=span.stopped) as tx:
+                waiting = False
+                yield tx
+        except BusyError:
+            if waiting:
+                span.look()
+            raise
+
+    def _become_writer(self, span: Span) -> None:
         """From reading to writing: only if nothing was committed since the snapshot, so that what was read still holds."""
         if isinstance(self._reader, Transaction):
             return
         seen = self._reader.last_receipt() if self._reader is not None else None
         snapshot = self._reader
         self._let_go()
-        held = self.store.write(self.identity, op="cypher")
+        held = self._writer(span)
         tx = held.__enter__()
         last = tx.last_receipt()
         if snapshot is not None and (last.tx if last else 0) != (seen.tx if seen else 0):
@@ -261,16 +276,15 @@ class GraphSession:
         self._held, self._reader = held, tx
 
     def _execute(
-        self, plan: Plan, reader: Reader, params: Mapping[str, Any], timeout_ms: int | None, *, batches: _Batches | None = None
+        self, plan: Plan, reader: Reader, params: Mapping[str, Any], span: Span, *, batches: _Batches | None = None
     ) -> Result:
         statement = plan.statement
         as_of = self._moment(statement.system_time, self.system_time, plan, reader, params)
         valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
         graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
-        run = Run(graph, params, now_ns=reader.now, timeout_ms=self.timeout_ms if timeout_ms is None else timeout_ms, csv_folder=self.csv_folder)
+        run = Run(graph, params, now_ns=reader.now, span=span, csv_folder=self.csv_folder)
         run.session = self.owner
-        reader.watch(run.stopped)
-        self._running = run
+        reader.watch(span.stopped)
         if batches is not None:
             run.batches, batches.graph = batches, graph
         if plan.statement.mode == "PROFILE":
@@ -360,8 +374,8 @@ class GraphSession:
 class _Batches:
     """One transaction after the other, under one running query."""
 
-    def __init__(self, store: Store, identity: Identity) -> None:
-        self._store, self._identity = store, identity
+    def __init__(self, writer: Callable[[], AbstractContextManager[Transaction]]) -> None:
+        self._writer = writer
         self.graph: Graph | None = None
 
     def __enter__(self) -> _Batches:
@@ -374,7 +388,7 @@ class _Batches:
         self._held.__exit__(kind, error, trace)
 
     def _begin(self) -> None:
-        self._held = self._store.write(self._identity, op="cypher")
+        self._held = self._writer()
         self.tx = self._held.__enter__()
         if self.graph is not None:
             self.graph.reader = self.tx

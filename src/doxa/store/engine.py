@@ -144,15 +144,21 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
 
 
 class Patience:
-    """The busy handler of one connection: sleeps a random, growing time; gives up when the limit has passed by the clock.
+    """The busy handler of one connection: sleeps a random, growing time; gives up when the limit has passed by the clock, or it is told to.
 
     Random, so that writers started together do not march together. The engine counts the attempts of one wait from 0.
     """
 
     def __init__(
-        self, *, limit_ms: int = BUSY_TIMEOUT_MS, now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
+        self,
+        *,
+        limit_ms: int = BUSY_TIMEOUT_MS,
+        stopped: Callable[[], bool] = lambda: False,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._limit_s = limit_ms / 1000
+        self._stopped = stopped
         self._now, self._sleep = now, sleep
         self._until = 0.0
 
@@ -160,11 +166,23 @@ class Patience:
         now = self._now()
         if attempt == 0:
             self._until = now + self._limit_s
-        if now >= self._until:
+        if now >= self._until or self._stopped():
             return False
         wait = min(_WAIT_MOST_S, _WAIT_FIRST_S * 2 ** min(attempt, 8)) * random.uniform(0.5, 1.5)  # noqa: S311 - spreading load, not security
         self._sleep(min(wait, self._until - now))
         return True
+
+
+def begin(db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> None:
+    """Take the write lock, waiting for other writers; `stopped` may end the wait."""
+    if stopped is None:
+        db.execute("BEGIN IMMEDIATE")
+        return
+    db.set_busy_handler(Patience(stopped=stopped))
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    finally:
+        db.set_busy_handler(Patience())
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.words import ANALYSER
 from doxa.store.declared import Declared, declared
-from doxa.store.engine import Engine, make_private, translated, usable_path
+from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.files import copy_whole, discard, holds_nothing
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
@@ -96,8 +96,11 @@ class Store:
                     db.execute("COMMIT")
 
     @contextmanager
-    def write(self, identity: Identity, *, op: str, note: str = "") -> Iterator[Transaction]:
-        """One transaction, durable when the block ends, absent when it raises. Waits for other writers up to the busy limit."""
+    def write(self, identity: Identity, *, op: str, note: str = "", stopped: Callable[[], bool] | None = None) -> Iterator[Transaction]:
+        """One transaction, durable when the block ends, absent when it raises. Waits for other writers up to the busy limit.
+
+        `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
+        """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
         if joined is not None:
@@ -107,7 +110,7 @@ class Store:
         if db.in_transaction:
             raise StoreError("A transaction is already open in this thread.", next_step="Finish it first; transactions do not nest.")
         with translated(self.path):
-            db.execute("BEGIN IMMEDIATE")
+            begin(db, stopped)
             try:
                 self._load_catalogue(db)
                 tx = Transaction(
