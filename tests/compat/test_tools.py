@@ -14,7 +14,7 @@ PYTHON = CLIENTS / "python" / "bin" / "python"
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="run scripts/compat.sh to install neomodel, neo4j-graphrag and langchain-neo4j")
-@pytest.mark.parametrize(("tool", "count"), [("neomodel", 8), ("langchain", 3)])
+@pytest.mark.parametrize(("tool", "count"), [("neomodel", 8), ("langchain", 3), ("graphrag", 6)])
 def test_a_tool_works_unchanged(server: ServerProcess, tool: str, count: int) -> None:
     script = Path(__file__).with_name(f"tool_{tool}.py")
     done = subprocess.run([str(PYTHON), str(script), str(server.port)], capture_output=True, text=True, timeout=120)

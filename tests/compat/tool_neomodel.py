@@ -97,7 +97,7 @@ def transactions() -> None:
 def uniqueness() -> None:
     try:
         Person(name="Ana").save()
-    except nm.exceptions.ConstraintValidationFailed:  # UniqueProperty is a kind of it
+    except nm.exceptions.UniqueProperty:
         return
     raise AssertionError("a second Ana was let in")
 

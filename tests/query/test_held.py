@@ -107,7 +107,7 @@ def test_a_value_that_multiplies_itself_is_an_error(session: GraphSession, monke
         for limit, value in (("VALUE_ITEMS_MAX", 1_000), ("VALUE_CHARS_MAX", 1_500)):
             if hasattr(module, limit):
                 monkeypatch.setattr(module, limit, value)
-    with pytest.raises(QueryError, match="more than 1,[05]00 (items|characters)"):
+    with pytest.raises(QueryError, match=r"more than 1,[05]00 (items|characters)"):
         session.run(GROWING[name]).records()
 
 

@@ -193,3 +193,51 @@ def test_keys_order_as_values_do(one: Any, other: Any) -> None:
     assert keys[1] is not None
     assert (keys[0] < keys[1]) == (order_key(one) < order_key(other))
     assert (keys[0] == keys[1]) == (order_key(one) == order_key(other))
+
+
+def test_names_and_options_may_be_parameters(session: GraphSession) -> None:
+    options = "OPTIONS {indexConfig: {`vector.dimensions`: toInteger($size), `vector.similarity_function`: $way}}"
+    given = {"name": "by meaning", "size": 3.0, "way": "cosine"}
+    for _ in range(2):
+        session.run(f"CREATE VECTOR INDEX $name IF NOT EXISTS FOR (n:Doc) ON n.vector {options}", given)
+    session.run("CREATE CONSTRAINT $name FOR (n:Doc) REQUIRE n.x IS UNIQUE", {"name": "one x"})
+    assert {row["name"] for row in session.run("SHOW INDEXES").records()} >= {"by meaning", "one x"}
+    for text, params in (
+        ("DROP INDEX $name", {}),
+        ("DROP INDEX $name", {"name": 1}),
+        ("CREATE INDEX $name FOR (n:Doc) ON (n.y)", {"name": ""}),
+        ("CREATE VECTOR INDEX other FOR (n:Doc) ON n.other OPTIONS {indexConfig: {`vector.dimensions`: n.x}}", {}),
+    ):
+        with pytest.raises(QueryError):
+            session.run(text, params)
+    session.run("DROP INDEX $name", {"name": "by meaning"})
+    session.run("DROP CONSTRAINT $name IF EXISTS", {"name": "one x"})
+    assert not {row["name"] for row in session.run("SHOW INDEXES").records()} & {"by meaning", "one x"}
+
+
+def test_vectors_are_set_by_procedures(session: GraphSession) -> None:
+    session.run("CREATE (:Doc {x: 1})-[:NEXT]->(:Doc {x: 2})")
+    session.run("MATCH (n:Doc) CALL db.create.setNodeVectorProperty(n, 'vector', [n.x, 0]) RETURN n").records()
+    session.run("MATCH ()-[r:NEXT]->() CALL db.create.setRelationshipVectorProperty(r, 'vector', $v)", {"v": [1.5, 2]})
+    rows = session.run("MATCH (n:Doc)-[r:NEXT]->(m) RETURN n.vector AS n, r.vector AS r, m.vector AS m").records()
+    assert rows == [{"n": [1.0, 0.0], "r": [1.5, 2.0], "m": [2.0, 0.0]}]
+    for vector in ([], ["a"], [float("nan")], [None]):
+        with pytest.raises(QueryError):
+            session.run("MATCH (n:Doc) CALL db.create.setNodeVectorProperty(n, 'vector', $v)", {"v": vector})
+    with pytest.raises(QueryError):
+        session.run("CALL db.create.setNodeVectorProperty(1, 'vector', [1])")
+    assert session.run("OPTIONAL MATCH (n:None) CALL db.create.setNodeVectorProperty(n, 'vector', [1]) RETURN n").records() == [{"n": None}]
+
+
+def test_labels_may_be_known_only_when_it_runs(session: GraphSession) -> None:
+    session.run("CREATE (:A {kind: 'B'})")
+    session.run("MATCH (n:A) SET n:$(n.kind):C:$($more)", {"more": ["D", "E"]})
+    assert session.run("MATCH (n) RETURN labels(n)").single() == ["A", "B", "C", "D", "E"]
+    session.run("MATCH (n:A) REMOVE n:$($gone), n:C", {"gone": ["A", "E"]})
+    assert session.run("MATCH (n) RETURN labels(n)").single() == ["B", "D"]
+    for bad in (1, None, [""], ["A", 2]):
+        with pytest.raises(QueryError):
+            session.run("MATCH (n) SET n:$($labels)", {"labels": bad})
+    for change in ("SET n:$(missing)", "SET n:$()", "SET n:A|$('B')", "SET n[n:$('B')] = 1", "WITH n WHERE n:$('A') RETURN n"):
+        with pytest.raises(QueryError):
+            session.run(f"MATCH (n) {change}")

@@ -367,7 +367,12 @@ class Checker(Checks):
                 kind = self._plain(value, scope).partition("<")[0]
                 if kind in ("integer", "float", "string", "boolean", "list", "path"):
                     fail(f"Properties are set from a map, not from a value of type {kind}.", value.at, detail="InvalidArgumentType")
-            case t.SetLabels(target, _) | t.RemoveLabels(target, _) | t.RemoveProperty(target):
+            case t.SetLabels(target, labels) | t.RemoveLabels(target, labels):
+                self._plain(target, scope)
+                for label in labels:
+                    if isinstance(label, t.Expression):
+                        self._plain(label, scope)
+            case t.RemoveProperty(target):
                 self._plain(target, scope)
 
     def _create(self, pattern: t.PathPattern, scope: Scope, *, merging: bool) -> Scope:

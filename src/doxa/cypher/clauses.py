@@ -302,9 +302,16 @@ class ClauseParser(PatternParser):
 
     def _target(self) -> t.Expression:
         """What SET and REMOVE may change: n, n.name, n[…], (expression).name, n:Label."""
+        self.dynamic_labels = True
         target = self._postfix(self._atom())
         if self.take_word("IS"):
-            return t.HasLabels(target, self.label_expression(), at=target.at)
+            target = t.HasLabels(target, self.label_expression(), at=target.at)
+        self.dynamic_labels = False
+        named = target.labels if isinstance(target, t.HasLabels) else None
+        direct = named.items if isinstance(named, t.LabelAnd) else (named,)
+        for part in t.walk(target):
+            if isinstance(part, t.LabelOf) and not any(part is one for one in direct):
+                fail("Labels that are known only when the query runs stand in SET and REMOVE, beside plain ones.", part.at)
         if isinstance(target, t.Sign) or not isinstance(target, (t.Variable, t.Property, t.Index, t.HasLabels)):
             fail("Only a variable, a property or labels can be changed.", target.at)
         return target
@@ -363,9 +370,13 @@ def _variable(target: t.Expression) -> t.Variable:
     return target
 
 
-def _plain_labels(labels: t.LabelExpression) -> tuple[str, ...]:
-    if isinstance(labels, t.LabelName):
-        return (labels.name,)
-    if isinstance(labels, t.LabelAnd) and all(isinstance(item, t.LabelName) for item in labels.items):
-        return tuple(item.name for item in labels.items if isinstance(item, t.LabelName))
-    fail("Labels to set or remove are written as :A:B.", labels.at)
+def _plain_labels(labels: t.LabelExpression) -> tuple[str | t.Expression, ...]:
+    found: list[str | t.Expression] = []
+    for item in labels.items if isinstance(labels, t.LabelAnd) else (labels,):
+        if isinstance(item, t.LabelName):
+            found.append(item.name)
+        elif isinstance(item, t.LabelOf):
+            found.append(item.of)
+        else:
+            fail("Labels to set or remove are written as :A:B, or :$(expression).", labels.at)
+    return tuple(found)

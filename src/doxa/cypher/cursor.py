@@ -18,6 +18,7 @@ class Cursor:
         self.index = 0
         self.depth = 0
         self.bar_ends = False  # inside [x IN xs WHERE n:A | ...] a bar ends a label expression
+        self.dynamic_labels = False  # in SET and REMOVE a label may be $(expression)
         self.no_pattern: set[int] = set()  # token indexes where no path pattern starts: nested attempts stay linear
 
     # Looking

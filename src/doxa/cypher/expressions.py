@@ -148,7 +148,8 @@ class ExpressionParser(Cursor):
 
     def _label_follows(self) -> bool:
         after = self.ahead()
-        return after.kind in ("NAME", "QUOTED") or (after.kind == "OP" and after.text in ("!", "%", "("))
+        starts = ("!", "%", "(", "$") if self.dynamic_labels else ("!", "%", "(")
+        return after.kind in ("NAME", "QUOTED") or (after.kind == "OP" and after.text in starts)
 
     def _index(self, atom: t.Expression) -> t.Expression:
         at = self.need_op("[").at
@@ -194,6 +195,11 @@ class ExpressionParser(Cursor):
             self.bar_ends = before
             self.need_op(")")
             return inside
+        if self.dynamic_labels and self.take_op("$"):
+            self.need_op("(")
+            of = self.expression()
+            self.need_op(")")
+            return t.LabelOf(of, at=at)
         return t.LabelName(self.name("a label or type"), at=at)
 
     # Atoms

@@ -101,7 +101,7 @@ def change(found: t.Change) -> str:
         case t.SetAll(target, value, merge):
             return f"{expression(target)} {'+=' if merge else '='} {expression(value)}"
         case t.SetLabels(target, labels) | t.RemoveLabels(target, labels):
-            return expression(target) + "".join(f":{name(label)}" for label in labels)
+            return expression(target) + "".join(f":{name(label) if isinstance(label, str) else f'$({expression(label)})'}" for label in labels)
         case t.RemoveProperty(target):
             return expression(target)
     raise TypeError(type(found).__name__)

@@ -53,11 +53,19 @@ class SchemaParser(ClauseParser):
         target = t.SchemaTarget(edge, variable, names, properties, at=at)
         return t.CreateIndex("range" if kind == "btree" else kind, name, target, absent, options, at=at)
 
-    def _name_and_absent(self) -> tuple[str | None, bool]:
-        name = None
-        if self.token.kind == "QUOTED" or (self.token.kind == "NAME" and not self.is_word("IF") and not self.is_word("FOR")):
+    def _name_and_absent(self) -> tuple[str | t.Parameter | None, bool]:
+        name: str | t.Parameter | None = None
+        if self.token.kind == "PARAMETER":
+            name = self._rule_name()
+        elif self.token.kind == "QUOTED" or (self.token.kind == "NAME" and not self.is_word("IF") and not self.is_word("FOR")):
             name = self.dotted("a name")
         return name, self.take_word("IF", "NOT", "EXISTS")
+
+    def _rule_name(self) -> str | t.Parameter:
+        if self.token.kind != "PARAMETER":
+            return self.dotted("a name")
+        token = self.take()
+        return t.Parameter(token.text, at=token.at)
 
     def _target_pattern(self) -> tuple[bool, str, tuple[str, ...], t.PathPattern]:
         """(n:A|B) or ()-[r:T]-(): whether an edge, the variable, the labels or types, the pattern."""
@@ -158,7 +166,7 @@ class SchemaParser(ClauseParser):
         what = self.take().upper
         if what not in ("INDEX", "CONSTRAINT"):
             fail("Only an INDEX or a CONSTRAINT can be dropped here.", at)
-        name = self.dotted("a name")
+        name = self._rule_name()
         return t.DropSchema(what, name, self.take_word("IF", "EXISTS"), at=at)  # type: ignore[arg-type]
 
     # SHOW

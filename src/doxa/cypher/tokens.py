@@ -175,6 +175,8 @@ def _quoted(text: str, at: int) -> tuple[Token, int]:
 
 
 def _parameter(text: str, at: int) -> tuple[Token, int]:
+    if text[at + 1 : at + 2] == "(":
+        return Token("OP", "$", at), at + 1
     if text[at + 1 : at + 2] == "`":
         quoted, after = _quoted(text, at + 1)
         return Token("PARAMETER", quoted.text, at), after

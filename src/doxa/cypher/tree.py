@@ -234,6 +234,13 @@ class LabelName(LabelExpression):
 
 
 @dataclass(frozen=True, slots=True)
+class LabelOf(LabelExpression):
+    """$(expression): labels that are known when the query runs; only in SET and REMOVE."""
+
+    of: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class LabelAny(LabelExpression):
     pass
 
@@ -384,7 +391,7 @@ class SetAll(Change):
 @dataclass(frozen=True, slots=True)
 class SetLabels(Change):
     target: Expression
-    labels: tuple[str, ...]
+    labels: tuple[str | Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +402,7 @@ class RemoveProperty(Change):
 @dataclass(frozen=True, slots=True)
 class RemoveLabels(Change):
     target: Expression
-    labels: tuple[str, ...]
+    labels: tuple[str | Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +498,7 @@ class SchemaTarget(Tree):
 @dataclass(frozen=True, slots=True)
 class CreateIndex(Clause):
     kind: str
-    name: str | None
+    name: str | Parameter | None
     target: SchemaTarget
     if_absent: bool
     options: Expression | None = None
@@ -502,7 +509,7 @@ class CreateConstraint(Clause):
     """`kind`: unique, key, exists, type, temporal, cardinality, endpoints. `detail` holds what the kind needs."""
 
     kind: str
-    name: str | None
+    name: str | Parameter | None
     target: SchemaTarget
     if_absent: bool
     detail: tuple[Any, ...] = ()
@@ -512,7 +519,7 @@ class CreateConstraint(Clause):
 @dataclass(frozen=True, slots=True)
 class DropSchema(Clause):
     what: OneOf["INDEX", "CONSTRAINT"]
-    name: str
+    name: str | Parameter
     if_present: bool
 
 

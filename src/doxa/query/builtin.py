@@ -12,19 +12,19 @@ from doxa.cypher.signatures import FUNCTIONS, ProcedureSignature
 from doxa.query.errors import fail
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import register_shows
-from doxa.query.search import fulltext, vectors
+from doxa.query.search import fulltext, set_vector, vectors
 from doxa.query.values import compare, detach, equals
 
 Rows = Iterable[tuple[Any, ...]]
 _LOG_ROWS_MAX = 10_000
 
 
-def _signature(text: str, description: str, *, optional: int = 0) -> ProcedureSignature:
+def _signature(text: str, description: str, *, optional: int = 0, writes: bool = False) -> ProcedureSignature:
     """name(arg :: TYPE, …) :: (column :: TYPE, …)."""
     name, _, rest = text.partition("(")
     args, _, results = rest.partition(")")
     return ProcedureSignature(
-        name.strip(), _fields(args), _fields(results.partition("(")[2].rstrip(") ")), optional=optional, description=description
+        name.strip(), _fields(args), _fields(results.partition("(")[2].rstrip(") ")), writes, optional, description
     )
 
 
@@ -309,8 +309,20 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
 )
 
 
+_WRITING: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+    ("db.create.setNodeVectorProperty(node :: NODE, key :: STRING, vector :: LIST) ::", "Set a property of a node to a vector.", set_vector),
+    (
+        "db.create.setRelationshipVectorProperty(relationship :: RELATIONSHIP, key :: STRING, vector :: LIST) ::",
+        "Set a property of a relationship to a vector.",
+        set_vector,
+    ),
+)
+
+
 def builtin(registry: Registry) -> Registry:
     """Add the procedures of the graph to a registry, and return it."""
+    for text, description, write in _WRITING:
+        registry.add(Procedure(_signature(text, description, writes=True), write))
     for text, description, call, optional in _TABLE:
         registry.add(Procedure(_signature(text, description, optional=optional), call))
     shown = "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)"

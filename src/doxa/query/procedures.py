@@ -50,7 +50,7 @@ class ProcedureStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         signature = self.procedure.signature
-        for row in source:
+        for row in run.whole(source) if signature.writes else source:
             if self.args is None:
                 values = [run.parameter(name) for name, _ in signature.args]
             else:

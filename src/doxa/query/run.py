@@ -61,7 +61,7 @@ class Run:
         self.profile: Profile | None = None
         self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
         self.span = span if span is not None else Span()
-        self.tick = self.span.tick  # called for every row of work
+        self.tick, self.look = self.span.tick, self.span.look  # tick is called for every row of work
 
     def realtime_ns(self) -> int:
         return time.time_ns()

@@ -5,41 +5,42 @@ The store fills indexes and tests constraints in the transaction that declares t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from doxa.base import limits
 from doxa.cypher import tree as t
 from doxa.cypher.signatures import ProcedureSignature
-from doxa.query.errors import fail
+from doxa.query.errors import fail, shown
 from doxa.query.procedures import Procedure, Registry
 from doxa.store import Transaction
 
+Evaluate = Callable[[t.Expression], Any]
 _OWNING = frozenset({"unique", "key", "temporal"})
 
 
-def run_schema(command: t.Clause, tx: Transaction) -> dict[str, int]:
-    """Carry out one command. Returns counters: indexes_added, constraints_removed and so on."""
+def run_schema(command: t.Clause, tx: Transaction, evaluate: Evaluate) -> dict[str, int]:
+    """Carry out one command; `evaluate` gives what names and options are worth. Returns counters: indexes_added, constraints_removed and so on."""
     match command:
         case t.CreateIndex():
-            return _create_index(command, tx)
+            return _create_index(command, tx, evaluate)
         case t.CreateConstraint():
-            return _create_constraint(command, tx)
+            return _create_constraint(command, tx, evaluate)
         case t.DropSchema("INDEX", name, present):
-            return _drop_index(name, tx, present=present)
+            return _drop_index(_named(name, evaluate), tx, present=present)
         case t.DropSchema(_, name, present):
-            return _drop_constraint(name, tx, present=present)
+            return _drop_constraint(_named(name, evaluate), tx, present=present)
     raise AssertionError(type(command))
 
 
-def _create_index(command: t.CreateIndex, tx: Transaction) -> dict[str, int]:
+def _create_index(command: t.CreateIndex, tx: Transaction, evaluate: Evaluate) -> dict[str, int]:
     target = command.target
     if command.kind in ("range", "text", "point") and len(target.names) > 1:
         fail("This kind of index is about one label or type.", kind="SyntaxError", detail="UnexpectedSyntax", hint="Create one for each.")
-    options = _constant(command.options) or {}
+    options = _constant(command.options, evaluate) or {}
     held = tx.catalogue_all("index:")
     wanted = {"kind": command.kind, "edge": target.edge, "names": list(target.names), "properties": list(target.properties)}
-    name = command.name or _name("index", command.kind, *target.names, *target.properties)
+    name = _named(command.name, evaluate) or _name("index", command.kind, *target.names, *target.properties)
     twin = next((other[6:] for other, value in held.items() if all(value[key] == wanted[key] for key in wanted) and value["owner"] is None), None)
     if f"index:{name}" in held or twin:
         if command.if_absent:
@@ -49,14 +50,14 @@ def _create_index(command: t.CreateIndex, tx: Transaction) -> dict[str, int]:
     return {"indexes_added": 1}
 
 
-def _create_constraint(command: t.CreateConstraint, tx: Transaction) -> dict[str, int]:
+def _create_constraint(command: t.CreateConstraint, tx: Transaction, evaluate: Evaluate) -> dict[str, int]:
     target = command.target
     held = tx.catalogue_all("constraint:")
-    detail = [_constant(item) if isinstance(item, t.Expression) else item for item in command.detail]
+    detail = [_constant(item, evaluate) if isinstance(item, t.Expression) else item for item in command.detail]
     if command.kind == "values":
         detail = list(detail[0] or [])
     wanted = {"kind": command.kind, "edge": target.edge, "name": target.names[0], "properties": list(target.properties), "detail": detail}
-    name = command.name or _name("constraint", command.kind, target.names[0], *target.properties, *map(str, detail))
+    name = _named(command.name, evaluate) or _name("constraint", command.kind, target.names[0], *target.properties, *map(str, detail))
     twin = next((other[11:] for other, value in held.items() if all(value[key] == wanted[key] for key in wanted)), None)
     if f"constraint:{name}" in held or twin:
         if command.if_absent:
@@ -123,18 +124,21 @@ def _missing(what: str, name: str) -> dict[str, int]:
     fail(f"There is no {what} {name}.", kind="SchemaError", detail="SchemaRuleNotFound", hint=f"SHOW {what.upper()}S lists them; or add IF EXISTS.")
 
 
-def _constant(expression: t.Expression | None) -> Any:
-    """A literal of literals as a value."""
-    match expression:
-        case None:
-            return None
-        case t.Literal(value):
-            return value
-        case t.ListOf(items):
-            return [_constant(item) for item in items]
-        case t.MapOf(items):
-            return {key: _constant(value) for key, value in items}
-    fail("A schema command takes only literal values.", kind="SyntaxError", detail="UnexpectedSyntax")
+def _named(name: str | t.Parameter | None, evaluate: Evaluate) -> str:
+    """A name as it is written or given; nothing if there is none."""
+    found = _constant(name, evaluate) if isinstance(name, t.Parameter) else name or ""
+    if not isinstance(found, str) or (name and not found):
+        fail(f"A rule is named by a text, not by {shown(found)}.", detail="InvalidArgumentValue")
+    return found
+
+
+def _constant(expression: t.Expression | None, evaluate: Evaluate) -> Any:
+    """What an expression without variables is worth."""
+    if expression is None:
+        return None
+    if any(isinstance(part, t.Variable) for part in t.walk(expression)):
+        fail("A schema command takes values and parameters, not variables.", kind="SyntaxError", detail="UnexpectedSyntax")
+    return evaluate(expression)
 
 
 # SHOW

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,6 +171,16 @@ def _inside(part: Part, held: list[str]) -> bool:
     if part.prefix:
         return any(one.startswith(part.terms[0]) for one in held)
     return set(part.terms) <= set(held)
+
+
+def set_vector(run: Any, element: Node | Edge | None, name: str, vector: Any) -> Iterable[tuple[Any, ...]]:
+    """db.create.setNodeVectorProperty and setRelationshipVectorProperty: a property of finite numbers. Null is passed over."""
+    if element is None or name is None:
+        return ()
+    if not isinstance(vector, list) or not vector or not all(type(item) in (int, float) and math.isfinite(item) for item in vector):
+        fail(f"A vector is a list of finite numbers, not {shown(vector)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    run.graph.set_properties(element, {**element.properties, name: [float(item) for item in vector]})
+    return ()
 
 
 def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:

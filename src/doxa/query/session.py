@@ -120,6 +120,11 @@ def told(run: Run) -> Iterator[None]:
         fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
 
 
+def _worth(expression: t.Expression, run: Run) -> Any:
+    """The value of an expression that stands by itself."""
+    return Compiler(Nested()).compile(expression, {})((), run)
+
+
 class GraphSession:
     """Statements under one identity. Use from one thread at a time; `cancel` may come from another."""
 
@@ -206,7 +211,7 @@ class GraphSession:
             return self._write_in_batches(plan, params, span)
         with self._writer(span) as tx:
             if plan.steps is None:
-                return self._schema(plan, tx)
+                return self._schema(plan, tx, params)
             result = self._execute(plan, tx, params, span)
             rows = _taken(result)
             tx.verify_constraints()
@@ -230,7 +235,7 @@ class GraphSession:
         assert self._reader is not None
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
-            return self._schema(plan, self._reader)
+            return self._schema(plan, self._reader, params)
         result = self._execute(plan, self._reader, params, span)
         rows = _taken(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
@@ -239,10 +244,10 @@ class GraphSession:
         self._open = made
         return made
 
-    def _schema(self, plan: Plan, tx: Transaction) -> GraphResult:
+    def _schema(self, plan: Plan, tx: Transaction, params: Mapping[str, Any]) -> GraphResult:
         assert isinstance(plan.statement.body, t.Clause)
-        run = Run(Graph(tx), {}, now_ns=tx.now)
-        run.graph.counters.update(run_schema(plan.statement.body, tx))
+        run = Run(Graph(tx), params, now_ns=tx.now)
+        run.graph.counters.update(run_schema(plan.statement.body, tx, lambda expression: _worth(expression, run)))
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
@@ -302,8 +307,7 @@ class GraphSession:
         """A point in time that the statement states, or else the session's."""
         if expression is None:
             return default if not plan.writes else None
-        run = Run(Graph(reader), params, now_ns=reader.now)
-        return instant_ns(Compiler(Nested()).compile(expression, {})((), run))
+        return instant_ns(_worth(expression, Run(Graph(reader), params, now_ns=reader.now)))
 
     def _not_as_of(self) -> None:
         if self.system_time is not None or self.valid_time is not None:

@@ -195,7 +195,7 @@ class AllChanger(Changer):
 
 
 class LabelChanger(Changer):
-    def __init__(self, target: Evaluate, labels: tuple[str, ...], *, add: bool) -> None:
+    def __init__(self, target: Evaluate, labels: list[str | Evaluate], *, add: bool) -> None:
         self.target, self.labels, self.add = target, labels, add
 
     def change(self, row: Row, run: Run) -> None:
@@ -204,10 +204,20 @@ class LabelChanger(Changer):
             return
         if not isinstance(node, Node):
             fail(f"Labels are set on nodes, not on {shown(node)}.")
+        labels = tuple([name for label in self.labels for name in ((label,) if isinstance(label, str) else _labels_of(label(row, run)))])
         if self.add:
-            run.graph.set_labels(node, add=self.labels)
+            run.graph.set_labels(node, add=labels)
         else:
-            run.graph.set_labels(node, remove=self.labels)
+            run.graph.set_labels(node, remove=labels)
+
+
+def _labels_of(value: Any) -> list[str]:
+    """What $(…) gives: a label, or a list of them."""
+    found = value if isinstance(value, list) else [value]
+    for label in found:
+        if type(label) is not str or not label:
+            fail(f"A label is a text of at least one character, not {shown(label)}.", detail="InvalidArgumentValue")
+    return found
 
 
 def changer(change: t.Change, layout: Layout, compiler: Compiler) -> Changer:
@@ -219,10 +229,14 @@ def changer(change: t.Change, layout: Layout, compiler: Compiler) -> Changer:
         case t.SetAll(target, value, merge):
             return AllChanger(compiler.compile(target, layout), compiler.compile(value, layout), merge=merge)
         case t.SetLabels(target, labels):
-            return LabelChanger(compiler.compile(target, layout), labels, add=True)
+            return LabelChanger(compiler.compile(target, layout), _compiled(labels, layout, compiler), add=True)
         case t.RemoveLabels(target, labels):
-            return LabelChanger(compiler.compile(target, layout), labels, add=False)
+            return LabelChanger(compiler.compile(target, layout), _compiled(labels, layout, compiler), add=False)
     raise AssertionError(type(change))
+
+
+def _compiled(labels: tuple[str | t.Expression, ...], layout: Layout, compiler: Compiler) -> list[str | Evaluate]:
+    return [label if isinstance(label, str) else compiler.compile(label, layout) for label in labels]
 
 
 def _name(target: t.Property | t.Index, layout: Layout, compiler: Compiler) -> Evaluate | str:

@@ -110,17 +110,17 @@ class ConstraintChecker:
         if rule.kind in ("exists", "key"):
             for name in rule.properties:
                 if name not in props:
-                    raise _violated(rule, identity, f"must have the property {name}", "Give it a value in the same statement.")
+                    raise _violated(rule, identity, f"it must have the property {name}", "Give it a value in the same statement.")
         if rule.kind in ("unique", "key"):
             self._verify_unique(rule, identity, props)
         elif rule.kind == "type":
             value = props.get(rule.properties[0])
             if value is not None and not conforms(value, rule.detail[0]):
-                raise _violated(rule, identity, f"needs {rule.properties[0]} of type {rule.detail[0]}", "Convert the value first.")
+                raise _violated(rule, identity, f"it needs {rule.properties[0]} of type {rule.detail[0]}", "Convert the value first.")
         elif rule.kind == "values":
             value = props.get(rule.properties[0])
             if value is not None and canonical(value) not in [canonical(one) for one in rule.detail]:
-                raise _violated(rule, identity, f"needs {rule.properties[0]} from its list of values", "Use one of the values of the constraint.")
+                raise _violated(rule, identity, f"it needs {rule.properties[0]} from its list of values", "Use one of the values of the constraint.")
         elif rule.kind == "temporal":
             self._verify_window(rule, identity, props)
 
@@ -130,19 +130,20 @@ class ConstraintChecker:
             return
         other = self._db.execute("SELECT element FROM entry WHERE idx = ? AND key = ? AND element <> ? LIMIT 1", (rule.entries, key, identity)).get
         if other is not None:
-            names = ", ".join(rule.properties)
-            raise _violated(rule, identity, f"has the same {names} as {_what(rule)} {other}", "Change one of them, or MERGE.", other=other)
+            names, kind = ", ".join(rule.properties), "type" if rule.edge else "label"  # in words that Neo4j's object mappers look for
+            how = f"{_what(rule)} {other} already exists with {kind} {rule.about} and the same {names}"
+            raise _violated(rule, identity, how, "Change one of them, or MERGE.", other=other)
 
     def _verify_window(self, rule: ConstraintRule, identity: int, props: Properties) -> None:
         *keys, start_name, end_name = rule.properties
         prefix = key_of([props.get(name) for name in keys])
         start, end = props.get(start_name), props.get(end_name)
         if prefix is None or start is None:
-            raise _violated(rule, identity, f"must have {', '.join([*keys, start_name])}", "Give them values in the same statement.")
+            raise _violated(rule, identity, f"it must have {', '.join([*keys, start_name])}", "Give them values in the same statement.")
         low, high = key_of([start]), key_of([end])
         assert low is not None
         if high is not None and not low < high:
-            raise _violated(rule, identity, f"must begin before it ends: {start_name} < {end_name}", "Exchange or correct the times.")
+            raise _violated(rule, identity, f"it must begin before it ends: {start_name} < {end_name}", "Exchange or correct the times.")
         own = prefix + low
         rows = "SELECT element FROM entry WHERE idx = ? AND {test} AND element <> ? ORDER BY key {way} LIMIT 1"
         before = self._db.execute(rows.format(test="key >= ? AND key <= ?", way="DESC"), (rule.entries, prefix, own, identity)).get
@@ -189,7 +190,7 @@ class ConstraintChecker:
         if refusing is None and allowed and not any(rule.detail[0] for rule in fits):
             refusing = allowed[0]
         if refusing is not None:
-            raise _violated(refusing, identity, f"joins {sorted(ends[0])} to {sorted(ends[1])}", "Connect nodes of the labels that are allowed.")
+            raise _violated(refusing, identity, f"it joins {sorted(ends[0])} to {sorted(ends[1])}", "Connect nodes of the labels that are allowed.")
 
     def _labels(self, node: int) -> list[str]:
         found = self._db.execute("SELECT labels FROM node WHERE id = ?", (node,)).get
@@ -213,7 +214,7 @@ def _what(rule: ConstraintRule) -> str:
 
 def _violated(rule: ConstraintRule, identity: int, how: str, next_step: str, **fields: object) -> ConstraintError:
     return ConstraintError(
-        f"{_what(rule).capitalize()} {identity} breaks the constraint {rule.name} on {rule.about}: it {how}.",
+        f"{_what(rule).capitalize()} {identity} breaks the constraint {rule.name} on {rule.about}: {how}.",
         next_step=next_step,
         constraint=rule.name,
         element=identity,
@@ -222,4 +223,4 @@ def _violated(rule: ConstraintRule, identity: int, how: str, next_step: str, **f
 
 
 def _overlap(rule: ConstraintRule, identity: int, other: int) -> ConstraintError:
-    return _violated(rule, identity, f"overlaps the window of {_what(rule)} {other}", "End the other window first, or begin later.", other=other)
+    return _violated(rule, identity, f"it overlaps the window of {_what(rule)} {other}", "End the other window first, or begin later.", other=other)
