@@ -52,7 +52,7 @@ class Doxa:
         return str(import_module("doxa").__version__)
 
     def ready(self, data: Data) -> Callable[[], None]:
-        nodes, edges = data.node_rows(), data.edge_rows()
+        nodes, edges = data.node_rows(), [list(ends) for ends in data.edge_rows()]
 
         def load() -> None:
             self.session.run(f"CREATE INDEX FOR (n:{LABEL}) ON (n.key)")

@@ -15,6 +15,17 @@ Passes = Callable[[Edge], bool]
 _REMEMBERED_MAX = 50_000
 
 
+def edge_tests(run: Run, types: tuple[str, ...] | None, far: str) -> str:
+    """SQL that rows `e` of the edge table must pass besides: the types, and what is seen at a valid time, the node at the far end too."""
+    test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
+    valid = run.graph.valid
+    if valid is None:
+        return test
+    edge = valid.edge("e")
+    test += f" AND {edge}" if edge else ""
+    return f"{test} AND EXISTS (SELECT 1 FROM {run.graph.node_table()} n WHERE n.id = e.{far} AND {valid.node('n')})"
+
+
 class Adjacency:
     """The edges of nodes that a pattern may follow, as (edge, the node at its other end)."""
 
@@ -24,20 +35,10 @@ class Adjacency:
         self._known: dict[int, list[tuple[Edge, int]]] = {}
         self._epoch = run.graph.epoch
         table = run.graph.edge_table()
-        test = "" if types is None else f" AND type IN ({', '.join('?' * len(types))})"
         self._types = types or ()
         columns = "id, type, src, dst, json(props)"
-        valid = run.graph.valid
-        edge_valid = valid.edge("e") if valid is not None else ""
-        test += f" AND {edge_valid}" if edge_valid else ""
-
-        def visible(end: str) -> str:
-            if valid is None:
-                return ""
-            return f" AND EXISTS (SELECT 1 FROM {run.graph.node_table()} n WHERE n.id = e.{end} AND {valid.node('n')})"
-
-        out = f"SELECT {columns}, dst FROM {table} e WHERE src = ?{test}{visible('dst')}"
-        into = f"SELECT {columns}, src FROM {table} e WHERE dst = ?{test}{visible('src')}"
+        out = f"SELECT {columns}, dst FROM {table} e WHERE src = ?{edge_tests(run, types, 'dst')}"
+        into = f"SELECT {columns}, src FROM {table} e WHERE dst = ?{edge_tests(run, types, 'src')}"
         self._sql = {"out": (out,), "in": (into,), "both": (out, f"{into} AND src <> dst")}[direction]
 
     def of(self, node: int) -> list[tuple[Edge, int]]:

@@ -15,6 +15,7 @@ from doxa.query.conditions import Condition, Conditions
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, column_name, label_test
 from doxa.query.pattern import EdgeVar, PatternGraph, conjuncts, equalities, free_variables, plain_types, taken_apart, variables_of
+from doxa.query.reach import Links, ends, shortest_ids
 from doxa.query.region import Region, RegionStep
 from doxa.query.values import Edge, Node, Path, equals
 
@@ -27,7 +28,8 @@ Step = Any  # anything with rows(run, source) and describe()
 class MatchPlanner:
     """Plans one MATCH. `layout` grows as the steps bind.
 
-    `loads` tells which variables are wanted with all their properties, `columns` which single properties are.
+    `loads` tells which variables are wanted with all their properties, `columns` which single properties are. With `ends_only` what
+    follows asks which nodes there are, not how often.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class MatchPlanner:
         fresh: Iterator[int],
         columns: Callable[[str], tuple[str, ...]] = lambda _: (),
         pushing: bool = True,
+        ends_only: bool = False,
     ) -> None:
         self.graph = graph
         self.layout = dict(layout)
@@ -49,6 +52,7 @@ class MatchPlanner:
         self.loads = loads
         self.columns = columns
         self.pushing = pushing
+        self.ends_only = ends_only and len(graph.edges) == 1 and not graph.paths
         self.size = width
         self.fresh = fresh
         self.steps: list[Step] = []
@@ -159,9 +163,7 @@ class MatchPlanner:
     def _apart(self) -> set[str]:
         """Edges of one piece that could be an edge of another: they are kept, so that none is taken twice."""
         pieces = [edges for _, edges in self._pieces() if edges]
-        return {
-            edge.key for one in pieces for other in pieces if one is not other for edge in one for second in other if _may_be_one(edge, second)
-        }
+        return {edge.key for one in pieces for other in pieces if one is not other for edge in one for second in other if _may_be_one(edge, second)}
 
     def _promise(self, piece: tuple[list[str], list[EdgeVar]]) -> int:
         """How selective the conditions of a piece look."""
@@ -251,7 +253,8 @@ class MatchPlanner:
             tests = [self.compiler.condition(conjunct, self.layout) for conjunct in wanted]
             self.steps.append(ShortestStep(edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None))
             return
-        self.steps.append(WalkStep(edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base))
+        once = self.ends_only and edge.key.startswith("  ")
+        self.steps.append(WalkStep(edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base, once=once))
 
     def _about_path(self, edge: EdgeVar) -> tuple[list[t.Expression], list[t.Expression]]:
         """Conditions on a shortest path take part in its search: the shortest that satisfies them is meant."""
@@ -430,6 +433,7 @@ class WalkStep:
         slot: int,
         passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
         base: int,
+        once: bool = False,
     ) -> None:
         assert isinstance(edge.pattern, t.EdgePattern) and edge.pattern.length is not None
         self.edge = edge
@@ -441,6 +445,7 @@ class WalkStep:
         self.passes = passes
         flipped = {"out": "in", "in": "out", "both": "both"}
         self.direction = edge.pattern.direction if self.forward else flipped[edge.pattern.direction]
+        self.once = once and not self.far[1] and self.direction != "both" and self.least <= 1
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         shared: Adjacency | None = None
@@ -452,6 +457,11 @@ class WalkStep:
             if not isinstance(start, Node):
                 fail(f"A pattern needs a node here, not {shown(start)}.")
             passes = self.passes(row, run)
+            if self.once and passes is None:
+                links = Links(run, types=self.types, direction=self.direction)
+                for end in ends(links, start.id, least=self.least, most=self.most):
+                    yield (*row, run.graph.node(end), None)
+                continue
             if shared is None or passes is not None:
                 shared = Adjacency(run, types=self.types, direction=self.direction, passes=passes)
             for edges, end in trails(shared, start.id, least=self.least, most=self.most):
@@ -492,8 +502,18 @@ class ShortestStep:
             start, end = row[self.left], row[self.right]
             if start is None or end is None:
                 continue
-            adjacency = Adjacency(run, types=self.types, direction=self.direction, passes=self.passes(row, run))
+            passes = self.passes(row, run)
+            if passes is None and not self.tests and self.least <= 1 and start.id != end.id:
+                yield from self._by_levels(run, row)
+                continue
+            adjacency = Adjacency(run, types=self.types, direction=self.direction, passes=passes)
             yield from self._tested(run, row, adjacency) if self.tests else self._plain(run, row, adjacency)
+
+    def _by_levels(self, run: Run, row: Row) -> Iterator[Row]:
+        start, end = row[self.left].id, row[self.right].id
+        every = self.edge.shortest == "all"
+        for ids in shortest_ids(run, start, end=end, types=self.types, direction=self.direction, most=self.most, every=every):
+            yield self._row(run, row, [edge for edge in map(run.graph.edge, ids) if edge is not None])
 
     def _plain(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:
         start, end = row[self.left], row[self.right]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
+from doxa.cypher.infer import has_aggregate, is_aggregate
 from doxa.query.conditions import pushable_name
 from doxa.query.evaluate import Compiler, Layout, Nested, Row
 from doxa.query.match import FilterStep, MatchPlanner
@@ -73,7 +74,7 @@ class Planner(Nested):
         current = {**layout, **({_PIN: keep - 1} if keep else {})}
         width = keep
         wrote = False
-        for clause in clauses:
+        for clause, following in zip(clauses, (*clauses[1:], None), strict=True):
             if isinstance(clause, t.Return):
                 added, current = self._projection(clause.projection, None, current, before=steps, keep=keep, writes=wrote)
                 steps += added
@@ -85,7 +86,7 @@ class Planner(Nested):
                     current = {name: slot for name, slot in current.items() if slot >= keep or name == _PIN}
                 width = max(_width(current), keep)
             else:
-                added, current, width = self.clause(clause, current, width)
+                added, current, width = self.clause(clause, current, width, ends_only=_counts_each_once(following))
                 steps += added
                 if top and len(clauses) == 1 and isinstance(clause, t.CallProcedure):
                     columns = {name: slot for name, slot in current.items() if slot >= keep}
@@ -106,11 +107,11 @@ class Planner(Nested):
 
     # Clauses
 
-    def clause(self, clause: t.Clause, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
-        """Steps, layout and width after one clause."""
+    def clause(self, clause: t.Clause, layout: dict[str, int], width: int, *, ends_only: bool = False) -> tuple[list[Any], dict[str, int], int]:
+        """Steps, layout and width after one clause. `ends_only`: the next clause does not tell rows apart that bind the same."""
         match clause:
             case t.Match():
-                return self._match(clause, layout, width)
+                return self._match(clause, layout, width, ends_only=ends_only and self.optimise)
             case t.Unwind(source, variable):
                 step = UnwindStep(self.compiler.compile(source, layout))
                 return [step], {**layout, variable: width}, width + 1
@@ -126,7 +127,7 @@ class Planner(Nested):
             case _:
                 return self._update(clause, layout, width)
 
-    def _match(self, clause: t.Match, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+    def _match(self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False) -> tuple[list[Any], dict[str, int], int]:
         graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
         planner = MatchPlanner(
             graph,
@@ -137,6 +138,7 @@ class Planner(Nested):
             fresh=self.fresh,
             columns=self._columns,
             pushing=self.optimise,
+            ends_only=ends_only,
         )
         steps, after, size = planner.plan()
         visible = {name: slot for name, slot in after.items() if slot >= 0}
@@ -277,6 +279,17 @@ class FinishStep:
         for _ in source:
             pass
         return iter(())
+
+
+def _counts_each_once(clause: t.Clause | None) -> bool:
+    """Whether a projection gives the same for rows that are there once and for the same rows repeated."""
+    if not isinstance(clause, (t.Return, t.With)) or clause.projection.star:
+        return False
+    expressions = [item.expression for item in clause.projection.items] + [item.expression for item in clause.projection.order]
+    if not any(has_aggregate(expression) for expression in expressions):
+        return clause.projection.distinct
+    calls = [part for expression in expressions for part in t.walk(expression) if isinstance(part, t.Call) and is_aggregate(part)]
+    return all(call.distinct or call.name.lower() in ("min", "max") for call in calls)
 
 
 def _width(layout: Layout) -> int:
