@@ -98,6 +98,21 @@ QUERIES = st.builds(
     st.lists(st.lists(CLAUSES, min_size=1, max_size=2), min_size=1, max_size=2),
     st.booleans(),
 )
+PROPERTY_NAMES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
+TARGETS = st.builds(t.SchemaTarget, st.booleans(), NAMES, st.tuples(NAMES), PROPERTY_NAMES)
+RULES = st.none() | NAMES | NAMES.map(t.Parameter)
+REQUIREMENTS = st.sampled_from(["unique", "key", "exists"]).map(lambda kind: (kind, ())) | st.one_of(
+    EXPRESSIONS.map(lambda one: ("values", (one,))), st.sampled_from(["INTEGER", "LIST<STRING NOT NULL>"]).map(lambda one: ("type", (one,)))
+)
+SCHEMA = st.one_of(
+    st.builds(t.CreateIndex, st.sampled_from(["range", "text", "point", "fulltext", "vector"]), RULES, TARGETS, st.booleans(), st.none() | EXPRESSIONS),
+    st.builds(
+        lambda required, rule, target, absent: t.CreateConstraint(required[0], rule, target, absent, required[1]),
+        REQUIREMENTS, RULES, TARGETS, st.booleans(),
+    ),
+    st.builds(t.DropSchema, st.sampled_from(["INDEX", "CONSTRAINT"]), NAMES | NAMES.map(t.Parameter), st.booleans()),
+    st.builds(t.Show, st.sampled_from(["indexes", "constraints"]), st.sampled_from([(), ("RANGE",)]), st.none() | PROJECTIONS, st.none() | EXPRESSIONS),
+)  # fmt: skip
 
 
 @settings(max_examples=400, deadline=None)
@@ -116,6 +131,33 @@ def test_an_expression_comes_back(tree: t.Expression) -> None:
 def test_a_query_comes_back(tree: t.Query) -> None:
     text = print_statement(t.Statement(tree))
     assert parse(text).body == tree, text
+
+
+@settings(max_examples=200, deadline=None)
+@given(SCHEMA)
+def test_a_schema_command_comes_back(tree: t.Clause) -> None:
+    text = print_statement(t.Statement(tree))
+    assert parse(text).body == tree, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE CONSTRAINT c FOR ()<-[r:BOSS]-() REQUIRE MAX COUNT 1",
+        "CREATE CONSTRAINT FOR (:A)<-[:OWNS]-(:B) REQUIRE DISALLOWED",
+        "CREATE VECTOR INDEX $n IF NOT EXISTS FOR (a:A) ON a.v OPTIONS {indexConfig: {`vector.dimensions`: 3}}",
+        "SHOW RANGE INDEXES YIELD name, type WHERE name STARTS WITH 'i' RETURN name",
+        "SHOW DEFAULT DATABASE YIELD name",
+        "SHOW DATABASE `where` WHERE name = 'a'",
+        "EXPLAIN DROP CONSTRAINT `a b` IF EXISTS",
+        "RETURN (a XOR b) IS N + LL AS x",
+        "RETURN size(a) IS !(A|B) AS x",
+        "CALL `a..b`()",
+    ],
+)
+def test_what_is_rarely_written_comes_back(text: str) -> None:
+    tree = parse(text)
+    assert parse(print_statement(tree)) == tree, print_statement(tree)
 
 
 @pytest.mark.skipif(not FEATURES.is_dir(), reason="the TCK's feature files are not beside the project")

@@ -28,15 +28,14 @@ def text_literal(text: str) -> str:
 
 
 def print_statement(statement: t.Statement) -> str:
-    """A statement as Cypher. Raises TypeError for schema commands, which are not printed."""
+    """A statement as Cypher."""
     parts: list[str] = [statement.mode] if statement.mode else []
     if statement.system_time is not None:
         parts.append(f"AS OF SYSTEM TIME {expression(statement.system_time)}")
     if statement.valid_time is not None:
         parts.append(f"AS OF VALID TIME {expression(statement.valid_time)}")
-    if not isinstance(statement.body, t.Query):
-        raise TypeError(f"{type(statement.body).__name__} is not printed")
-    return " ".join([*parts, query(statement.body)])
+    body = statement.body
+    return " ".join([*parts, query(body) if isinstance(body, t.Query) else schema_command(body)])
 
 
 def query(found: t.Query) -> str:
@@ -160,7 +159,68 @@ def _call_subquery(found: t.CallSubquery) -> str:
 
 
 def _dotted(text: str) -> str:
-    return ".".join(name(part) for part in text.split("."))
+    parts = text.split(".")
+    return ".".join(name(part) for part in parts) if all(parts) else name(text)
+
+
+# Schema commands
+
+
+def schema_command(found: t.Clause) -> str:
+    match found:
+        case t.CreateIndex(kind, called, target, absent, options):
+            properties = ", ".join(f"{name(target.variable)}.{name(one)}" for one in target.properties)
+            about = f"FOR {_target(target)} ON {f'EACH [{properties}]' if kind == 'fulltext' else f'({properties})'}"
+            return f"CREATE {kind.upper()} INDEX {_called(called, absent)}{about}{_options(options)}"
+        case t.CreateConstraint(_, called, target, absent, _, options):
+            return f"CREATE CONSTRAINT {_called(called, absent)}FOR {_requirement(found)}{_options(options)}"
+        case t.DropSchema(what, called, present):
+            return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
+        case t.Show(what, detail, yields, where, returns):
+            one = what == "databases" and detail
+            text = f"SHOW DATABASE {name(detail[0])}" if one else f"SHOW {' '.join([*detail, what.upper()])}"
+            text += "" if yields is None else f" YIELD {projection(yields)}"
+            return text + _where(where) + ("" if returns is None else f" RETURN {projection(returns)}")
+    raise TypeError(f"{type(found).__name__} is not printed")
+
+
+def _rule(called: str | t.Parameter) -> str:
+    return expression(called) if isinstance(called, t.Parameter) else name(called)
+
+
+def _called(called: str | t.Parameter | None, absent: bool) -> str:
+    return ("" if called is None else f"{_rule(called)} ") + ("IF NOT EXISTS " if absent else "")
+
+
+def _options(options: t.Expression | None) -> str:
+    return "" if options is None else f" OPTIONS {expression(options)}"
+
+
+def _target(target: t.SchemaTarget, ends: tuple[str, str] = ("", ""), arrow: str = "-") -> str:
+    inside = f"{name(target.variable) if target.variable else ''}:{'|'.join(name(one) for one in target.names)}"
+    if not target.edge:
+        return f"({inside})"
+    first, last = (f"({':' + name(end) if end else ''})" for end in ends)
+    return f"{first}{'<-' if arrow == 'in' else '-'}[{inside}]{'->' if arrow == 'out' else '-'}{last}"
+
+
+def _requirement(found: t.CreateConstraint) -> str:
+    target, detail = found.target, found.detail
+    properties = ", ".join(f"{name(target.variable)}.{name(one)}" for one in target.properties)
+    about = f"{_target(target)} REQUIRE ({properties})"
+    match found.kind:
+        case "cardinality":
+            return f"{_target(target, arrow=detail[0])} REQUIRE MAX COUNT {detail[1]}"
+        case "endpoints":
+            return f"{_target(target, detail[1:], 'out')} REQUIRE {'ALLOWED' if detail[0] else 'DISALLOWED'}"
+        case "values":
+            return f"{about} IN {expression(detail[0])}"
+        case "type":
+            return f"{about} IS :: {detail[0]}"
+    return f"{about} IS {_REQUIRED[found.kind]}"
+
+
+_REQUIRED = {"unique": "UNIQUE", "key": "KEY", "exists": "NOT NULL", "temporal": "TEMPORAL NO OVERLAP"}
 
 
 # Patterns
@@ -313,7 +373,8 @@ def _operator(found: t.Expression) -> str:
         case t.IsType(of, kind, negated):
             return f"{_atom(of)} IS {'NOT ' if negated else ''}:: {kind}"
         case t.HasLabels(of, names):
-            return f"{_atom(of)}:{_bound(names) if isinstance(names, t.LabelOr) else labels(names)}"
+            joint = ":" if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.Parameter)) else " IS "
+            return f"{_atom(of)}{joint}{_bound(names) if isinstance(names, t.LabelOr) else labels(names)}"
         case t.Case():
             return _case(found)
         case _:

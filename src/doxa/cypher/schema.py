@@ -193,7 +193,8 @@ class SchemaParser(ClauseParser):
             if plural in _SHOWN:
                 rest = tuple(word for word in words[:-1] if word != "ALL")
                 if words[-1] == "DATABASE" or (plural == "DATABASES" and self.token.kind in ("NAME", "QUOTED") and not self.is_word("YIELD")):
-                    rest = (self.name("a database"),) if not self.is_word("WHERE") and self.token.kind in ("NAME", "QUOTED") else rest
+                    ended = self.is_word("WHERE") or self.is_word("YIELD")
+                    rest = (self.name("a database"),) if not ended and self.token.kind in ("NAME", "QUOTED") else rest
                 if plural in ("FUNCTIONS", "PROCEDURES") and self.take_word("EXECUTABLE"):
                     self.take_word("BY", "CURRENT", "USER")
                 return plural.lower(), rest
