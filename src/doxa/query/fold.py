@@ -17,6 +17,7 @@ from doxa.base.values import decode_value
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate
 from doxa.cypher.projection import Resolved
+from doxa.query.aggregate import Average, Sum
 from doxa.query.conditions import json_path, pushable_name
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.region import Builder, Region, RegionStep
@@ -133,7 +134,7 @@ class FoldStep:
 
 
 _NUMBERS = "('integer', 'real')"
-_WIDTH = {"count": 1, "sum": 2, "avg": 3, "min": 5, "max": 5}
+_WIDTH = {"count": 1, "sum": 1, "avg": 1, "min": 5, "max": 5}
 
 
 def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
@@ -147,11 +148,8 @@ def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
         return [f"count({'DISTINCT ' if measure.distinct else ''}{counted})"], []
     table, path = builder.table(measure.key), json_path(measure.name)
     value, kind = f"{table}.props ->> ?", f"json_type({table}.props, ?)"
-    if measure.function in ("sum", "avg"):
-        whole = [f"sum({value}) FILTER (WHERE {kind} = 'integer')", f"count(*) FILTER (WHERE {kind} <> 'integer')"]
-        if measure.function == "sum":
-            return whole, [path, path, path]
-        return [*whole, f"count(*) FILTER (WHERE {kind} = 'integer')"], [path, path, path, path]
+    if measure.function in ("sum", "avg"):  # SQL sums floats in its own way: it only gathers them
+        return [f"group_concat({table}.props -> ?)"], [path]
     pick = measure.function
     return [
         f"{pick}({value}) FILTER (WHERE {kind} IN {_NUMBERS})",
@@ -162,16 +160,16 @@ def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
     ], [path] * 7
 
 
-def _sum(found: tuple[Any, ...]) -> Any:
-    if found[1]:
-        raise _Unsure
-    return found[0] or 0
-
-
-def _average(found: tuple[Any, ...]) -> Any:
-    if found[1]:
-        raise _Unsure
-    return found[0] / found[2] if found[2] else None
+def _gathered(function: str, found: tuple[Any, ...]) -> Any:
+    """The aggregation over the values of a group, which SQL has written one after the other as JSON."""
+    aggregation: Sum = Average() if function == "avg" else Sum()
+    values = [] if found[0] is None else decode_value(f"[{found[0]}]")
+    if all(type(value) is float for value in values):
+        aggregation.floats, aggregation.has_float, aggregation.count = values, bool(values), len(values)
+    else:
+        for value in values:
+            aggregation.add(value)
+    return aggregation.result()
 
 
 def _extreme(found: tuple[Any, ...], *, largest: bool) -> Any:
@@ -186,8 +184,8 @@ def _extreme(found: tuple[Any, ...], *, largest: bool) -> Any:
 
 _RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     "count": lambda found: found[0],
-    "sum": _sum,
-    "avg": _average,
+    "sum": lambda found: _gathered("sum", found),
+    "avg": lambda found: _gathered("avg", found),
     "min": lambda found: _extreme(found, largest=False),
     "max": lambda found: _extreme(found, largest=True),
 }
