@@ -74,8 +74,8 @@ def test_a_table_says_what_there_is_and_what_was_done(run: Run) -> None:
     assert (head.split(), row.split("   ")[0], row.split()[-2:]) == (["a", "x", "none"], "(:A {x: 1})", ["1", "null"])
     assert set(line) <= {"─", " "}
     assert (count, done) == ("1 row", "nodes created: 2, relationships created: 1, properties set: 2, labels added: 2")
-    assert run("MATCH (n:None) RETURN n") == "0 rows\n"
-    assert run("MATCH (n:None) SET n.x = 1") == "nothing changed\n"
+    assert run("MATCH (n) WHERE false RETURN n") == "0 rows\n"
+    assert run("MATCH (n) WHERE false SET n.x = 1") == "nothing changed\n"
     assert "(:B {d: 2024-01-01})" in run("MATCH p = (:A)-->() RETURN p")
     long = "x" * 500
     assert long in run(f"RETURN '{long}'")  # a pipe folds nothing
@@ -247,3 +247,10 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
         env = os.environ | {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_MODELS": str(tmp_path)}
         done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], env=env, capture_output=True, text=True, timeout=60, check=False)
         assert (done.stderr, done.returncode, len(done.stdout.encode())) == ("", 0, 100), form
+
+
+def test_what_is_odd_is_noted(run: Run) -> None:
+    assert "note: The provided label is not in the database." in run("MATCH (n:Persson) RETURN n")
+    assert value(run, "MATCH (n:Persson) RETURN n")["notices"][0]["column"] == 10
+    assert run("MATCH (n:Persson) RETURN n", "--format", "csv") == "n\n"
+    assert "notices" not in value(run, "RETURN 1 AS one")

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,7 +22,7 @@ from doxa.servers.bolt import BoltServer, MemoryDatabase, running_server
 from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
 from doxa.servers.bolt.workers import Workers
 from doxa.store import Identity
-from tests.servers.bolt_fixtures import ALL, FAILURE, IGNORED, RECORD, SUCCESS, GraphDatabase, Peer, Users
+from tests.servers.bolt_fixtures import ALL, BASIC, FAILURE, IGNORED, NEWEST, RECORD, SUCCESS, GraphDatabase, Peer, Users
 
 SLOW = "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y WITH x WHERE x < 0 RETURN x"
 SLOW_WRITE = "CREATE (:Slow) WITH 1 AS one " + SLOW
@@ -424,3 +425,55 @@ def test_workers_run_jobs_on_kept_threads() -> None:
         until(lambda: workers._idle)
     workers.close()
     assert set(seen) == {"test-1"}
+
+
+def _summary(port: int, version: Version, text: str, hello: dict[str, Any] | None = None, run: dict[str, Any] | None = None) -> dict[str, Any]:
+    with Peer(port, version=version) as peer:
+        greeting = {"user_agent": "test/1", **(hello or {})}
+        if version < (5, 1):
+            peer.ask("HELLO", greeting | BASIC)
+        else:
+            peer.ask("HELLO", greeting)
+            peer.ask("LOGON", BASIC)
+        peer.send("RUN", text, {}, run or {})
+        peer.send("PULL", ALL)
+        peer.answer()
+        while (found := peer.answer())[0] == RECORD:
+            pass
+        assert found[0] == SUCCESS, found
+        return dict(found[1])
+
+
+ODD = "MATCH (a:Nobody), (b:Nothing) RETURN a"
+
+
+def test_remarks_as_each_version_knows_them(database: GraphDatabase) -> None:
+    with running_server(database, Users()) as server:
+        old = _summary(server.port, Version(4, 4), ODD)["notifications"]
+        assert [one["code"].rpartition(".")[2] for one in old] == ["CartesianProduct", "UnknownLabelWarning", "UnknownLabelWarning"]
+        assert old[1]["position"] == {"offset": 9, "line": 1, "column": 10} and "category" not in old[1]
+        assert _summary(server.port, Version(5, 4), ODD)["notifications"][1]["category"] == "UNRECOGNIZED"
+        new = _summary(server.port, NEWEST, ODD)
+        assert "notifications" not in new
+        assert [one["gql_status"] for one in new["statuses"]] == ["02000", "01N50", "01N50", "03N90"]
+        assert new["statuses"][1]["diagnostic_record"]["_position"]["column"] == 10
+        assert [one["gql_status"] for one in _summary(server.port, NEWEST, "MATCH (a:Nobody) RETURN count(a)")["statuses"]] == ["01N50", "00000"]
+        assert "notifications" not in _summary(server.port, Version(5, 4), "RETURN 1")
+
+
+@pytest.mark.parametrize(
+    "hello, run, expected",
+    [
+        ({"notifications_minimum_severity": "OFF"}, {}, []),
+        ({"notifications_minimum_severity": "WARNING"}, {}, ["01N50", "01N50"]),
+        ({"notifications_minimum_severity": "OFF"}, {"notifications_minimum_severity": "INFORMATION"}, ["01N50", "01N50", "03N90"]),
+        ({"notifications_disabled_classifications": ["UNRECOGNIZED"]}, {}, ["03N90"]),
+        ({"notifications_disabled_classifications": ["UNRECOGNIZED"]}, {"notifications_disabled_classifications": []}, ["01N50", "01N50", "03N90"]),
+        ({"notifications_disabled_categories": ["PERFORMANCE"]}, {}, ["01N50", "01N50"]),
+        ({"notifications_minimum_severity": "LOUD", "notifications_disabled_categories": 3}, {}, ["01N50", "01N50", "03N90"]),
+    ],
+)
+def test_a_client_says_which_remarks_it_wants(database: GraphDatabase, hello: dict[str, Any], run: dict[str, Any], expected: list[str]) -> None:
+    with running_server(database, Users()) as server:
+        found = _summary(server.port, NEWEST, ODD, hello, run)["statuses"]
+    assert [one["gql_status"] for one in found if one["gql_status"] != "02000"] == expected

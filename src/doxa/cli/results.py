@@ -46,7 +46,8 @@ def _table(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
     for chunk in iter(lambda: list(islice(rows, _TABLE_ROWS)), []):
         print_table(result.columns, chunk)
         count += len(chunk)
-    sys.stdout.write("\n".join(notes_of(result, count)) + "\n")
+    odd = [f"note: {one.title} {one.description} (line {one.line}, column {one.column})" for one in result.notices()]
+    sys.stdout.write("\n".join([*notes_of(result, count), *odd]) + "\n")
 
 
 def print_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
@@ -74,6 +75,8 @@ def _json(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
         write(("," if number else "") + encoded(plain(row)))
     write(f'],"counters":{encoded({name: number for name, number in result.counters.items() if number})}')
     plan = result.description()
+    notices = [{"title": one.title, "description": one.description, "line": one.line, "column": one.column} for one in result.notices()]
+    write(f',"notices":{encoded(notices)}' if notices else "")
     write((f',"plan":{encoded(plan.as_dict())}' if plan is not None else "") + "}")
 
 

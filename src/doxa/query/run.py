@@ -23,6 +23,7 @@ from doxa.query.evaluate import Row
 from doxa.query.explain import Profile
 from doxa.query.graph import Graph
 from doxa.query.held import Held
+from doxa.query.notices import Outline, outline_of
 from doxa.query.plan import Planner
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import shown_as_query
@@ -100,6 +101,14 @@ class Plan:
     statement: t.Statement
     checked: Checked
     steps: UnionStep | None
+    _outline: Outline | None = None
+
+    @property
+    def outline(self) -> Outline | None:
+        """What its text alone says of it, worked out when first asked for; None for a schema command."""
+        if self._outline is None and isinstance(self.statement.body, t.Query):
+            self._outline = outline_of(self.statement.body)
+        return self._outline
 
     @property
     def writes(self) -> bool:

@@ -25,6 +25,7 @@ from doxa.query.evaluate import Compiler, Nested, Row
 from doxa.query.explain import Described, Profile, described
 from doxa.query.graph import Graph
 from doxa.query.held import Held
+from doxa.query.notices import Notice, notices_of
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
 from doxa.query.span import Span
@@ -39,6 +40,7 @@ class GraphResult:
         self.columns = result.columns
         self.run = result.run
         self.plan: Plan | None = None
+        self.look_up: Callable[[], list[Notice]] = list
         self._rows: Iterator[Row] = iter(result)
         self._release = release
         self._failed = failed
@@ -85,6 +87,10 @@ class GraphResult:
         if self.plan is None or self.plan.steps is None or self.plan.statement.mode is None:
             return None
         return described(self.plan.steps, self.run)
+
+    def notices(self) -> list[Notice]:
+        """What is odd about the statement though it ran: unknown labels and types, patterns that nothing connects."""
+        return self.look_up()
 
     def buffer(self) -> None:
         """Take the rest into memory and let go of the snapshot."""
@@ -182,7 +188,18 @@ class GraphSession:
             self._end()
             raise
         result.plan = plan
+        result.look_up = lambda: self._notices(plan)
         return result
+
+    def _notices(self, plan: Plan) -> list[Notice]:
+        """Asked when the rows are taken, so that what the statement itself made is known."""
+        outline = plan.outline
+        if outline is None or plan.statement.system_time is not None or self.system_time is not None:
+            return []
+        if self._reader is not None:
+            return notices_of(outline, plan.text, Graph(self._reader))
+        with self.store.read() as reader:
+            return notices_of(outline, plan.text, Graph(reader))
 
     def _settle(self) -> None:
         """Take in what is left of the result before."""

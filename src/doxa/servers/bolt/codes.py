@@ -124,14 +124,3 @@ DIAGNOSTIC: Mapping[str, Any] = {"OPERATION": "", "OPERATION_CODE": "0", "CURREN
 
 def _classification(code: str) -> str:
     return {"ClientError": "CLIENT_ERROR", "TransientError": "TRANSIENT_ERROR"}.get(code.split(".")[1], "DATABASE_ERROR")
-
-
-def outcome(columns: int, rows: int) -> dict[str, Any]:
-    """The GQL status of a statement that succeeded, as summaries carry it since 5.6."""
-    if not columns:
-        gql, text = "00001", "note: successful completion - omitted result"
-    elif not rows:
-        gql, text = "02000", "note: no data"
-    else:
-        gql, text = "00000", "note: successful completion"
-    return {"gql_status": gql, "status_description": text, "diagnostic_record": dict(DIAGNOSTIC)}

@@ -42,6 +42,21 @@ class Described(Protocol):
     def children(self) -> Sequence[Described]: ...
 
 
+class Notice(Protocol):
+    """A remark on a statement, in Neo4j's terms."""
+
+    code: str
+    title: str
+    description: str
+    severity: str
+    category: str
+    gql: str
+    condition: str
+    offset: int
+    line: int
+    column: int
+
+
 class Result(Protocol):
     """Rows of one statement, taken once. `counters` are final when the rows are."""
 
@@ -55,6 +70,9 @@ class Result(Protocol):
 
     def description(self) -> Described | None:
         """The plan of an EXPLAIN or PROFILE, once the rows are taken; None for other statements."""
+
+    def notices(self) -> Sequence[Any]:
+        """What is odd about the statement, each a Notice, once the rows are taken."""
 
     def __iter__(self) -> Iterator[Sequence[Any]]: ...
 

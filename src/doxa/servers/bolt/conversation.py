@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
 from doxa.servers.bolt import codes
-from doxa.servers.bolt.codes import BoltError, failure, message_of, outcome, status_of
+from doxa.servers.bolt.codes import BoltError, failure, message_of, status_of
 from doxa.servers.bolt.contract import Database, Described
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.packstream import Unpacker, chunked
+from doxa.servers.bolt.remarks import ALL_NOTICES, notice_filter, remarks
 from doxa.servers.bolt.values import hydrate, packer
 from doxa.servers.bolt.work import Row, Stream, Work
 from doxa.servers.credentials import Authenticator, Principal
@@ -110,6 +111,7 @@ class Conversation:
         self._login_ms = login_ms
         self._login_by = time.monotonic() + login_ms / 1000
         self._utc = version >= (5, 0)
+        self._wanted_notices = ALL_NOTICES
         self._packer = packer(element_ids=version >= (5, 0), utc=self._utc)
         self._out: list[bytes] = []
         self._out_bytes = 0
@@ -287,6 +289,7 @@ class Conversation:
         context = extra.get("routing")
         if isinstance(context, dict) and isinstance(context.get("address"), str):
             self._address = context["address"]
+        self._wanted_notices = notice_filter(extra, ALL_NOTICES)
         hints: dict[str, Any] = {}
         metadata: dict[str, Any] = {"server": SERVER_AGENT, "connection_id": self._connection_id, "hints": hints}
         if self.version >= (5, 4):
@@ -398,7 +401,8 @@ class Conversation:
         # Bookmarks need no wait: one file, and every snapshot sees all that was committed before it.
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
-        return Work(session, database=name, explicit=explicit, read_only=read_only, timeout_ms=timeout_ms)
+        notices = notice_filter(extra, self._wanted_notices)
+        return Work(session, database=name, explicit=explicit, read_only=read_only, timeout_ms=timeout_ms, notices=notices)
 
     def _bookmark(self, work: Work) -> str:
         return f"doxa:{work.database}:{self._database.last_transaction(work.database)}"
@@ -485,8 +489,8 @@ class Conversation:
         if described is not None and plan is not None:
             profiled = plan.statement.mode == "PROFILE"
             summary["profile" if profiled else "plan"] = _plan(described, rows=stream.count if profiled else None)
-        if self.version >= (5, 6):
-            summary["statuses"] = [outcome(len(stream.columns), stream.count)]
+        notices = stream.result.notices() if work.notices.any else ()
+        summary |= remarks(notices, work.notices, self.version, columns=len(stream.columns), rows=stream.count)
         if not work.explicit:
             summary["bookmark"] = self._bookmark(work)
         return summary

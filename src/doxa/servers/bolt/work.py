@@ -16,6 +16,7 @@ from typing import Any
 from doxa.base.errors import DoxaError
 from doxa.servers.bolt.codes import TIMED_OUT, BoltError
 from doxa.servers.bolt.contract import GraphSession, Result
+from doxa.servers.bolt.remarks import NoticeFilter
 
 _ROWS_PER_BLOCK = 500
 _END: Any = object()
@@ -68,10 +69,11 @@ class Stream:
 class Work:
     """A unit of work on one session. Every method but `cancel` belongs to one thread."""
 
-    def __init__(self, session: GraphSession, *, database: str, explicit: bool, read_only: bool, timeout_ms: int) -> None:
+    def __init__(self, session: GraphSession, *, database: str, explicit: bool, read_only: bool, timeout_ms: int, notices: NoticeFilter) -> None:
         self.session = session
         self.database = database
         self.explicit = explicit
+        self.notices = notices
         self.deadline = time.monotonic() + timeout_ms / 1000
         self.streams: dict[int, Stream] = {}
         self.latest = -1
