@@ -33,6 +33,12 @@ class _Unsure(Exception):
     """The statement met a value that SQL cannot judge."""
 
 
+def _require_plain_tables(run: Run, region: Region) -> None:
+    """As of a past time each table is a union, which SQLite joins by its indexes only in a statement that neither groups nor sorts."""
+    if run.graph.as_of is not None and region.edges:
+        raise _Unsure
+
+
 # Grouping
 
 
@@ -72,6 +78,7 @@ class FoldStep:
 
     def _folded(self, run: Run, row: Row) -> list[Row]:
         region = self.step.region
+        _require_plain_tables(run, region)
         prepared = self.step.prepared(run, row)
         if prepared is None:
             raise _Unsure  # a null is compared: no rows, which grouping without keys still answers
@@ -288,6 +295,7 @@ class TopStep:
         return self.step.rows(run, iter(rows))
 
     def _first(self, run: Run, row: Row, most: int) -> list[Row]:
+        _require_plain_tables(run, self.step.region)
         prepared = self.step.prepared(run, row)
         if prepared is None:
             return []
