@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,3 +138,36 @@ def test_bad_calls(session: GraphSession, call: str) -> None:
     session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
     with pytest.raises(QueryError):
         session.run(f"CALL db.index.vector.{call}").records()
+
+
+def test_search_as_of_a_time_is_what_it_was_then(session: GraphSession) -> None:
+    rng = random.Random(3)
+    session.run("CREATE FULLTEXT INDEX words FOR (n:Doc|Note) ON EACH [n.title, n.text]")
+    session.run("CREATE FULLTEXT INDEX said FOR ()-[r:SAYS]-() ON EACH [r.text]")
+    session.run("CREATE VECTOR INDEX near FOR (n:Doc) ON n.v OPTIONS {indexConfig: {`vector.dimensions`: 2}}")
+    questions = [
+        *(f"CALL db.index.fulltext.queryNodes('words', '{words}') YIELD node, score RETURN id(node) AS id, score"
+          for words in ("red", "red -apple", '"green pear"', "re*", "title:red", "red pear apple")),
+        "CALL db.index.fulltext.queryRelationships('said', 'red pear') YIELD relationship AS r, score RETURN id(r) AS id, r.text AS text, score",
+        "CALL db.index.vector.queryNodes('near', 3, [1.0, 0.2]) YIELD node, score RETURN id(node) AS id, score",
+    ]  # fmt: skip
+    kept = []
+    for step in range(25):
+        words = " ".join(rng.choices(["red", "green", "apple", "pear", "rose"], k=rng.randint(1, 5)))
+        change = rng.choice(
+            [
+                f"CREATE (:{rng.choice(['Doc', 'Note', 'Doc:Note', 'Other'])} {{i: {step}, title: $words, text: 'pear', v: $v}})",
+                "MATCH (n) WITH n ORDER BY rand() LIMIT 1 SET n.text = $words, n.v = $v",
+                "MATCH (n) WITH n ORDER BY rand() LIMIT 1 DETACH DELETE n",
+                "MATCH (n) WITH n ORDER BY rand() LIMIT 1 SET n:Doc REMOVE n:Note",
+                "MATCH (a), (b) WITH a, b LIMIT 1 CREATE (a)-[:SAYS {text: $words}]->(b)",
+            ]
+        )
+        session.run(change, {"words": words, "v": [rng.random(), rng.random()]})
+        time.sleep(0.001)
+        kept.append((time.time_ns(), [session.run(question).records() for question in questions]))
+        time.sleep(0.001)
+    assert any(rows for _, answers in kept for rows in answers)
+    for moment, answers in kept:
+        for question, rows in zip(questions, answers, strict=True):
+            assert session.run(f"AS OF SYSTEM TIME {moment} {question}").records() == rows

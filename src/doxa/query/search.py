@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from doxa.base.limits import QUERY_TERMS_MAX
+from doxa.base.values import decode_properties
 from doxa.base.words import terms
 from doxa.query.errors import fail, shown
+from doxa.query.held import Held
 from doxa.query.values import Edge, Node
 from doxa.store import IndexRule, after_key
 
@@ -71,11 +74,73 @@ def _part(match: re.Match[str], need: str) -> Part:
     return Part(terms(word), need, match["field"])
 
 
+class Entries(Protocol):
+    """The keys of one index, in order, each with its element."""
+
+    def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]: ...
+
+    def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
+        """How many keys lie there, and the one in the middle."""
+
+
+def entries_of(run: Any, rule: IndexRule) -> Entries:
+    """The stored keys; as of a past time those that the elements of that time would have, worked out from each of them."""
+    return _Stored(run.graph, rule) if run.graph.as_of is None else _Past(run, rule)
+
+
+class _Stored:
+    def __init__(self, graph: Any, rule: IndexRule) -> None:
+        self._graph, self._id = graph, rule.id
+
+    def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]:
+        until, given = ("", ()) if high is None else (" AND key < ?", (high,))
+        sql = f"SELECT key, element FROM entry WHERE idx = ? AND key >= ?{until}"
+        found: Iterable[tuple[bytes, int]] = self._graph.rows(sql, (self._id, low, *given))
+        return found
+
+    def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
+        sql = "SELECT {what} FROM entry WHERE idx = ? AND key >= ? AND key < ?"
+        bounds = (self._id, low, high)
+        count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
+        keys = self._graph.rows(f"{sql.format(what='key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2))
+        return count, next((key for (key,) in keys), None)
+
+
+class _Past:
+    def __init__(self, run: Any, rule: IndexRule) -> None:
+        held = Held("keys of a past index")
+        self._rows: list[tuple[bytes, int]] = []
+        for identity, props in _members(run.graph, rule):
+            for key in rule.keys(props):
+                run.tick()
+                held.row((key, identity))
+                self._rows.append((key, identity))
+        self._rows.sort()
+
+    def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]:
+        return self._rows[bisect_left(self._rows, (low,)) : len(self._rows) if high is None else bisect_left(self._rows, (high,))]
+
+    def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
+        rows = list(self.between(low, high))
+        return len(rows), rows[len(rows) // 2][0] if rows else None
+
+
+def _members(graph: Any, rule: IndexRule) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The elements that a rule is about, each once, with their properties."""
+    marks = ", ".join("?" * len(rule.names))
+    if rule.edge:
+        sql = f"SELECT id, json(props) FROM {graph.edge_table()} WHERE type IN ({marks})"
+    else:
+        about = f"SELECT node FROM {graph.label_table()} WHERE label IN ({marks})"
+        sql = f"SELECT id, json(props) FROM {graph.node_table()} WHERE id IN ({about})"
+    for identity, props in graph.rows(sql, tuple(rule.names)):
+        yield identity, decode_properties(props)
+
+
 def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
     """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first. Options: skip, limit."""
     rule = _rule(run, name, "fulltext", edge=edge)
-    parts = parse_query(query)
-    scores = _scores(run, rule, parts)
+    scores = _scores(run, rule, entries_of(run, rule), parse_query(query))
     skip, limit = (_whole(options, key) for key in ("skip", "limit"))
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     passed = 0
@@ -99,13 +164,13 @@ def _whole(options: Any, key: str) -> int | None:
     return value
 
 
-def _scores(run: Any, rule: IndexRule, parts: list[Part]) -> dict[int, float]:
-    count, typical = _statistics(run, rule)
+def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> dict[int, float]:
+    count, typical = _statistics(entries)
     total: dict[int, float] = {}
     must: list[set[int]] = []
     never: set[int] = set()
     for part in parts:
-        found = [_postings(run, rule, term, prefix=part.prefix) for term in part.terms]
+        found = [_postings(run, entries, term, prefix=part.prefix) for term in part.terms]
         held = set.intersection(*[set(one) for one in found])
         if part.phrase or part.field:
             held = {identity for identity in held if _holds(run, part, rule, identity)}
@@ -123,22 +188,18 @@ def _scores(run: Any, rule: IndexRule, parts: list[Part]) -> dict[int, float]:
     return {identity: score for identity, score in total.items() if identity not in never and all(identity in held for held in must)}
 
 
-def _statistics(run: Any, rule: IndexRule) -> tuple[int, float]:
+def _statistics(entries: Entries) -> tuple[int, float]:
     """How many elements, and their median length."""
-    sql = "SELECT count(*) FROM entry WHERE idx = ? AND key >= ? AND key < ?"
-    bounds = (rule.id, b"\x00", b"\x01")
-    count = next(iter(run.graph.rows(sql, bounds)))[0]
-    for (key,) in run.graph.rows(f"{sql.replace('count(*)', 'key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2)):
-        return count, max(1.0, float(int.from_bytes(key[1:3], "big")))
-    return count, 1.0
+    count, middle = entries.middle(b"\x00", b"\x01")
+    return count, 1.0 if middle is None else max(1.0, float(int.from_bytes(middle[1:3], "big")))
 
 
-def _postings(run: Any, rule: IndexRule, term: str, *, prefix: bool) -> dict[int, tuple[int, int]]:
+def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[int, tuple[int, int]]:
     """The elements that hold a term, or one that begins with it: times and length."""
     low = b"\x01" + term.encode() + (b"" if prefix else b"\x00")
     found: dict[int, tuple[int, int]] = {}
     seen: set[bytes] = set()
-    for key, identity in run.graph.rows("SELECT key, element FROM entry WHERE idx = ? AND key >= ? AND key < ?", (rule.id, low, after_key(low))):
+    for key, identity in entries.between(low, after_key(low)):
         run.tick()
         seen.add(key[:-4])
         if len(seen) > _PREFIX_TERMS_MAX:
@@ -199,9 +260,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
             detail="InvalidArgumentValue",
         )
     sought = np.asarray(query, dtype=np.float32)
-    rows = [
-        (key, identity) for key, identity in run.graph.rows("SELECT key, element FROM entry WHERE idx = ?", (rule.id,)) if len(key) == 4 * len(query)
-    ]
+    rows = [(key, identity) for key, identity in entries_of(run, rule).between(b"", None) if len(key) == 4 * len(query)]
     if not rows:
         return
     matrix = np.frombuffer(b"".join(key for key, _ in rows), dtype="<f4").reshape(len(rows), len(query)).astype(np.float64)
@@ -228,7 +287,7 @@ def _similarity(rule: IndexRule, matrix: Any, sought: Any) -> Any:
 
 
 def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
-    rule: IndexRule | None = run.graph.indexes().by_name.get(name)
+    rule: IndexRule | None = run.graph.reader.declared().indexes.by_name.get(name)
     if rule is None or rule.kind != kind or rule.edge != edge:
         what = f"{kind} index on {'relationships' if edge else 'nodes'}"
         fail(f"There is no {what} named {name!r:.40}.", kind="ProcedureError", detail="IndexNotFound", hint="SHOW INDEXES lists them.", name=name)
@@ -240,8 +299,8 @@ def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
     graph = run.graph
     if rule.edge:
         test = graph.valid.edge("e") if graph.valid is not None else ""
-        sql = f"SELECT id, type, src, dst, json(props) FROM edge e WHERE id = ?{' AND ' + test if test else ''}"
+        sql = f"SELECT id, type, src, dst, json(props) FROM {graph.edge_table()} e WHERE id = ?{' AND ' + test if test else ''}"
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
-    sql = f"SELECT id, labels, json(props) FROM node n WHERE id = ?{' AND ' + test if test else ''}"
+    sql = f"SELECT id, labels, json(props) FROM {graph.node_table()} n WHERE id = ?{' AND ' + test if test else ''}"
     return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)
