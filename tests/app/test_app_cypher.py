@@ -128,3 +128,27 @@ def test_csv_only_from_the_allowed_folder(tmp_path: Path) -> None:
                 memory.run(query, {"f": name})
     with doxa.open(tmp_path / "m.db", embedder=None) as memory, pytest.raises(QueryError):
         memory.run(query, {"f": "a.csv"})
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"a,b\n" + b"x" * (2 * 1024**2) + b",2\n", "field"),
+        (b"a,b\n\xff\xfe,2\n", "utf-8"),
+        (b'a,b\n"x,2\n' + b"y\n" * 1_000_000, "field"),
+    ],
+)
+def test_a_file_that_is_no_csv_is_an_error_of_the_query(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "x.csv").write_bytes(content)
+    with doxa.open(tmp_path / "m.db", embedder=None, csv_folder=tmp_path) as memory:
+        with pytest.raises(QueryError, match=said) as caught:
+            memory.run("LOAD CSV WITH HEADERS FROM 'x.csv' AS row RETURN row.a").records()
+        assert caught.value.detail == "InvalidFile"
+        assert memory.run("RETURN 1").single() == 1
+
+
+def test_a_csv_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.query.sources.IMPORT_LINE_BYTES_MAX", 100)
+    (tmp_path / "x.csv").write_text("a\n" + "x," * 60 + "\n")
+    with doxa.open(tmp_path / "m.db", embedder=None, csv_folder=tmp_path) as memory, pytest.raises(QueryError, match="longer than 100"):
+        memory.run("LOAD CSV FROM 'x.csv' AS row RETURN row").records()

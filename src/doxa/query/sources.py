@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote, urlparse
 
 from doxa.base.errors import DoxaError
+from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
 from doxa.cypher import tree as t
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
@@ -166,9 +168,9 @@ class CsvStep:
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
             path = allowed_file(self.source(row, run), run.csv_folder)
-            with path.open(newline="", encoding="utf-8-sig") as file:
+            with path.open(newline="", encoding="utf-8-sig") as file, _readable(path):
                 run.csv_file = str(path)
-                reader = csv.reader(file, delimiter=self.separator)
+                reader = csv.reader(_lines(file), delimiter=self.separator)
                 names = next(reader, None) if self.headers else None
                 for cells in reader:
                     run.tick()
@@ -178,6 +180,25 @@ class CsvStep:
                         yield (*row, values)
                     else:
                         yield (*row, {name: values[i] if i < len(values) else None for i, name in enumerate(names)})
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """The lines of a file, none of them longer than one that can be meant."""
+    if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process, so it is only ever raised
+        csv.field_size_limit(TEXT_BYTES_MAX)
+    while line := file.readline(IMPORT_LINE_BYTES_MAX + 1):
+        if len(line) > IMPORT_LINE_BYTES_MAX:
+            raise csv.Error(f"a line is longer than {IMPORT_LINE_BYTES_MAX:,} characters")
+        yield line
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """A file that is no CSV, told as a query's error."""
+    try:
+        yield
+    except (csv.Error, UnicodeDecodeError, OSError) as error:
+        fail(f"{path.name} cannot be read as CSV in UTF-8: {error}.", kind="ArgumentError", detail="InvalidFile", hint="Correct or convert the file.")
 
 
 def allowed_file(name: Any, folder: str | None) -> Path:
