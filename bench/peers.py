@@ -36,9 +36,10 @@ def run(python: Path | None = None, *, seed: int, quick: bool, nodes: int = 0, s
     missing = {system: absent(system, chosen) for system in systems}
     told: dict[str, dict[str, Told]] = {}
     for shape, make in SHAPES.items():
-        told[shape] = beside(report, shape, make(nodes, nodes * 5, seed), [s for s in systems if not missing[s]], python=chosen, share=share)
+        size = (nodes, nodes * 5) if shape == "random" else (nodes // 4, nodes * 5 // 2)
+        told[shape] = beside(report, shape, make(*size, seed), [s for s in systems if not missing[s]], python=chosen, share=share)
     _about(report, told, missing)
-    measure_time(report, random_graph(nodes // 2, nodes * 2, seed), share=share)
+    measure_time(report, random_graph(nodes // 10, nodes // 2, seed), share=share)
     measure_bolt(report, random_graph(min(nodes, 20_000), min(nodes, 20_000) * 2, seed), share=share)
     return report.end()
 

@@ -54,10 +54,12 @@ class Doxa:
     def ready(self, data: Data) -> Callable[[], None]:
         nodes, edges = data.node_rows(), [list(ends) for ends in data.edge_rows()]
 
+        made = "{key: row.key, name: row.name, city: row.city, score: row.score}"
+
         def load() -> None:
             self.session.run(f"CREATE INDEX FOR (n:{LABEL}) ON (n.key)")
             for first in range(0, len(nodes), 50_000):
-                self.session.run(f"UNWIND $rows AS row CREATE (n:{LABEL}) SET n = row", {"rows": nodes[first : first + 50_000]})
+                self.session.run(f"UNWIND $rows AS row CREATE (:{LABEL} {made})", {"rows": nodes[first : first + 50_000]})
             match = f"MATCH (a:{LABEL} {{key: row[0]}}), (b:{LABEL} {{key: row[1]}})"
             for first in range(0, len(edges), 50_000):
                 self.session.run(f"UNWIND $rows AS row {match} CREATE (a)-[:{EDGE}]->(b)", {"rows": edges[first : first + 50_000]})
@@ -156,7 +158,7 @@ class GraphQLite:
 
 
 class Grafeo:
-    durable = ""
+    durable = "in part: the graph is in memory, its log is written at each commit and synced now and then"
 
     def __init__(self, folder: Path) -> None:
         self.db = import_module("grafeo").GrafeoDB(str(folder / "grafeo"))

@@ -12,16 +12,21 @@ import numpy as np
 
 from bench.peers_adapters import Doxa
 from bench.peers_data import EDGE, LABEL, Data
-from bench.peers_rows import TEXTS
+from bench.peers_rows import START, TEXTS
 from bench.report import Report
 from bench.timing import Spread, spread
 
 _WANTED = {"system": 1.3, "valid": 1.2}
-_ROWS = {"lookup": 300, "one_hop": 300, "two_hops": 300, "two_hops_rows": 300, "three_hops": 200, "lengths": 30}
+_BY_ADDRESS = {"lookup": 200, "one_hop": 200, "two_hops": 200, "two_hops_rows": 200, "lengths": 30}
+_BY_PROPERTY = {"lookup": 20}  # few: there is no index of the past
 _TITLES = {
-    "lookup": "lookup by indexed property", "one_hop": "one hop", "two_hops": "two hops, counted", "two_hops_rows": "two hops, rows",
-    "three_hops": "three hops, counted", "lengths": "length 1..4, counted",
+    "lookup": "lookup", "one_hop": "one hop", "two_hops": "two hops, counted", "two_hops_rows": "two hops, rows", "lengths": "length 1..4, counted",
 }  # fmt: skip
+_REASON = (
+    "Where a ratio is above what is wanted: as of a system time each table is the union of its present and its past rows, so that a join of "
+    "three tables becomes eight joins; nothing but addresses is indexed in the past, so a property is looked for in all nodes of the label; "
+    "and with either time the SQL statement is made anew for each run, while the plain one is kept."
+)
 _CHANGED = 10  # one node in so many was changed after the time asked for
 
 
@@ -30,16 +35,19 @@ def measure_time(report: Report, data: Data, *, share: float) -> None:
     with tempfile.TemporaryDirectory() as name:
         system = Doxa(Path(name))
         system.ready(data)()
+        system.ask(f"MATCH (n:{LABEL}) SET n.kref = 'kref://graph/n' + n.key", {})
         time.sleep(0.01)
         moment = time.time_ns()
         time.sleep(0.01)
         changed = data.key[::_CHANGED].tolist()
         system.ask(f"UNWIND $keys AS key MATCH (n:{LABEL} {{key: key}}) SET n.score = n.score + 1", {"keys": changed})
         rng = np.random.default_rng(report.seed)
-        for row, times in _ROWS.items():
-            keys = rng.choice(data.key, size=max(5, round(times * share))).tolist()
-            found = in_turn(system, TEXTS[row], keys, moment)
-            rows.append([_TITLES[row], *_cells(report, row, found)])
+        for way, asked in (("address", _BY_ADDRESS), ("property", _BY_PROPERTY)):
+            for row, times in asked.items():
+                keys = rng.choice(data.key, size=max(5, round(times * share))).tolist()
+                text = TEXTS[row].replace(START, f"MATCH (n:{LABEL} {{kref: $kref}})") if way == "address" else TEXTS[row]
+                found = in_turn(system, text, keys, moment)
+                rows.append([f"{_TITLES[row]}, by {way}", *_cells(report, f"{way}.{row}", found)])
         system.close()
     wanted = ", ".join(f"{name} ≤ {most}" for name, most in _WANTED.items())
     report.table(
@@ -48,6 +56,7 @@ def measure_time(report: Report, data: Data, *, share: float) -> None:
         ["row", "plain", "AS OF SYSTEM TIME", "ratio", "AS OF VALID TIME", "ratio"],
         rows,
     )
+    report.tables.append(_REASON)
 
 
 def in_turn(system: Any, text: str, keys: Sequence[int], moment: int) -> dict[str, Spread]:
@@ -57,7 +66,7 @@ def in_turn(system: Any, text: str, keys: Sequence[int], moment: int) -> dict[st
     for number, key in enumerate([keys[0], *keys]):
         for way, asked in ways.items():
             start = time.perf_counter()
-            system.ask(asked, {"key": key, "at": moment})
+            system.ask(asked, {"key": key, "kref": f"kref://graph/n{key}", "at": moment})
             if number:
                 times[way].append(time.perf_counter() - start)
     return {way: spread(held) for way, held in times.items()}

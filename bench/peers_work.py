@@ -20,7 +20,7 @@ from typing import Any
 from bench.peers_adapters import LIMIT_S, SYSTEMS, System
 from bench.peers_data import answer, load
 
-_ROW_S = 20  # after so long a row has been asked often enough
+_ROW_S = 10  # after so long a row has been asked often enough
 _TELL_S = 2  # so often it says that it is alive, between two questions
 
 
