@@ -83,7 +83,8 @@ def _one_process(system: str, folder: Path, python: str, rows: Sequence[str], to
     with (folder / "errors.txt").open("w") as errors:
         process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
         lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=_read, args=(process, lines), daemon=True).start()
+        reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
+        reader.start()
         at, why = "load", ""
         began = time.monotonic()
         while True:
@@ -104,6 +105,7 @@ def _one_process(system: str, folder: Path, python: str, rows: Sequence[str], to
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        reader.join()
     if not why:
         return None
     told.failed.setdefault(at, why)
@@ -112,8 +114,9 @@ def _one_process(system: str, folder: Path, python: str, rows: Sequence[str], to
 
 def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        lines.put(line)
+    with process.stdout:
+        for line in process.stdout:
+            lines.put(line)
     lines.put(None)
 
 
