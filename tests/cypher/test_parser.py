@@ -103,6 +103,15 @@ def test_depth_ends_in_an_error(unit: str) -> None:
         parse("RETURN " + unit * 5_000)
 
 
+@pytest.mark.parametrize("unit", [".a", "[0]", "[0..1]", " + 1", " IS NULL"])
+def test_length_ends_in_an_error(unit: str) -> None:
+    """A chain makes a tree as deep as it is long."""
+    parse("RETURN a" + unit * 150)
+    with pytest.raises(QueryError) as caught:
+        parse("RETURN a" + unit * 5_000)
+    assert caught.value.detail == "NestingTooDeep"
+
+
 @pytest.mark.parametrize("unit", ["(a {x: ", "((", "[(a {x: "])
 def test_attempts_at_patterns_stay_linear(unit: str) -> None:
     """An attempt that fails is not made again: twice the depth takes about twice as long, not twice for each level."""

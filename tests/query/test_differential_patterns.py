@@ -299,6 +299,19 @@ def test_no_edge_is_taken_twice_whatever_is_known_before(store: Store, text: str
             assert len(list(session.run(text))) == count
 
 
+def test_a_pattern_larger_than_one_statement(store: Store) -> None:
+    """A ring of 100 edges: each walk around it uses every edge once, from any node, and there is none of 101."""
+    for optimise in (True, False):
+        with opened(store, optimise=optimise) as session:
+            session.run("MATCH (n) DETACH DELETE n")
+            session.run("UNWIND range(0, 99) AS i CREATE (:A {i: i})")
+            session.run("MATCH (a), (b) WHERE b.i = (a.i + 1) % 100 CREATE (a)-[:R {i: a.i}]->(b)")
+            assert session.run(f"MATCH (n){'-->()' * 99}-[r]->(m) WHERE m.i = n.i RETURN count(r)").single() == 100
+            assert session.run(f"MATCH (n){'-->()' * 100}-->(m) RETURN count(m)").single() == 0
+            assert session.run(f"MATCH p = (n {{i: 5}}){'-->()' * 60} RETURN length(p)").single() == 60
+            assert session.run(f"MATCH {', '.join('()-->()' for _ in range(60))}, (n {{i: 200}}) RETURN count(n)").single() == 0
+
+
 def opened(store: Store, *, optimise: bool) -> GraphSession:
     return GraphSession(store, QueryEngine(optimise=optimise), Identity("t", "operator"))
 

@@ -131,8 +131,12 @@ class ExpressionParser(Cursor):
     # After an atom: .name, [index], [from..to], :Label
 
     def _postfix(self, atom: t.Expression) -> t.Expression:
+        length = 0
         while True:
             token = self.token
+            length += 1
+            if length > EXPRESSION_ITEMS_MAX:
+                fail("This expression chains too many accesses.", token.at, detail="NestingTooDeep", hint="Split it with WITH.")
             if token.kind != "OP":
                 return atom
             if token.text == "." and self.ahead().kind in ("NAME", "QUOTED"):

@@ -22,6 +22,9 @@ from doxa.query.values import Edge, Node, Path, equals
 if TYPE_CHECKING:
     from doxa.query.run import Run
 
+# SQLite joins a bounded number of tables and nests conditions to a bounded depth: a larger pattern is found in several statements.
+_REGION_EDGES = 30
+
 Step = Any  # anything with rows(run, source) and describe()
 
 
@@ -137,25 +140,28 @@ class MatchPlanner:
 
     def _pieces(self) -> list[tuple[list[str], list[EdgeVar]]]:
         fixed = [edge for edge in self.pending if edge.fixed]
+        touching: dict[str, list[EdgeVar]] = {}
+        for edge in fixed:
+            for end in dict.fromkeys((edge.left, edge.right)):
+                touching.setdefault(end, []).append(edge)
         seen: set[str] = set()
         pieces: list[tuple[list[str], list[EdgeVar]]] = []
         for start in self.graph.nodes:
             if start in seen or start in self.layout:
                 continue
-            nodes, edges, frontier = [start], [], [start]
+            nodes, edges, frontier = {start: None}, {}, [start]
             while frontier:
-                here = frontier.pop()
-                for edge in fixed:
-                    if edge in edges or here not in (edge.left, edge.right):
-                        continue
-                    edges.append(edge)
+                for edge in touching.get(frontier.pop(), ()):
+                    if len(edges) >= _REGION_EDGES:
+                        break
+                    edges[edge.key] = edge
                     for other in (edge.left, edge.right):
                         if other not in nodes:
-                            nodes.append(other)
+                            nodes[other] = None
                             if other not in self.layout:
                                 frontier.append(other)
             seen.update(node for node in nodes if node not in self.layout)
-            pieces.append((nodes, edges))
+            pieces.append((list(nodes), list(edges.values())))
         loose = [edge for edge in fixed if edge.left in self.layout and edge.right in self.layout]
         pieces.extend(([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge]) for edge in loose)
         return pieces
@@ -163,6 +169,8 @@ class MatchPlanner:
     def _apart(self) -> set[str]:
         """Edges of one piece that could be an edge of another: they are kept, so that none is taken twice."""
         pieces = [edges for _, edges in self._pieces() if edges]
+        if sum(edge.fixed for edge in self.pending) > _REGION_EDGES:
+            return {*self.graph.nodes, *(edge.key for edge in self.graph.edges)}
         return {edge.key for one in pieces for other in pieces if one is not other for edge in one for second in other if _may_be_one(edge, second)}
 
     def _promise(self, piece: tuple[list[str], list[EdgeVar]]) -> int:
