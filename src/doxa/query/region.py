@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doxa.base.values import decode_value
+from doxa.base.values import canonical, decode_value
 from doxa.cypher import tree as t
 from doxa.query.access import Access, choose
 from doxa.query.conditions import Conditions, Test, bound_value, json_path, kind_of, test_sql
@@ -67,6 +67,7 @@ class Builder:
         self.edge_table = graph.edge_table() if graph else "edge"
         self.label_table = graph.label_table() if graph else "node_label"
         self.valid = graph.valid if graph else None
+        self.past = graph is not None and graph.as_of is not None
         self.sources: list[str] = []
         self.source_args: list[Any] = []
         self.where: list[str] = []
@@ -265,7 +266,12 @@ class Builder:
         region = self.region
         loaded = any(held == key and loads for held, _, loads in region.outputs)
         return key not in self.tables and (
-            loaded or key not in self.ids or key in self.read or self.valid is not None or key in self.conditions.read()
+            loaded
+            or key not in self.ids
+            or key in self.read
+            or self.valid is not None
+            or key in self.conditions.read()
+            or (self.past and any(held == key for held, _ in self.conditions.labels()))
         )
 
     def _attach(self, key: str) -> None:
@@ -315,6 +321,11 @@ class Builder:
 
     def _labelled(self, labels: t.LabelExpression, key: str) -> str:
         match labels:
+            case t.LabelName(name) if self.past:  # what the version of that time says; the label table would be gone through whole
+                told = self.tables.get(key)
+                at = "" if told else f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)} AND "
+                self.where_args.append(canonical(name).decode())
+                return f"instr({told}.labels, ?) > 0" if told else f"{at}instr(x.labels, ?) > 0)"
             case t.LabelName(name):
                 sql = f"EXISTS (SELECT 1 FROM {self.label_table} x WHERE x.label = ? AND x.node = "
                 self.where_args.append(name)
@@ -398,7 +409,7 @@ class RegionStep:
     def __init__(self, region: Region, fallbacks: list[Evaluate]) -> None:
         self.region = region
         self.fallbacks = fallbacks
-        self._statements: dict[tuple[tuple[str, ...], int], Prepared] = {}
+        self._statements: dict[tuple[Any, ...], Prepared] = {}
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         graph = run.graph
@@ -457,9 +468,9 @@ class RegionStep:
         return _builders(self.region, run)
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
-        if run.graph.as_of is not None or run.graph.valid is not None:
-            return self.region.statement(run, kinds)
-        known = (kinds, run.graph.indexes().serial if kinds else 0)
+        graph = run.graph
+        serial = graph.indexes().serial if kinds and graph.as_of is None else 0
+        known = (kinds, serial, graph.as_of, None if graph.valid is None else graph.valid.key)
         held = self._statements.get(known)
         if held is None:
             if len(self._statements) >= _STATEMENTS_MAX:

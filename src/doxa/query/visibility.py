@@ -33,6 +33,7 @@ class ValidTime:
         self._nodes = [Window("Revision", "valid_from", "valid_until")]
         self._nodes += [Window(rule.about, rule.properties[-2], rule.properties[-1]) for rule in rules if not rule.edge]
         self._edges = [Window(rule.about, rule.properties[-2], rule.properties[-1]) for rule in rules if rule.edge]
+        self.key = (self.time, tuple(self._nodes), tuple(self._edges))  # equal where the tests are
 
     def node(self, alias: str) -> str:
         """The test of a row of the node table."""
