@@ -42,6 +42,10 @@ How to read them:
   message first without reading the question; a gain that this row shares is no gain.
 - **BEAM's update order is an open problem.** Raw messages carry no supersession, so the order of an update and what it replaced is
   close to chance for every system here. The numbers of cases are small.
+- **Graph queries** run beside embedded graph databases of the package index, each in a process of its own, with the same graph, the same questions
+  and the same parameters. The right answers are computed from the arrays of the graph alone: **wrong** beside a time says that the system's
+  answers differ from them. A system is *durable* if a finished write survives a loss of power; the last column names the fastest durable peer
+  with right answers where it is faster than doxa, how much, and why. A question that takes more than 30 s or 8 GB is said to.
 - **Speed** is measured beside a tool that does less (no history, no receipts, no search over beliefs), so the distance is the price of those.
 
 ## Taking the figures
@@ -56,6 +60,9 @@ python -m bench all --data FOLDER && python -m bench table
 ```
 
 `FOLDER` holds `locomo/`, `locomo-plus/` and `beam/` as their authors publish them. The data is not part of this repository; its licences differ.
+
+The peers of the graph table are installed by `PYTHON=python3.12 sh scripts/peers.sh`, in an environment of their own; one that is not there is
+passed over, and the table says so. `python -m bench graph --record` keeps its figures beside those that other commands left.
 
 ## Figures
 
