@@ -1,0 +1,79 @@
+"""A scalar Kalman filter for noisy evidence, robust to single wild values and quick to follow values that stay away.
+
+A level that may drift is observed with noise (x is the estimate, P its variance, z the observation):
+
+    n = 1                  x = z, P = R
+    innovation             ν = z − x,   S = P + R
+    one-sidedness          c ← c + β (clip(ν / √S, ±k) − c)
+    prediction             P ← P + Q + γ c² S,   S = P + R
+    weight                 w = min(1, k √S / |ν|)                       an outlier counts as a noisier measurement: R / w
+    update                 K = P / (P + R/w),   x ← x + K ν,   P ← (1 − K) P
+    noise (adaptive)       R ← R + α (max(R_min, (w ν)² R / S) − R)
+
+The gain is at most 1, so the estimate never passes what was observed. Noise around a level has c near 0; values that stay on one side drive c
+to k, which widens P until the estimate follows: it is never deaf, however quiet it was before. One wild value moves c by β k only.
+
+The weight is Huber's (1964); it sees the innovation before the gain is taken. Widening P by one-sided innovations is the idea of a CUSUM test (Page 1954).
+
+Modes: without numbers R adapts and Q is a share of it; with {q} the share is given; with {q, r} R stays r and Q is q/1000, the textbook filter,
+which at first weighs all observations alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+K_MAX = 2.0  # k: standard deviations beyond which a value is wild
+BETA = 1 / 8  # memory of one-sidedness: about eight observations
+GAMMA = 2.0
+ALPHA = 1 / 8  # memory of the noise
+NOISE, NOISE_MIN = 1e-3, 1e-4  # R at first and at least, for values between 0 and 1; both grow with the square of the first value
+SHARE = 0.01  # Q as a share of R
+
+
+@dataclass(slots=True)
+class Filter:
+    """The state of one smoothed property; every field but `n` is a finite float."""
+
+    x: float = 0.0
+    p: float = 0.0
+    r: float = NOISE
+    k: float = 0.0
+    c: float = 0.0
+    n: int = 0
+
+
+def observe(state: Filter, z: float, *, q: float | None = None, r: float | None = None) -> float:
+    """Take one observation in; the estimate after it. `q` and `r` as `WITH KALMAN {q, r}` gives them."""
+    state.n += 1
+    if state.n == 1:
+        size = max(1.0, z * z)
+        state.x, state.r = z, NOISE * size if r is None else r
+        state.p = state.r
+        return z
+    if r is None:
+        _adaptive(state, z, SHARE if q is None else q)
+    else:
+        state.r = r
+        state.p += (q or 0.0) / 1_000
+        _update(state, z, r)
+    return state.x
+
+
+def _adaptive(state: Filter, z: float, share: float) -> None:
+    innovation = z - state.x
+    spread = math.sqrt(state.p + state.r)
+    state.c += BETA * (max(-K_MAX, min(K_MAX, innovation / spread)) - state.c)
+    state.p += share * state.r + GAMMA * state.c**2 * spread**2
+    variance = state.p + state.r
+    weight = min(1.0, K_MAX * math.sqrt(variance) / abs(innovation)) if innovation else 1.0
+    _update(state, z, state.r / weight)
+    seen = (weight * innovation) ** 2 * state.r / variance
+    state.r += ALPHA * (max(NOISE_MIN, seen) - state.r)
+
+
+def _update(state: Filter, z: float, noise: float) -> None:
+    state.k = state.p / (state.p + noise)
+    state.x += state.k * (z - state.x)
+    state.p *= 1 - state.k
