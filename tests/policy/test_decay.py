@@ -15,9 +15,8 @@ WEEK = Decay("exponential", 7 * DAY, 0.0, 0.10)
 
 HALF_LIVES = st.integers(1, 2**62) | st.integers(1, 10**6) | st.sampled_from([DAY, 7 * DAY, 30 * DAY])
 UNIT = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 0.5, 1.0])
-DECAYS = st.builds(
-    Decay, function=st.sampled_from(FUNCTIONS), half_life=st.builds(lambda h, s: h * s, HALF_LIVES, st.sampled_from([1, -1])), floor=UNIT, threshold=UNIT
-)
+SIGNED = st.builds(lambda span, sign: span * sign, HALF_LIVES, st.sampled_from([1, -1]))
+DECAYS = st.builds(Decay, function=st.sampled_from(FUNCTIONS), half_life=SIGNED, floor=UNIT, threshold=UNIT)
 PROMOTIONS = st.builds(Promotion, multiplier=st.floats(0, 10) | st.just(1.0), floor=UNIT, cap=UNIT)
 TIMES = st.integers(-(2**62), 2**62)
 

@@ -13,7 +13,8 @@ A level that may drift is observed with noise (x is the estimate, P its variance
 The gain is at most 1, so the estimate never passes what was observed. Noise around a level has c near 0; values that stay on one side drive c
 to k, which widens P until the estimate follows: it is never deaf, however quiet it was before. One wild value moves c by β k only.
 
-The weight is Huber's (1964); it sees the innovation before the gain is taken. Widening P by one-sided innovations is the idea of a CUSUM test (Page 1954).
+The weight is Huber's (1964); it sees the innovation before the gain is taken. Widening P by one-sided innovations
+is the idea of a CUSUM test (Page 1954).
 
 Modes: without numbers R adapts and Q is a share of it; with {q} the share is given; with {q, r} R stays r and Q is q/1000, the textbook filter,
 which at first weighs all observations alike.
