@@ -262,7 +262,7 @@ class Writer:
         if many:
             self.walks += 1
             self.nodes += 1
-            length = self.rng.choice((*LENGTHS, "*", "*2..", "*0..") if directed else LENGTHS)
+            length = self.rng.choice((*LENGTHS, "*", "*2..", "*0..") if directed and self.dialect.has("lengths without an end") else LENGTHS)
             return f"[{self.bound('w', 'edges') if self.chance(0.5) else ''}{types}{length}{props}]"
         if not types and not props and self.chance(0.4):
             return ""

