@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from doxa.base.errors import LimitError
 from doxa.query.run import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.query.values import Edge, Node, Path
@@ -310,6 +311,15 @@ def test_a_pattern_larger_than_one_statement(store: Store) -> None:
             assert session.run(f"MATCH (n){'-->()' * 100}-->(m) RETURN count(m)").single() == 0
             assert session.run(f"MATCH p = (n {{i: 5}}){'-->()' * 60} RETURN length(p)").single() == 60
             assert session.run(f"MATCH {', '.join('()-->()' for _ in range(60))}, (n {{i: 200}}) RETURN count(n)").single() == 0
+
+
+@pytest.mark.parametrize("text", ["MATCH (n:{all}) RETURN n", "MATCH (n) RETURN {columns}", "MATCH ()-[:{any}]->() RETURN 1 AS x"])
+def test_what_no_statement_can_hold_is_refused(store: Store, text: str) -> None:
+    many = range(40_000)
+    columns = ", ".join(f"n.p{i} AS c{i}" for i in many[:3_000])
+    filled = text.format(all="&".join(f"L{i}" for i in many[:1_200]), any="|".join(f"L{i}" for i in many), columns=columns)
+    with opened(store, optimise=True) as session, pytest.raises(LimitError):
+        list(session.run(filled))
 
 
 def opened(store: Store, *, optimise: bool) -> GraphSession:

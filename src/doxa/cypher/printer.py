@@ -177,7 +177,7 @@ def schema_command(found: t.Clause) -> str:
         case t.DropSchema(what, called, present):
             return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
         case t.Show(what, detail, yields, where, returns):
-            one = what == "databases" and detail
+            one = what == "databases" and len(detail) == 1
             text = f"SHOW DATABASE {name(detail[0])}" if one else f"SHOW {' '.join([*detail, what.upper()])}"
             text += "" if yields is None else f" YIELD {projection(yields)}"
             return text + _where(where) + ("" if returns is None else f" RETURN {projection(returns)}")

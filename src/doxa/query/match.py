@@ -149,7 +149,8 @@ class MatchPlanner:
         for start in self.graph.nodes:
             if start in seen or start in self.layout:
                 continue
-            nodes, edges, frontier = {start: None}, {}, [start]
+            nodes, frontier = {start: None}, [start]
+            edges: dict[str, EdgeVar] = {}
             while frontier:
                 for edge in touching.get(frontier.pop(), ()):
                     if len(edges) >= _REGION_EDGES:

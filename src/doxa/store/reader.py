@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from doxa.base.errors import LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import decode, decode_properties
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
@@ -193,7 +194,12 @@ class Reader:
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The same, row by row: for results of any size."""
-        return iter(self._db.execute(sql, tuple(args)))
+        try:
+            return iter(self._db.execute(sql, tuple(args)))
+        except apsw.SQLError as error:
+            if "too large" in str(error) or "too many" in str(error):
+                raise LimitError(f"This is more than one statement holds: {error}.", next_step="Split the query.", field="text") from error
+            raise
 
 
 def int64_array(values: Sequence[int]) -> Any:
