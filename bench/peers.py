@@ -19,7 +19,7 @@ from bench.peers_graph import random_graph, social_graph
 from bench.peers_processes import Told, absent, ask_all
 from bench.peers_rows import TITLES, Asked, asked
 from bench.peers_time import measure_time
-from bench.peers_why import WHY
+from bench.peers_why import why as why_faster
 from bench.report import Report, begin
 from bench.timing import spread
 
@@ -129,7 +129,7 @@ def _why(told: Mapping[str, Told], row: str, rows: Sequence[Asked]) -> str:
     if best is None or "doxa" not in told or row not in told["doxa"].times_ms:
         return ""
     times = median(told["doxa"].times_ms[row]) / median(told[best].times_ms[row])
-    return f"{times:.1f} × {best}: {WHY[row]}" if times > 1 else ""
+    return f"{times:.1f} × {best}: {why_faster(row, best)}" if times > 1 else ""
 
 
 def _about(report: Report, told: Mapping[str, Mapping[str, Told]], missing: Mapping[str, str]) -> None:

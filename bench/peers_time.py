@@ -24,8 +24,8 @@ _TITLES = {
 }  # fmt: skip
 _REASON = (
     "Where a ratio is above what is wanted: as of a system time each table is the union of its present and its past rows, so that a join of "
-    "three tables becomes eight joins; nothing but addresses is indexed in the past, so a property is looked for in all nodes of the label; "
-    "and with either time the SQL statement is made anew for each run, while the plain one is kept."
+    "three tables becomes eight joins, and nothing but addresses is indexed in the past, so a property is looked for in all nodes of the label. "
+    "As of a valid time every node on the way is read and tested, where the plain query reads the adjacency index alone."
 )
 _CHANGED = 10  # one node in so many was changed after the time asked for
 
