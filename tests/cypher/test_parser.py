@@ -47,6 +47,11 @@ def test_a_chain_of_comparisons_is_one() -> None:
     assert found.ops == ("<", "<=")
 
 
+def test_literals_of_different_types_are_different() -> None:
+    trees = [parse_expression(text) for text in ("1", "1.0", "true", "0", "0.0", "false")]
+    assert len(set(trees)) == 6
+
+
 def test_keywords_are_names_where_a_name_stands() -> None:
     statement = parse("MATCH (match:return) WHERE match.where = 1 RETURN match.with AS order")
     assert isinstance(statement.body, t.Query)

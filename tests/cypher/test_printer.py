@@ -154,6 +154,7 @@ def test_a_schema_command_comes_back(tree: t.Clause) -> None:
         "RETURN (a XOR b) IS N + LL AS x",
         "RETURN size(a) IS !(A|B) AS x",
         "CALL `a..b`()",
+        "RETURN + NOT (a >= b) AS x",
     ],
 )
 def test_what_is_rarely_written_comes_back(text: str) -> None:

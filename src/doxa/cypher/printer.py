@@ -348,7 +348,7 @@ def _projected(of: t.Variable, key: str, value: t.Expression | None) -> str:
 def _call(found: t.Call) -> str:
     if found.star:
         return "count(*)"
-    called = ".".join(part if _PLAIN.fullmatch(part) else name(part) for part in found.name.split("."))
+    called = ".".join(part if _PLAIN.fullmatch(part) and part.upper() != "NOT" else name(part) for part in found.name.split("."))
     return f"{called}({'DISTINCT ' if found.distinct else ''}{', '.join(expression(arg) for arg in found.args)})"
 
 

@@ -30,7 +30,15 @@ class Clause(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expression):
+    """Its type counts: 1, 1.0 and true are three literals."""
+
     value: bool | int | float | str | None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True, slots=True)
