@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
@@ -22,7 +21,7 @@ from doxa.base.temporal_text import parse_datetime
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
 from doxa.query.errors import fail
-from doxa.query.evaluate import Compiler, Evaluate, Nested, Row
+from doxa.query.evaluate import Compiler, Nested, Row
 from doxa.query.explain import Described, Profile, described
 from doxa.query.graph import Graph
 from doxa.query.held import Held
@@ -129,12 +128,9 @@ def told(run: Run) -> Iterator[None]:
 
 def _worth(expression: t.Expression, run: Run) -> Any:
     """The value of an expression that stands by itself."""
-    return _compiled(expression)((), run)
-
-
-@lru_cache(maxsize=256)
-def _compiled(expression: t.Expression) -> Evaluate:
-    return Compiler(Nested()).compile(expression, {})
+    if isinstance(expression, t.Parameter):
+        return run.parameter(expression.name)
+    return Compiler(Nested()).compile(expression, {})((), run)
 
 
 class GraphSession:
