@@ -32,7 +32,7 @@ def test_arbitrary_words(words: list[str], between: str) -> None:
 
 @pytest.mark.parametrize(("before", "after"), NESTS)
 def test_depth_and_length(before: str, after: str) -> None:
-    for depth in (1, 20, 60, 400, 4_000):
+    for depth in (1, 60, 2_000):
         for text in ("RETURN {}", "MATCH (a) WHERE {} RETURN a", "{}"):
             examine(text.replace("{}", before * depth + "1" + after * depth))
 

@@ -161,4 +161,4 @@ class GraphMachine(RuleBasedStateMachine):
 
 
 TestGraph = GraphMachine.TestCase
-TestGraph.settings = settings(max_examples=50, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck))
+TestGraph.settings = settings(max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck))

@@ -47,7 +47,7 @@ def plain(value: Any, bag: bool) -> Any:
     return sorted(repr(group_key(item)) for item in value) if bag and value is not None else group_key(value)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_both_planners_give_the_same(store: Store, rng: Random) -> None:
     with opened(store, optimise=True) as fast, opened(store, optimise=False) as slow:
