@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -241,3 +244,67 @@ def test_labels_may_be_known_only_when_it_runs(session: GraphSession) -> None:
     for change in ("SET n:$(missing)", "SET n:$()", "SET n:A|$('B')", "SET n[n:$('B')] = 1", "WITH n WHERE n:$('A') RETURN n"):
         with pytest.raises(QueryError):
             session.run(f"MATCH (n) {change}")
+
+
+def _with_a_past(session: GraphSession) -> int:
+    session.run("CREATE INDEX FOR (n:A) ON (n.x)")
+    session.run("CREATE INDEX FOR ()-[r:R]-() ON (r.y)")
+    session.run("CREATE (a:A {x: 1})-[:R {y: 1}]->(b:A {x: 2}), (:B {x: 1})")
+    moment = time.time_ns()
+    session.run("MATCH (a:A {x: 1})-[r:R]->() SET a.x = 3, r.y = 2")
+    session.run("MATCH (a:A {x: 2}) REMOVE a:A")
+    session.run("MATCH (b:B) SET b:A SET b.x = 7 SET b.x = 8")
+    session.run("MATCH (a:A {x: 3}) DETACH DELETE a")
+    return moment
+
+
+def _then(session: GraphSession, moment: int) -> list[Any]:
+    reads = ("MATCH (a:A {x: 1}) RETURN count(*)", "MATCH (a:A) WHERE a.x > 1 RETURN count(*)", "MATCH ()-[r:R {y: 1}]->() RETURN count(*)",
+             "MATCH (a:A {x: 3}) RETURN count(*)", "MATCH (a:A {x: 7}) RETURN count(*)")  # fmt: skip
+    return [session.run(f"AS OF SYSTEM TIME {moment} {read}").single() for read in reads]
+
+
+def test_indexes_lead_to_what_was(store: Store, session: GraphSession) -> None:
+    moment = _with_a_past(session)
+    assert _then(session, moment) == [1, 1, 1, 0, 0]
+    described = session.run(f"EXPLAIN AS OF SYSTEM TIME {moment} MATCH (a:A {{x: 1}}) RETURN a.x").description()
+    assert described is not None and "entry_past" in "\n".join(described.lines())
+    assert check(store) == []
+
+
+def test_an_index_made_later_leads_there_too(store: Store, session: GraphSession) -> None:
+    moment = _with_a_past(session)
+    for record in session.run("SHOW INDEXES YIELD name RETURN name").records():
+        session.run("DROP INDEX $name", record)
+    assert _then(session, moment) == [1, 1, 1, 0, 0]
+    session.run("CREATE INDEX FOR (n:A) ON (n.x)")
+    assert _then(session, moment) == [1, 1, 1, 0, 0]
+    assert check(store) == []
+
+
+def test_an_older_file_learns_of_its_past(tmp_path: Path) -> None:
+    with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
+        moment = _with_a_past(session)
+    with closing(apsw.Connection(str(tmp_path / "old.db"))) as db:  # as the version before left it
+        db.execute("DROP TABLE entry_past; DELETE FROM migration WHERE name = '0003-past-entries'; PRAGMA user_version = 2")
+    with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
+        assert check(store) == []
+        assert _then(session, moment) == [1, 1, 1, 0, 0]
+
+
+def test_erasing_reaches_the_keys_of_the_past(store: Store, session: GraphSession) -> None:
+    moment = _with_a_past(session)
+    with store.write(Identity("tester", "operator"), op="erase") as tx:
+        tx.erase([row[0] for row in tx.rows("SELECT id FROM node UNION SELECT id FROM node_past")])
+    with store.read() as snapshot:
+        assert snapshot.rows("SELECT count(*) FROM entry_past") == [(0,)]
+    assert _then(session, moment) == [0, 0, 0, 0, 0]
+    assert check(store) == []
+
+
+def test_check_finds_keys_of_the_past_that_are_wrong(tmp_path: Path) -> None:
+    with Store(tmp_path / "broken.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
+        _with_a_past(session)
+        with closing(apsw.Connection(str(tmp_path / "broken.db"))) as db:
+            db.execute("DELETE FROM entry_past WHERE element = 1")
+        assert any("does not say what" in str(problem) for problem in check(store))

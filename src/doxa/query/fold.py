@@ -33,9 +33,9 @@ class _Unsure(Exception):
     """The statement met a value that SQL cannot judge."""
 
 
-def _require_plain_tables(run: Run, region: Region) -> None:
+def _require_plain_tables(builder: Builder) -> None:
     """As of a past time each table is a union, which SQLite joins by its indexes only in a statement that neither groups nor sorts."""
-    if run.graph.as_of is not None and region.edges:
+    if builder.past and (builder.region.edges or builder.seeks):
         raise _Unsure
 
 
@@ -78,7 +78,6 @@ class FoldStep:
 
     def _folded(self, run: Run, row: Row) -> list[Row]:
         region = self.step.region
-        _require_plain_tables(run, region)
         prepared = self.step.prepared(run, row)
         if prepared is None:
             raise _Unsure  # a null is compared: no rows, which grouping without keys still answers
@@ -87,6 +86,7 @@ class FoldStep:
             raise _Unsure
         builder = Builder(region, run, kinds, read=self._read())
         body, args = builder.body()
+        _require_plain_tables(builder)
         select, select_args = self._select(builder)
         sql = f"SELECT {', '.join(select)} {body}"
         if self.keys:
@@ -295,7 +295,6 @@ class TopStep:
         return self.step.rows(run, iter(rows))
 
     def _first(self, run: Run, row: Row, most: int) -> list[Row]:
-        _require_plain_tables(run, self.step.region)
         prepared = self.step.prepared(run, row)
         if prepared is None:
             return []
@@ -304,6 +303,7 @@ class TopStep:
             raise _Unsure
         builder = Builder(self.step.region, run, kinds, read=frozenset(key for key, _, _ in self.top.keys))
         body, args = builder.body()
+        _require_plain_tables(builder)
         select, select_args = builder.select()
         ranks, order = [], []
         rank_args: list[Any] = []

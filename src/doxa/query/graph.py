@@ -67,9 +67,9 @@ class Graph:
         return None
 
     def indexes(self) -> Indexes:
-        """The indexes that may be used: none as of a past time, since they hold the present."""
+        """The declared indexes. As of a past time their keys of all times lead to elements whose version then is still to be looked at."""
         if self._indexes is None:
-            self._indexes = self.reader.declared().indexes if self.as_of is None else Indexes({})
+            self._indexes = self.reader.declared().indexes
         return self._indexes
 
     # As of a time the tables are the live rows that were there, united with the past versions that were

@@ -77,6 +77,7 @@ class Builder:
         self.scanned: dict[str, t.LabelExpression] = {}  # labels whose first name the scan already tests
         self.indexes = graph.indexes() if graph and self.conditions.required() else None
         self.access: Access | None = None
+        self.seeks = False  # it begins with few elements, found by an index or an address
         self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(region.edges)}
         self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
 
@@ -188,10 +189,17 @@ class Builder:
     def _enter(self, access: Access | None, alias: str) -> None:
         """Begin with the entries of an index, joined to what they are entries of."""
         if access is not None:
-            self.access = access
-            self.sources.append("entry x")
-            self.where.append("x.idx = ? AND x.key >= ? AND x.key < ?")
-            self.where_args += [access.rule.id, ("low",), ("high",)]
+            self.access, self.seeks = access, True
+            bounds = "idx = ? AND key >= ? AND key < ?"
+            args = [access.rule.id, ("low",), ("high",)]
+            if self.past:
+                keys = " UNION ".join(f"SELECT element FROM {table} WHERE {bounds}" for table in ("entry", "entry_past"))
+                self.sources.append(f"({keys}) x")
+                self.source_args += [*args, *args]
+            else:
+                self.sources.append("entry x")
+                self.where.append(f"x.{bounds.replace('AND ', 'AND x.')}")
+                self.where_args += args
             if access.rule.edge:
                 self.where.append(f"{alias}.id = x.element")
 
@@ -199,11 +207,12 @@ class Builder:
         alias = self.node_alias[key]
         kref = self._selectivity(key) == _INDEXED
         access = self._node_access(key)
+        self.seeks = self.seeks or kref
         if access is not None and not kref:
             self._enter(access, alias)
             self.ids[key] = "x.element"
             held = next(names for one, names in self.conditions.labels() if one == key and access.label in _names(names))
-            if _first_name(held) == access.label:
+            if _first_name(held) == access.label and not self.past:  # the version then may have had other labels
                 self.scanned[key] = held
             return
         first = next((names for held, names in self.conditions.labels() if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
@@ -469,7 +478,7 @@ class RegionStep:
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         graph = run.graph
-        serial = graph.indexes().serial if kinds and graph.as_of is None else 0
+        serial = graph.indexes().serial if kinds else 0
         known = (kinds, serial, graph.as_of, None if graph.valid is None else graph.valid.key)
         held = self._statements.get(known)
         if held is None:

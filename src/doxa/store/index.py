@@ -2,13 +2,14 @@
 
 Catalogue entry   index:<name>  {"id": n, "kind": "range"|"text"|"fulltext"|"vector"|"point", "edge": bool, "names": [labels or types],
                                  "properties": [...], "options": {...}, "owner": constraint name or null}
-Table             entry(idx, key, element)
+Tables            entry(idx, key, element)        the present
+                  entry_past(idx, key, element)   every closed version that the past keeps; without times: who asks looks at the version itself
 
     range, text, point   key = `keys.key_of` the properties, in order; an element without all of them has no entry
     fulltext             for each term 01 term 00 count (u8) length (u16 BE), and once 00 length (u16 BE); count and length of all properties together
     vector               the vector, f32 LE, of options["indexConfig"]["vector.dimensions"] numbers
 
-Entries are a function of the graph: `check` recomputes them.
+Entries are a function of the graph: `check` recomputes them. Full-text and vector indexes have none of the past.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from doxa.base.values import Properties, decode_properties
+from doxa.base.values import Properties, decode, decode_properties
 from doxa.base.words import term_counts
 from doxa.store.keys import key_of
 
 _serials = itertools.count(1)
 State = tuple[Iterable[str], Properties]  # labels and properties
 _LENGTH_MAX, _COUNT_MAX = 65_535, 255
+_OF_THE_PAST = frozenset(("range", "text", "point"))
 
 
 class IndexRule(NamedTuple):
@@ -109,20 +111,36 @@ class IndexWriter:
         self._db = db
         self.indexes = indexes
 
-    def node_changed(self, identity: int, before: State | None, after: State | None) -> None:
-        """Before and after; None is absence."""
+    def node_changed(self, identity: int, before: State | None, after: State | None, *, kept: bool = False) -> None:
+        """Before and after; None is absence. `kept`: the version before is now one of the past."""
         if not self.indexes.rules:
             return
+        if kept and before is not None:
+            self._keep(identity, self.indexes.of_labels(before[0]), before[1])
         old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in self.indexes.of_labels(before[0])}
         new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in self.indexes.of_labels(after[0])}
         self._replace(identity, old, new)
 
-    def edge_changed(self, identity: int, kind: str, *, before: Properties | None, after: Properties | None) -> None:
+    def edge_changed(self, identity: int, kind: str, *, before: Properties | None, after: Properties | None, kept: bool = False) -> None:
         rules = self.indexes.of_type(kind)
         if rules:
+            if kept and before is not None:
+                self._keep(identity, rules, before)
             old = {} if before is None else {rule.id: rule.keys(before) for rule in rules}
             new = {} if after is None else {rule.id: rule.keys(after) for rule in rules}
             self._replace(identity, old, new)
+
+    def _keep(self, identity: int, rules: Iterable[IndexRule], props: Properties) -> None:
+        for rule in rules:
+            if rule.kind in _OF_THE_PAST:
+                self._db.executemany("INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)", [(rule.id, key, identity) for key in rule.keys(props)])
+
+    def erased(self, nodes: Iterable[int], edges: Iterable[int]) -> None:
+        """Forget what elements were. A scan of each index: erasing is rare."""
+        gone = {False: list(nodes), True: list(edges)}
+        for rule in self.indexes.rules:
+            for identity in gone[rule.edge]:
+                self._db.execute("DELETE FROM entry_past WHERE idx = ? AND element = ?", (rule.id, identity))
 
     def _replace(self, identity: int, old: Mapping[int, frozenset[bytes]], new: Mapping[int, frozenset[bytes]]) -> None:
         for index in old.keys() | new.keys():
@@ -140,8 +158,19 @@ def build(db: apsw.Connection, rule: IndexRule) -> None:
             db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (rule.id, key, identity))
 
 
+    build_past(db, rule)
+
+
+def build_past(db: apsw.Connection, rule: IndexRule) -> None:
+    """Enter every closed version that an index is about."""
+    for identity, props in past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ():
+        for key in rule.keys(props):
+            db.execute("INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)", (rule.id, key, identity))
+
+
 def drop(db: apsw.Connection, index: int) -> None:
     db.execute("DELETE FROM entry WHERE idx = ?", (index,))
+    db.execute("DELETE FROM entry_past WHERE idx = ?", (index,))
 
 
 def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterable[tuple[int, Properties]]:
@@ -159,6 +188,16 @@ def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterab
                 yield identity, decode_properties(props)
 
 
+def past_elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterable[tuple[int, Properties]]:
+    """The closed versions of nodes that had one of the labels, or of edges of types."""
+    wanted = set(names)
+    sql = "SELECT id, json_array(type), json(props) FROM edge_past" if edge else "SELECT id, labels, json(props) FROM node_past"
+    found: list[Any] = db.execute(sql).fetchall()
+    for identity, labels, props in found:
+        if not wanted.isdisjoint(decode(labels)):
+            yield identity, decode_properties(props)
+
+
 def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
     """Where the entries are not what the graph says."""
     for rule in indexes.rules:
@@ -168,7 +207,16 @@ def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
             yield f"the index {rule.name} lacks {'edge' if rule.edge else 'node'} {identity}"
         for _, identity in sorted(held - wanted):
             yield f"the index {rule.name} holds {'edge' if rule.edge else 'node'} {identity} wrongly"
+        yield from _past_problems(db, rule)
     known = {rule.id for rule in indexes.rules}
-    for (index,) in db.execute("SELECT DISTINCT idx FROM entry"):
+    for (index,) in db.execute("SELECT idx FROM entry UNION SELECT idx FROM entry_past"):
         if index not in known:
             yield f"entries of an index {index} that is not declared"
+
+
+def _past_problems(db: apsw.Connection, rule: IndexRule) -> Iterable[str]:
+    past = past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ()
+    wanted = {(key, identity) for identity, props in past for key in rule.keys(props)}
+    held = {(bytes(row[0]), row[1]) for row in db.execute("SELECT key, element FROM entry_past WHERE idx = ?", (rule.id,))}
+    for _, identity in sorted(wanted ^ held):
+        yield f"the index {rule.name} does not say what {'edge' if rule.edge else 'node'} {identity} was"

@@ -5,7 +5,7 @@ State        node(id, labels, props, kref, since, born, vis_from, vis_until)    
 Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions, half-open [since, until)
 Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)   receipt(tx, time, actor, ..., hash)
 Catalogue    catalogue(name, value)   search declarations, guards, indexes, constraints; every change is logged
-Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)
+Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx, key, element)   keys of closed versions
 Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
              vector(scope, doc, part, data)   vector_code(...)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   access (filled by the access counter)   cursor(name, seq)
@@ -18,7 +18,7 @@ can be rebuilt; state can be rebuilt from the log.
 
 from __future__ import annotations
 
-FORMAT = 2
+FORMAT = 3
 APPLICATION_ID = 0x646F7861  # "doxa"
 FOREVER = 2**63 - 1
 
@@ -89,4 +89,9 @@ _INDEXES = """
 CREATE TABLE entry(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[tuple[str, str], ...] = (("0001-first", _FIRST), ("0002-indexes", _INDEXES))
+_PAST_ENTRIES = """
+CREATE TABLE entry_past(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
+"""
+
+PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
+MIGRATIONS: tuple[tuple[str, str], ...] = (("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES))

@@ -20,8 +20,9 @@ from doxa.base.words import ANALYSER
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.files import copy_whole, discard, holds_nothing
+from doxa.store.index import Indexes, build_past
 from doxa.store.reader import Reader
-from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
+from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, note_analyser, rules_of
 from doxa.store.transaction import Identity, Transaction
@@ -210,6 +211,9 @@ class Store:
         try:
             for name, sql in self._pending(db, migrations):  # asked again under the lock: another process may have been first
                 db.execute(sql)
+                if name == PAST_ENTRIES and existing:
+                    for rule in Indexes(Reader(db, now=0).catalogue_all("index:")).rules:
+                        build_past(db, rule)
                 db.execute("INSERT INTO migration VALUES(?, ?)", (name, self.clock.now_ns()))
             db.execute("INSERT OR IGNORE INTO meta VALUES('catalogue', 0)")
             if not existing:

@@ -109,9 +109,9 @@ class Transaction(Reader):
         self._search.node_made(identity, names)
         return NodeId(identity)
 
-    def _node_changed(self, identity: int, before: State | None, after: State | None) -> None:
+    def _node_changed(self, identity: int, before: State | None, after: State | None, *, kept: bool = False) -> None:
         self._ends.pop(identity, None)
-        self._index.node_changed(identity, before, after)
+        self._index.node_changed(identity, before, after, kept=kept)
         if after is not None:
             self._constraints.node_touched(identity, after[0])
 
@@ -140,7 +140,7 @@ class Transaction(Reader):
         self._require_free(clean.get("kref"), owner=identity)
         self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.set_node(self._db, identity, names, props=data, now=self.now)
-        self._node_changed(identity, (before.labels, before.props), (names, clean))
+        self._node_changed(identity, (before.labels, before.props), (names, clean), kept=before.since < self.now)
         self._search.node_touched(identity, names, before=(before.labels, before.props))
 
     def delete_node(self, identity: NodeId) -> None:
@@ -152,7 +152,7 @@ class Transaction(Reader):
             raise ConstraintError(f"Node {identity} still has edges.", next_step="Remove its edges in the same transaction.", node=identity)
         self._log("node.delete", identity, payload=canonical({"id": identity}))
         apply.delete_node(self._db, identity, self.now)
-        self._node_changed(identity, (before.labels, before.props), None)
+        self._node_changed(identity, (before.labels, before.props), None, kept=before.since < self.now)
         self._search.node_gone(identity)
 
     # Edges
@@ -209,7 +209,7 @@ class Transaction(Reader):
         data = encode_properties(clean, owner=before.type)
         self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
         apply.set_edge(self._db, identity, props=data, now=self.now)
-        self._index.edge_changed(identity, before.type, before=before.props, after=clean)
+        self._index.edge_changed(identity, before.type, before=before.props, after=clean, kept=before.since < self.now)
         self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
         self._search.edge_touched(before.type, before.dst)
 
@@ -219,7 +219,7 @@ class Transaction(Reader):
             self._guards.edge_removal(self.identity.role, before.type)
         self._log("edge.delete", identity, payload=canonical({"id": identity}))
         apply.delete_edge(self._db, identity, self.now)
-        self._index.edge_changed(identity, before.type, before=before.props, after=None)
+        self._index.edge_changed(identity, before.type, before=before.props, after=None, kept=before.since < self.now)
         self._search.edge_touched(before.type, before.dst)
 
     # Catalogue, erasure, derived rows
@@ -277,6 +277,7 @@ class Transaction(Reader):
             if edge is not None:
                 self._index.edge_changed(edge.id, edge.type, before=edge.props, after=None)
         erased_nodes, erased_edges = sorted(nodes), sorted(edges)
+        self._index.erased(erased_nodes, erased_edges)
         self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
         for identity in nodes:
             self._search.node_gone(identity)
