@@ -286,7 +286,7 @@ def test_an_older_file_learns_of_its_past(tmp_path: Path) -> None:
     with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
         moment = _with_a_past(session)
     with closing(apsw.Connection(str(tmp_path / "old.db"))) as db:  # as the version before left it
-        db.execute("DROP TABLE entry_past; DELETE FROM migration WHERE name = '0003-past-entries'; PRAGMA user_version = 2")
+        db.execute("DROP TABLE entry_past; DROP INDEX node_past_until; DROP INDEX edge_past_until; DELETE FROM migration WHERE name = '0003-past-entries'; PRAGMA user_version = 2")
     with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
         assert check(store) == []
         assert _then(session, moment) == [1, 1, 1, 0, 0]

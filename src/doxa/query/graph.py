@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -77,29 +78,31 @@ class Graph:
     def node_table(self) -> str:
         if self.as_of is None:
             return "node"
-        time = int(self.as_of)
-        return (
-            f"(SELECT id, labels, props, kref FROM node WHERE since <= {time} UNION ALL "
-            f"SELECT id, labels, props, kref FROM node_past WHERE since <= {time} AND until > {time})"
-        )
+        time, columns = int(self.as_of), "id, labels, props, kref"
+        past = f" UNION ALL SELECT {columns} FROM node_past WHERE since <= {time} AND until > {time}" if self.has_past[0] else ""
+        return f"(SELECT {columns} FROM node WHERE since <= {time}{past})"
 
     def edge_table(self) -> str:
         if self.as_of is None:
             return "edge"
-        time = int(self.as_of)
-        return (
-            f"(SELECT id, type, src, dst, props FROM edge WHERE since <= {time} UNION ALL "
-            f"SELECT id, type, src, dst, props FROM edge_past WHERE since <= {time} AND until > {time})"
-        )
+        time, columns = int(self.as_of), "id, type, src, dst, props"
+        past = f" UNION ALL SELECT {columns} FROM edge_past WHERE since <= {time} AND until > {time}" if self.has_past[1] else ""
+        return f"(SELECT {columns} FROM edge WHERE since <= {time}{past})"
 
     def label_table(self) -> str:
         if self.as_of is None:
             return "node_label"
         time = int(self.as_of)
-        return (
-            f"(SELECT l.label, l.node FROM node_label l JOIN node n ON n.id = l.node WHERE n.since <= {time} UNION ALL "
-            f"SELECT j.value, p.id FROM node_past p, json_each(p.labels) j WHERE p.since <= {time} AND p.until > {time})"
-        )
+        past = f" UNION ALL SELECT j.value, p.id FROM node_past p, json_each(p.labels) j WHERE p.since <= {time} AND p.until > {time}"
+        return f"(SELECT l.label, l.node FROM node_label l JOIN node n ON n.id = l.node WHERE n.since <= {time}{past if self.has_past[0] else ''})"
+
+    @functools.cached_property
+    def has_past(self) -> tuple[bool, bool]:
+        """Whether any version of a node, of an edge, ended after the time that is asked for. If none did, those that were there still are."""
+        time = 0 if self.as_of is None else int(self.as_of)
+        nodes, edges = (bool(next(iter(self.rows(f"SELECT 1 FROM {table} WHERE until > ? LIMIT 1", (time,))), None))
+                        for table in ("node_past", "edge_past"))  # fmt: skip
+        return nodes, edges
 
     # Writing
 

@@ -479,7 +479,7 @@ class RegionStep:
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         graph = run.graph
         serial = graph.indexes().serial if kinds else 0
-        known = (kinds, serial, graph.as_of, None if graph.valid is None else graph.valid.key)
+        known = (kinds, serial, graph.as_of, graph.as_of is not None and graph.has_past, None if graph.valid is None else graph.valid.key)
         held = self._statements.get(known)
         if held is None:
             if len(self._statements) >= _STATEMENTS_MAX:

@@ -91,6 +91,8 @@ CREATE TABLE entry(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT 
 
 _PAST_ENTRIES = """
 CREATE TABLE entry_past(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
+CREATE INDEX node_past_until ON node_past(until);
+CREATE INDEX edge_past_until ON edge_past(until);
 """
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
