@@ -142,6 +142,29 @@ def test_both_paths_give_the_same(store: Store, text: str) -> None:
         assert _rows(store, fast, text, value) == _rows(store, plain, text, value), value
 
 
+MANY = (
+    "UNWIND $p AS v MATCH (n:A {x: v}) RETURN n.i, v",
+    "UNWIND $p AS v MATCH (n:A) WHERE n.x > v AND n.x <= v RETURN n.i",
+    "UNWIND $p AS v MATCH (n:B {x: v, y: 1}) RETURN n.i",
+    "UNWIND $p AS v MATCH (n:T) WHERE n.x STARTS WITH v RETURN n.i",
+    "UNWIND $p AS v MATCH (n:A) WHERE n.x IN [v, 1] RETURN n.i, v",
+    "UNWIND $p AS v MATCH (n:A {x: v}), (m:B {x: v}) WHERE n.i < m.i RETURN n.i, m.i",
+    "UNWIND $p AS v MATCH (n)-[r:R {w: v}]->(m) RETURN n.i, m.i",
+    "UNWIND $p AS v MATCH (n:A {x: v}) MATCH (n)-[r]-(m) WHERE m.x = v OR m:C RETURN n.i, m.i, r.w",
+    "UNWIND $p AS v MATCH (n:A) WHERE n.x = v OR n.y = v WITH n, v MATCH (n)-->(m) WHERE m.x = n.x RETURN n.i, m.i, v",
+    "UNWIND range(1, 300) AS i MATCH (n {i: i % 90}) RETURN i, n.x ORDER BY i LIMIT 200",
+    "UNWIND $p AS v OPTIONAL MATCH (n:A {x: v}) WITH v, n MATCH (n)-->(m) RETURN v, m.i",
+)
+
+
+@pytest.mark.parametrize("text", MANY)
+def test_many_rows_at_once_find_what_each_alone_finds(store: Store, text: str) -> None:
+    fast, plain = QueryEngine(), QueryEngine(optimise=False)
+    values = random.Random(5).sample([*PARAMS, *[1, 1.5, 2] * 60, *["a", ""] * 20], k=len(PARAMS) + 220)
+    for given in (values, sorted(values, key=lambda value: str(type(value)))):
+        assert _rows(store, fast, text, given) == _rows(store, plain, text, given)
+
+
 def test_the_optimised_path_is_really_another(store: Store) -> None:
     """The corpus would prove nothing if both engines planned alike."""
     fast, plain = QueryEngine(), QueryEngine(optimise=False)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doxa.base.values import canonical, decode_value
 from doxa.cypher import tree as t
 from doxa.query.access import Access, choose
+from doxa.query.chunk import Template, chunks, parts
 from doxa.query.conditions import Conditions, Test, bound_value, json_path, kind_of, test_sql
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
@@ -20,10 +23,12 @@ from doxa.query.pattern import EdgeVar, plain_types
 from doxa.query.values import Node
 
 if TYPE_CHECKING:
+    from doxa.query.graph import Graph
     from doxa.query.run import Run
 
 _INDEXED = 5  # how selective a lookup by address is; above it are declared indexes
 _STATEMENTS_MAX = 64
+_PREPARED = attrgetter("prepared")
 
 
 class Prepared(NamedTuple):
@@ -32,6 +37,17 @@ class Prepared(NamedTuple):
     sql: str
     args: list[Any]
     access: Access | None
+    columns: list[Any]  # the arguments that differ from row to row, each once
+    template: Template
+    leftover: list[Evaluate]  # the conditions that SQL leaves out
+
+
+class Asked(NamedTuple):
+    """A row, its statement, and what stands for the statement's columns."""
+
+    row: Row
+    prepared: Prepared
+    values: list[Any]
 
 
 @dataclass(slots=True)
@@ -53,7 +69,13 @@ class Region:
     def statement(self, run: Run | None, kinds: tuple[str, ...]) -> Prepared:
         """The statement for values of these kinds."""
         builder = Builder(self, run, kinds)
-        return Prepared(*builder.build(), builder.access)
+        body, args = builder.body()
+        select, select_args = builder.select()
+        picked = ", ".join(select) or "1"
+        columns = list(dict.fromkeys([arg for arg in (*select_args, *args) if type(arg) is tuple]))
+        apart = any(type(arg) is tuple for arg in builder.source_args)
+        template = Template((picked, select_args), (body, args), columns=columns, apart=apart)
+        return Prepared(f"SELECT {picked} {body}", [*select_args, *args], builder.access, columns, template, [])
 
 
 class Builder:
@@ -80,12 +102,6 @@ class Builder:
         self.seeks = False  # it begins with few elements, found by an index or an address
         self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(region.edges)}
         self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
-
-    def build(self) -> tuple[str, list[Any]]:
-        """The statement that selects the region's outputs and columns."""
-        body, args = self.body()
-        select, select_args = self.select()
-        return f"SELECT {', '.join(select) or '1'} {body}", [*select_args, *args]
 
     def body(self) -> tuple[str, list[Any]]:
         """FROM and WHERE."""
@@ -421,32 +437,41 @@ class RegionStep:
         self._statements: dict[tuple[Any, ...], Prepared] = {}
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        graph = run.graph
         build = self.builder(run)
+        for chunk in chunks(self._asked(run, source)):
+            for prepared, alike in groupby(chunk, key=_PREPARED):
+                leftover = prepared.leftover
+                for part in parts(list(alike)):
+                    for row, found in _found(run.graph, prepared, part):
+                        run.tick()
+                        after = row + build(found)
+                        if not leftover or all(test(after, run) is True for test in leftover):
+                            yield after
+
+    def _asked(self, run: Run, source: Iterator[Row]) -> Iterator[Asked]:
+        """The rows that may find something."""
         for row in source:
-            prepared = self.prepared(run, row)
-            if prepared is None:
+            compared = self.prepared(run, row)
+            if compared is None:
                 continue
-            values, kinds = prepared
-            sql, args, access = self._statement(run, kinds)
-            leftover = self.leftover(kinds)
-            bound = self.bound(args, access, row, values)
-            if bound is None:
-                continue
-            for found in graph.rows(sql, bound):
-                run.tick()
-                after = row + build(found)
-                if not leftover or all(test(after, run) is True for test in leftover):
-                    yield after
+            values, kinds = compared
+            prepared = self._statement(run, kinds)
+            access = prepared.access
+            limits = None if access is None else access.limits(values)
+            if access is None or limits is not None:
+                yield Asked(row, prepared, [self._argument(arg, row, values, limits) for arg in prepared.columns])
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
         """The values to compare with and their kinds; None if a missing node rules out every row."""
-        if any(row[slot] is None for slot in self.region.known.values()):
-            return None
+        for slot in self.region.known.values():
+            if row[slot] is None:
+                return None
         tests = self.region.conditions.tests
         values = [test.value(row, run) for test in tests]
         kinds = tuple([kind_of(value, test.op) for value, test in zip(values, tests, strict=True)])
-        return [bound_value(value, kind) for value, kind in zip(values, kinds, strict=True)], kinds
+        if "texts" in kinds or "numbers" in kinds:
+            values = [bound_value(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        return values, kinds
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
         """The conditions that SQL leaves out for these kinds."""
@@ -484,8 +509,23 @@ class RegionStep:
         if held is None:
             if len(self._statements) >= _STATEMENTS_MAX:
                 self._statements.clear()
-            held = self._statements[known] = self.region.statement(run, kinds)
+            held = self._statements[known] = self.region.statement(run, kinds)._replace(leftover=self.leftover(kinds))
         return held
+
+
+def _found(graph: Graph, prepared: Prepared, asked: list[Asked]) -> Iterator[tuple[Row, tuple[Any, ...]]]:
+    """Each row with what was found for it."""
+    many = prepared.template.statement([one.values for one in asked]) if len(asked) > 1 else None
+    if many is not None:
+        return ((asked[found[-1]].row, found) for found in graph.rows(*many))
+    return ((one.row, found) for one in asked for found in graph.rows(prepared.sql, _arguments(prepared, one.values)))
+
+
+def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:
+    if len(prepared.columns) == len(prepared.args):  # each once, in order
+        return values
+    place = dict(zip(prepared.columns, values, strict=True))
+    return [place[arg] if type(arg) is tuple else arg for arg in prepared.args]
 
 
 def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
