@@ -83,14 +83,15 @@ class Held:
 
 def weight(value: Any) -> int:
     """About how many bytes a value takes."""
-    scalar = _SCALARS.get(type(value))
+    kind = type(value)
+    scalar = _SCALARS.get(kind)
     if scalar is not None:
         return scalar
-    if isinstance(value, (str, bytes)):
+    if kind is list:
+        return _LIST + _SLOT * len(value) + sum(map(weight, value))
+    if kind is str or kind is bytes:
         return _TEXT + len(value)
-    if isinstance(value, list):
-        return _LIST + sum([_SLOT + weight(item) for item in value])
-    if isinstance(value, dict):
+    if kind is dict:
         return _MAP + sum([_SLOT + len(name) + weight(item) for name, item in value.items()])
     if isinstance(value, Path):
         return _LIST + sum([weight(item) for item in (*value.nodes, *value.edges)])

@@ -91,6 +91,8 @@ class Planner(Nested):
                 if top and len(clauses) == 1 and isinstance(clause, t.CallProcedure):
                     columns = {name: slot for name, slot in current.items() if slot >= keep}
             wrote = wrote or isinstance(clause, (*UPDATES, t.CallSubquery, t.CallProcedure))
+        if top and isinstance(clauses[-1], t.Create):
+            steps[-1].last = True
         return Branch(steps, columns)
 
     def _projection(

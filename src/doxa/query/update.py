@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 
 class CreateStep:
-    """Makes the parts of patterns that are not bound, in order, and appends them to the row."""
+    """Makes the parts of patterns that are not bound, in order, and appends them to the row. Nothing reads behind the `last` step: it keeps no row."""
 
     def __init__(self, patterns: list[PatternMaker]) -> None:
         self.patterns = patterns
+        self.last = False
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        made = []
+        made = self._made(run, source)
+        return made if self.last else iter(list(made))
+
+    def _made(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in run.whole(source):
             for pattern in self.patterns:
                 row = pattern.make(row, run)
-            made.append(row)
-        return iter(made)
+            yield row
 
 
 class PatternMaker:

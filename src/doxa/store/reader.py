@@ -23,15 +23,24 @@ _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 if TYPE_CHECKING:
     from doxa.store.declared import Declared
+    from doxa.store.log import LogWriter
 
 
 class Reader:
     """Reads of one connection. `now` is the time at which visibility is judged."""
 
-    def __init__(self, db: apsw.Connection, *, now: int, known: dict[int, Declared] | None = None) -> None:
+    def __init__(
+        self, db: apsw.Connection, *, now: int, known: dict[int, Declared] | None = None, pending: LogWriter | None = None
+    ) -> None:
+        self._pending = pending  # what a transaction of this connection still holds of the log
         self._known = known  # declarations by version of the catalogue, shared by the readers of a store
         self._db = db
         self.now = now
+
+    def _settle(self) -> None:
+        """Before anything that may read the log."""
+        if self._pending is not None:
+            self._pending.flush()
 
     # Elements as they are
 
@@ -160,6 +169,7 @@ class Reader:
         return Receipt(*row) if row else None
 
     def log(self, *, after: int = 0, limit: int = 1_000) -> list[LogEntry]:
+        self._settle()
         rows = self._db.execute(
             "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON p.seq = l.seq "
             "WHERE l.seq > ? ORDER BY l.seq LIMIT ?",
@@ -171,6 +181,7 @@ class Reader:
         receipt = self.receipt(tx)
         if receipt is None:
             return []
+        self._settle()
         rows = self._db.execute(
             "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON p.seq = l.seq "
             "WHERE l.seq BETWEEN ? AND ? ORDER BY l.seq",
@@ -185,6 +196,7 @@ class Reader:
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
+        self._settle()
         cursor = self._db.execute(sql, tuple(args))
         return cursor.fetchall()
 
@@ -194,6 +206,7 @@ class Reader:
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The same, row by row: for results of any size."""
+        self._settle()
         try:
             return iter(self._db.execute(sql, tuple(args)))
         except apsw.SQLError as error:

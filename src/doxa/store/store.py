@@ -87,7 +87,7 @@ class Store:
         db = self._engine.connection()
         with translated(self.path):
             if db.in_transaction:
-                yield Reader(db, now=self.clock.now_ns(), known=self._known)
+                yield Reader(db, now=self.clock.now_ns(), known=self._known, pending=getattr(self._local, "entries", None))
                 return
             db.execute("BEGIN")
             try:
@@ -117,6 +117,7 @@ class Store:
                 tx = Transaction(
                     db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, rules=self._declared
                 )
+                self._local.entries = tx.entries
                 yield tx
                 tx.finish()
                 if tx.catalogue_changed:
@@ -127,6 +128,8 @@ class Store:
                     if db.in_transaction:
                         db.execute("ROLLBACK")
                 raise
+            finally:
+                self._local.entries = None
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:

@@ -1,17 +1,11 @@
 """The only way to write: one context manager whose block is the atomic region.
 
 Inside, each call checks role, guards and limits, appends to the log and applies the operation; at the end search rows are brought up to
-date and one receipt seals it all. An exception leaves nothing behind. Chain and receipts:
-
-    payload_hash = sha256(salt || payload)
-    hash_i       = sha256(hash_{i-1} || "seq|tx|op|element" || payload_hash_i)
-    receipt      = sha256(previous receipt || "tx|time|actor|role|op|note|first|last|last_node|last_edge" || hash of the last entry)
+date and one receipt seals it all. An exception leaves nothing behind. The chain is drawn in `log.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -27,13 +21,14 @@ from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.declared import Declared, declared
 from doxa.store.guard import End, misfits, rank
 from doxa.store.index import Indexes, IndexWriter, State, build, drop
+from doxa.store.log import GENESIS, LogWriter, receipt_hash
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
 from doxa.store.search import SearchWriter, parse_rule
 
-GENESIS = bytes(32)
 _ANY_END = End((), False)  # where no guard asks
+_LIVE_MAX = 200_000
 
 
 class Identity(NamedTuple):
@@ -60,14 +55,6 @@ def read_tail(db: apsw.Connection) -> Tail:
     return Tail(*row) if row else Tail(0, 0, 0, 0, 0, GENESIS, GENESIS)
 
 
-def entry_hash(before: bytes, *, seq: int, tx: int, op: str, element: int, payload_hash: bytes) -> bytes:
-    return hashlib.sha256(before + f"{seq}|{tx}|{op}|{element}".encode() + payload_hash).digest()
-
-
-def receipt_hash(before: bytes, fields: Sequence[object], head: bytes) -> bytes:
-    return hashlib.sha256(before + canonical(list(fields)) + head).digest()
-
-
 class Transaction(Reader):
     """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in this file."""
 
@@ -77,14 +64,15 @@ class Transaction(Reader):
         if identity.role not in ROLES:  # the guards rank an unknown role above all: right for a rule, wrong for a session
             raise InputError(f"{identity.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
         tail = read_tail(db)
-        super().__init__(db, now=max(clock_ns, tail.time + 1))
         self.tx = TxId(tail.tx + 1)
+        self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
+        super().__init__(db, now=max(clock_ns, tail.time + 1), pending=self.entries)
         self.identity = Identity(check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4), identity.role)
         self.op = op
         self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
         self.receipt_made: Receipt | None = None
         self._tail = tail
-        self._seq, self._node, self._edge, self._head = tail.seq, tail.node, tail.edge, tail.head
+        self._node, self._edge = tail.node, tail.edge
         self._declared = rules
         self._guards = rules.guards
         self._search = SearchWriter(db, rules.search)
@@ -92,6 +80,7 @@ class Transaction(Reader):
         self._constraints = ConstraintChecker(db, rules.constraints)
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
         self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
+        self._live: set[int] = set()  # nodes that are known to be there
         self.catalogue_changed = False
 
     # Nodes
@@ -111,6 +100,10 @@ class Transaction(Reader):
 
     def _node_changed(self, identity: int, before: State | None, after: State | None, *, kept: bool = False) -> None:
         self._ends.pop(identity, None)
+        if after is None:
+            self._live.discard(identity)
+        else:
+            self._note_live(identity)
         self._index.node_changed(identity, before, after, kept=kept)
         if after is not None:
             self._constraints.node_touched(identity, after[0])
@@ -166,6 +159,10 @@ class Transaction(Reader):
 
     def _guarded(self, kind: str, src: NodeId, *, dst: NodeId, props: Properties) -> bool:
         """Whether a guard is about an edge between these two nodes, which must be there; raises if it refuses."""
+        if kind not in self._guards.edges:
+            self._require_live(src)
+            self._require_live(dst)
+            return False
         asked = self._guards.has_ends(kind)
         ends = [self._end(node, asked) for node in (src, dst)]
         about = self._guards.edge_write(self.identity.role, kind, props, ends=(ends[0], ends[1]))
@@ -173,17 +170,28 @@ class Transaction(Reader):
             self._judged[src, kind, dst] = None
         return about
 
+    def _require_live(self, node: NodeId) -> None:
+        if node not in self._live:
+            if self._db.execute("SELECT 1 FROM node WHERE id = ?", (node,)).get is None:
+                raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
+            self._note_live(node)
+
+    def _note_live(self, node: int) -> None:
+        if len(self._live) >= _LIVE_MAX:
+            self._live.clear()
+        self._live.add(node)
+
     def _end(self, node: NodeId, asked: bool) -> End:
-        held = self._ends.get(node) if asked else None
-        if held is not None:
-            return held
-        row = self._db.execute("SELECT labels, kref IS NOT NULL FROM node WHERE id = ?" if asked else "SELECT 1 FROM node WHERE id = ?", (node,)).get
-        if row is None:
-            raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
         if not asked:
+            self._require_live(node)
             return _ANY_END
-        found = self._ends[node] = End(tuple(decode(row[0])), bool(row[1]))
-        return found
+        held = self._ends.get(node)
+        if held is None:
+            row = self._db.execute("SELECT labels, kref IS NOT NULL FROM node WHERE id = ?", (node,)).get
+            if row is None:
+                raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
+            held = self._ends[node] = End(tuple(decode(row[0])), bool(row[1]))
+        return held
 
     def restore_edge(self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
         """Bring back an edge that was deleted, under its own id: undo."""
@@ -295,6 +303,7 @@ class Transaction(Reader):
             "DELETE FROM log_payload WHERE seq IN "
             "(SELECT seq FROM log WHERE substr(op, 1, 5) = ? AND element IN (SELECT value FROM carray(?)))"
         )
+        self.entries.flush()
         self._db.execute(sql, (prefix, int64_array(elements)))
         return int(self._db.changes())
 
@@ -342,11 +351,11 @@ class Transaction(Reader):
     @contextmanager
     def part(self) -> Iterator[None]:
         """An operation inside of a larger transaction. `receipt_made` tells afterwards whether it wrote; the receipt's hashes come at the end."""
-        seq, self.receipt_made = self._seq, None
+        seq, self.receipt_made = self.entries.seq, None
         yield
-        if self._seq > seq:
-            role = self.identity.role
-            self.receipt_made = Receipt(self.tx, self.now, self.identity.actor, role, self.op, self.note, seq + 1, self._seq, self._head, b"")
+        if self.entries.seq > seq:
+            last, head = self.entries.seq, self.entries.head
+            self.receipt_made = Receipt(self.tx, self.now, *self.identity, self.op, self.note, seq + 1, last, head, b"")
 
     def finish(self) -> None:
         """Check what only the whole can show, then seal. Called by Store.write before the commit."""
@@ -355,27 +364,23 @@ class Transaction(Reader):
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
                 raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
         self._search.flush()
-        if self._seq == self._tail.seq:
+        self.entries.flush()
+        if self.entries.seq == self._tail.seq:
             return
         first = self._tail.seq + 1
-        fields = (self.tx, self.now, self.identity.actor, self.identity.role, self.op, self.note, first, self._seq, self._node, self._edge)
-        seal = receipt_hash(self._tail.hash, fields, self._head)
-        self._db.execute("INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*fields, self._head, seal))
-        self.receipt_made = Receipt(*fields[:8], self._head, seal)
+        fields = (self.tx, self.now, self.identity.actor, self.identity.role, self.op, self.note, first, self.entries.seq, self._node, self._edge)
+        seal = receipt_hash(self._tail.hash, fields, self.entries.head)
+        self._db.execute("INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*fields, self.entries.head, seal))
+        self.receipt_made = Receipt(*fields[:8], self.entries.head, seal)
 
     def _log(self, op: str, element: int, *, payload: bytes) -> None:
-        if self._seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
+        if self.entries.seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
             raise LimitError(
                 f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
                 next_step="Split the work into several calls.",
                 limit_entries=TRANSACTION_ENTRIES_MAX,
             )
-        self._seq += 1
-        salt = os.urandom(16)
-        payload_hash = hashlib.sha256(salt + payload).digest()
-        self._head = entry_hash(self._head, seq=self._seq, tx=self.tx, op=op, element=element, payload_hash=payload_hash)
-        self._db.execute("INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)", (self._seq, self.tx, op, element, payload_hash, self._head))
-        self._db.execute("INSERT INTO log_payload VALUES(?, ?, ?)", (self._seq, salt, payload))
+        self.entries.add(op, element, payload)
 
     def _require_free(self, kref: object, *, owner: int) -> None:
         """Asked before anything is logged: a caller may catch the refusal and go on in the same transaction."""

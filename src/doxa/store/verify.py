@@ -19,11 +19,11 @@ from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
+from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
-from doxa.store.transaction import GENESIS, entry_hash, receipt_hash
 
 _STATE = (
     "SELECT 'n', id, labels, json(props), since, born, vis_from, vis_until FROM node ORDER BY id",

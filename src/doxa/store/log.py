@@ -1,0 +1,68 @@
+"""The log of one transaction: entries are chained as they come and written in runs, since a statement for each row costs more than the row.
+
+    payload_hash = sha256(salt || payload)
+    hash_i       = sha256(hash_{i-1} || "seq|tx|op|element" || payload_hash_i)
+    receipt      = sha256(previous receipt || "tx|time|actor|role|op|note|first|last|last_node|last_edge" || hash of the last entry)
+
+What waits is written before anything reads the log (`Reader` asks for it), before the receipt, and whenever a run is full.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+import apsw
+
+from doxa.base.values import canonical
+
+GENESIS = bytes(32)
+RUN_ENTRIES_MAX = 500
+RUN_BYTES_MAX = 1_048_576
+_SALT_BYTES = 16
+
+
+def entry_hash(before: bytes, *, seq: int, tx: int, op: str, element: int, payload_hash: bytes) -> bytes:
+    return hashlib.sha256(before + f"{seq}|{tx}|{op}|{element}".encode() + payload_hash).digest()
+
+
+def receipt_hash(before: bytes, fields: Sequence[object], head: bytes) -> bytes:
+    return hashlib.sha256(before + canonical(list(fields)) + head).digest()
+
+
+class LogWriter:
+    """`seq` and `head` are those of the last entry, written or not."""
+
+    def __init__(self, db: apsw.Connection, *, tx: int, seq: int, head: bytes) -> None:
+        self.seq, self.head = seq, head
+        self._db = db
+        self._tx = tx
+        self._entries: list[tuple[int, int, str, int, bytes, bytes]] = []
+        self._payloads: list[tuple[int, bytes, bytes]] = []
+        self._bytes = 0
+        self._salts = b""
+
+    def add(self, op: str, element: int, payload: bytes) -> None:
+        seq = self.seq = self.seq + 1
+        salt = self._salt()
+        payload_hash = hashlib.sha256(salt + payload).digest()
+        self.head = entry_hash(self.head, seq=seq, tx=self._tx, op=op, element=element, payload_hash=payload_hash)
+        self._entries.append((seq, self._tx, op, element, payload_hash, self.head))
+        self._payloads.append((seq, salt, payload))
+        self._bytes += len(payload)
+        if len(self._entries) >= RUN_ENTRIES_MAX or self._bytes >= RUN_BYTES_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._entries:
+            self._db.executemany("INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)", self._entries)
+            self._db.executemany("INSERT INTO log_payload VALUES(?, ?, ?)", self._payloads)
+            self._entries, self._payloads, self._bytes = [], [], 0
+
+    def _salt(self) -> bytes:
+        """From the system, which is asked once for a run of them after the first."""
+        if not self._salts:
+            self._salts = os.urandom(_SALT_BYTES * (RUN_ENTRIES_MAX if self._entries else 1))
+        salt, self._salts = self._salts[:_SALT_BYTES], self._salts[_SALT_BYTES:]
+        return salt
