@@ -32,7 +32,7 @@ bench: ready
 # another folder, of another lock, or one that cannot import what is needed, is installed into again; nothing else is touched.
 MADE_FROM := requirements/test.txt requirements/models.txt pyproject.toml
 IDENTITY   = $(CURDIR) $(shell cat $(MADE_FROM) | cksum)
-PARTS     := apsw, msgspec, numpy, Stemmer, typer, rich, pytest, mypy, importlib.util
+PARTS     := apsw, msgspec, numpy, Stemmer, re2, typer, rich, pytest, mypy, importlib.util
 TOLD      := ("ruff", "hypothesis", "mcp", "onnxruntime", "tokenizers")
 PROBE     := import pathlib, sys, $(PARTS), doxa.cli; assert all(map(importlib.util.find_spec, $(TOLD))); \
   sys.exit(pathlib.Path(doxa.__file__).resolve() != pathlib.Path("src/doxa/__init__.py").resolve())

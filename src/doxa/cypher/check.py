@@ -34,6 +34,9 @@ def check(statement: t.Statement, text: str, *, procedure: FindProcedure = lambd
                     if checker.writes:
                         fail("AS OF is for reading: this query writes.", time.at, detail="InvalidClauseComposition")
             return Checked(tuple(columns), checker.writes)
+        for time in (statement.system_time, statement.valid_time):
+            if time is not None and not isinstance(statement.body, t.Show):
+                fail("AS OF is for reading: this command changes the schema.", time.at, detail="InvalidClauseComposition")
         return Checked((), not isinstance(statement.body, t.Show))
     except Problem as problem:
         raise explained(problem, text) from None

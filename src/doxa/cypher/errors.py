@@ -22,6 +22,7 @@ class QueryError(DoxaError):
         super().__init__(message, next_step=next_step, kind=kind, detail=detail, **fields)
         self.kind = kind
         self.detail = detail
+        self.at: int | None = None  # where in the text, of an error that arose while it ran; `placed` makes line and column of it
 
 
 def locate(text: str, at: int) -> tuple[int, int, str]:
@@ -34,6 +35,15 @@ def locate(text: str, at: int) -> tuple[int, int, str]:
     left = max(0, column - _EXCERPT_CHARS // 2)
     part = line[left : left + _EXCERPT_CHARS]
     return text.count("\n", 0, start) + 1, column + 1, f"{part}\n{' ' * (column - left)}^"
+
+
+def placed(error: QueryError, text: str) -> None:
+    """Say where in the text an error arose, if it knows and has not said so yet."""
+    if error.at is None or "line" in error.fields:
+        return
+    line, column, excerpt = locate(text, error.at)
+    error.message = f"{error.message} (line {line}, column {column})\n{excerpt}\n"
+    error.fields |= {"line": line, "column": column, "offset": error.at, "excerpt": excerpt}
 
 
 class Problem(Exception):

@@ -6,11 +6,12 @@ A layout gives each variable its slot in the row; a row is exactly as wide as it
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from doxa.base.errors import InputError
 from doxa.cypher import tree as t
+from doxa.cypher.errors import QueryError
 from doxa.query import operators as op
 from doxa.query.errors import fail, shown
 from doxa.query.functions.registry import Function
@@ -34,8 +35,8 @@ class Compiler:
         self.nested = nested
 
     def compile(self, expression: t.Expression, layout: Layout) -> Evaluate:
-        method = _METHODS[type(expression)]
-        return method(self, expression, layout)
+        made = _METHODS[type(expression)](self, expression, layout)
+        return _placed(made, expression.at) if type(expression) in _FAILING else made
 
     def condition(self, expression: t.Expression, layout: Layout) -> Evaluate:
         """As a filter: only true passes."""
@@ -330,6 +331,24 @@ class Compiler:
         return lambda row, run: collected(found[0] for found in query(row, run))
 
 
+def _placed(evaluate: Evaluate, at: int) -> Evaluate:
+    """The same; an error that arises in it knows its place, the innermost one."""
+
+    def tried(row: Row, run: Run) -> Any:
+        try:
+            return evaluate(row, run)
+        except QueryError as error:
+            if error.at is None:
+                error.at = at
+            raise
+        except InputError as error:
+            told = QueryError(error.message, kind="ArgumentError", detail="InvalidArgumentValue", next_step=error.next_step, phase="runtime")
+            told.at = at
+            raise told from error
+
+    return tried
+
+
 class Nested:
     """What plans queries and patterns inside expressions; the planner implements it."""
 
@@ -438,15 +457,34 @@ _COMPARE: dict[str, Callable[[Any, Any], bool | None]] = {
 
 
 def _matches(text: str, expression: str) -> bool:
+    """Whether the whole text matches, in time linear in its length (RE2): an expression may come from anybody."""
     try:
         return _regex(expression).fullmatch(text) is not None
-    except re.error as error:
-        fail(f"{expression!r:.60} is no regular expression: {error}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    except (_regex_error(), UnicodeEncodeError) as error:
+        said = error.args[0].decode(errors="replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        fail(
+            f"{expression[:60]!r} is no regular expression: {said}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Write it without looking ahead or behind and without references back.",
+        )
 
 
 @functools.lru_cache(maxsize=256)
-def _regex(expression: str) -> re.Pattern[str]:
-    return re.compile(expression)
+def _regex(expression: str) -> Any:
+    import re2  # on first use: few queries have one
+
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(expression, options)
+
+
+@functools.cache
+def _regex_error() -> type[Exception]:
+    import re2
+
+    found: type[Exception] = re2.error
+    return found
 
 
 _TEXT: dict[str, Callable[[str, str], bool]] = {
@@ -479,6 +517,7 @@ def _single(found: list[Any]) -> bool | None:
 
 _QUANTIFIERS = {"all": _all, "any": _any, "none": _none, "single": _single}
 
+_FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest, t.Parameter))
 _METHODS: dict[type[t.Expression], Callable[..., Evaluate]] = {
     t.Literal: Compiler._literal,
     t.Parameter: Compiler._parameter,

@@ -61,6 +61,7 @@ class Run:
         self.outer_row: Row = ()
         self.profile: Profile | None = None
         self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
+        self.text = ""  # for errors that say where
         self.span = span if span is not None else Span()
         self.tick, self.look = self.span.tick, self.span.look  # tick is called for every row of work
 

@@ -14,22 +14,22 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
-from doxa.base import temporal
 from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
-from doxa.base.temporal_text import parse_datetime
+from doxa.base.temporal_python import to_python
 from doxa.cypher import tree as t
-from doxa.cypher.errors import QueryError
+from doxa.cypher.errors import QueryError, placed
 from doxa.query.errors import fail
 from doxa.query.evaluate import Compiler, Nested, Row
 from doxa.query.explain import Described, Profile, described
+from doxa.query.given import converted
 from doxa.query.graph import Graph
 from doxa.query.held import Held
 from doxa.query.notices import Notice, notices_of
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
 from doxa.query.span import Span
-from doxa.query.visibility import ValidTime
+from doxa.query.visibility import ValidTime, instant_ns
 from doxa.store import Identity, Interrupted, Reader, Store, Transaction
 
 
@@ -66,8 +66,10 @@ class GraphResult:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def records(self) -> list[dict[str, Any]]:
-        """All rows as dictionaries."""
+    def records(self, *, python: bool = False) -> list[dict[str, Any]]:
+        """All rows as dictionaries; with `python`, dates and times as those of Python's datetime. InputError for one that it cannot hold."""
+        if python:
+            return [dict(zip(self.columns, map(_python, row), strict=True)) for row in self]
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
     def single(self) -> Any:
@@ -95,7 +97,8 @@ class GraphResult:
     def buffer(self) -> None:
         """Take the rest into memory and let go of the snapshot."""
         if self._release is not None:
-            self._rows = iter(Held("rows of an unfinished result").all(self._rows))
+            with told(self.run):
+                self._rows = iter(Held("rows of an unfinished result").all(self._rows))
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
@@ -112,18 +115,29 @@ def _taken(result: Result) -> list[Row]:
         return list(result)
 
 
-@contextmanager
-def told(run: Run) -> Iterator[None]:
-    """Failures of the engine underneath in the words of a query: why it was stopped, or that a value nests too deep."""
-    try:
-        yield
-    except Interrupted:
-        run.span.look()
-        raise
-    except MemoryError:
-        fail("There is no memory left for this query.", kind="MemoryLimit", detail="OutOfMemory", hint="Narrow it, or work in batches.")
-    except RecursionError:
-        fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
+class told:
+    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query: why it was stopped, where it went wrong."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __enter__(self) -> None:
+        self.run.graph.reader.watch(self.run.span.stopped)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.run.graph.reader.watch(None)
+        if error is None or isinstance(error, StopIteration):
+            return
+        if isinstance(error, QueryError):
+            placed(error, self.run.text)
+        elif isinstance(error, Interrupted):
+            self.run.span.look()
+        elif isinstance(error, MemoryError):
+            fail("There is no memory left for this query.", kind="MemoryLimit", detail="OutOfMemory", hint="Narrow it, or work in batches.")
+        elif isinstance(error, RecursionError):
+            fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
 
 
 def _worth(expression: t.Expression, run: Run) -> Any:
@@ -150,18 +164,36 @@ class GraphSession:
         if context is not None and not (isinstance(context, Mapping) and all(isinstance(name, str) for name in context)):
             raise InputError(f"A context is a map of names, not {context!r:.40}.", next_step='Give it as {"session": "s1"}.', field="context")
         self.store, self.engine, self.identity = store, engine, identity
-        self.context = dict(context or {})  # known to queries as $_name
+        self.context = dict(context or {})
+        self._known = {"_session": None, "_agent": None, "_tenant": None} | {f"_{name}": value for name, value in converted(self.context).items()}
         self.csv_folder = csv_folder
         self.owner = owner  # handed to procedures of rooms above
         self.timeout_ms = timeout_ms
-        self.system_time: int | None = None
-        self.valid_time: int | None = None
+        self._times: dict[str, int | None] = {"system": None, "valid": None}
         self._open: GraphResult | None = None
         self._running: Span | None = None
         self._explicit = False
         self._held: AbstractContextManager[Reader] | AbstractContextManager[Transaction] | None = None
         self._reader: Reader | None = None
         self._read_only = False
+
+    @property
+    def system_time(self) -> int | None:
+        """As of which system time statements read, in ns; set it to a time of any form that AS OF takes, or to None for the present."""
+        return self._times["system"]
+
+    @system_time.setter
+    def system_time(self, value: Any) -> None:
+        self._times["system"] = _point(value)
+
+    @property
+    def valid_time(self) -> int | None:
+        """What was valid at this time, in ns; set as `system_time`."""
+        return self._times["valid"]
+
+    @valid_time.setter
+    def valid_time(self, value: Any) -> None:
+        self._times["valid"] = _point(value)
 
     def __enter__(self) -> GraphSession:
         return self
@@ -178,7 +210,7 @@ class GraphSession:
         self._settle()
         plan = self.engine.prepare(text)
         span = self._running = Span(self.timeout_ms if timeout_ms is None else timeout_ms)
-        given = {**{f"_{name}": value for name, value in self.context.items()}, **(params or {})}
+        given = {**self._known, **converted(params or {})}
         try:
             if self._explicit:
                 result = self._in_transaction(plan, given, span)
@@ -230,7 +262,7 @@ class GraphSession:
             return self._write_in_batches(plan, params, span)
         with self._writer(span) as tx:
             if plan.steps is None:
-                return self._schema(plan, tx, params)
+                return self._schema(plan, tx, params, span)
             result = self._execute(plan, tx, params, span)
             rows = _taken(result)
             tx.verify_constraints()
@@ -254,7 +286,7 @@ class GraphSession:
         assert self._reader is not None
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
-            return self._schema(plan, self._reader, params)
+            return self._schema(plan, self._reader, params, span)
         result = self._execute(plan, self._reader, params, span)
         rows = _taken(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
@@ -263,10 +295,12 @@ class GraphSession:
         self._open = made
         return made
 
-    def _schema(self, plan: Plan, tx: Transaction, params: Mapping[str, Any]) -> GraphResult:
+    def _schema(self, plan: Plan, tx: Transaction, params: Mapping[str, Any], span: Span) -> GraphResult:
         assert isinstance(plan.statement.body, t.Clause)
-        run = Run(Graph(tx), params, now_ns=tx.now)
-        run.graph.counters.update(run_schema(plan.statement.body, tx, lambda expression: _worth(expression, run)))
+        run = Run(Graph(tx), params, now_ns=tx.now, span=span)
+        run.text = plan.text
+        with told(run):
+            run.graph.counters.update(run_schema(plan.statement.body, tx, lambda expression: _worth(expression, run)))
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
@@ -308,7 +342,7 @@ class GraphSession:
         graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
         run = Run(graph, params, now_ns=reader.now, span=span, csv_folder=self.csv_folder)
         run.session = self.owner
-        reader.watch(span.stopped)
+        run.text = plan.text
         if batches is not None:
             run.batches, batches.graph = batches, graph
         if plan.statement.mode == "PROFILE":
@@ -432,22 +466,14 @@ class _Abandoned(Exception):
     """Makes the store's transaction roll back."""
 
 
-def instant_ns(value: Any) -> int:
-    """A point in time as integer nanoseconds since the epoch: a datetime, a date (its first moment, UTC), text, or such an integer."""
-    try:
-        if isinstance(value, str):
-            value = parse_datetime(value)
-    except InputError as error:
-        raise QueryError(error.message, kind="ArgumentError", detail="InvalidArgumentValue", next_step=error.next_step) from None
-    if isinstance(value, (temporal.DateTime, temporal.LocalDateTime)):
-        return value.seconds * 1_000_000_000 + value.nanos
-    if isinstance(value, temporal.Date):
-        return value.days * 86_400 * 1_000_000_000
-    if type(value) is int:
-        return value
-    fail(
-        f"{value!r:.40} is no point in time.",
-        kind="ArgumentError",
-        detail="InvalidArgumentValue",
-        hint="Give a datetime, a date, text or nanoseconds.",
-    )
+def _python(value: Any) -> Any:
+    """Dates and times as Python's, also inside lists and maps; elements keep theirs."""
+    if type(value) is list:
+        return [_python(item) for item in value]
+    if type(value) is dict:
+        return {name: _python(item) for name, item in value.items()}
+    return to_python(value)
+
+
+def _point(value: Any) -> int | None:
+    return None if value is None else instant_ns(converted({"time": value})["time"])
