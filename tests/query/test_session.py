@@ -11,7 +11,8 @@ import pytest
 from doxa.base.errors import StoreError
 from doxa.cypher.errors import QueryError
 from doxa.query.run import QueryEngine
-from doxa.query.session import GraphSession, instant_ns
+from doxa.query.session import GraphSession
+from doxa.query.visibility import instant_ns
 from doxa.store import Identity, Store
 
 

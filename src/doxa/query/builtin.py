@@ -14,6 +14,7 @@ from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import register_shows
 from doxa.query.search import fulltext, set_vector, vectors
 from doxa.query.values import compare, detach, equals
+from doxa.query.visibility import instant_ns
 
 Rows = Iterable[tuple[Any, ...]]
 _LOG_ROWS_MAX = 10_000
@@ -177,7 +178,6 @@ def _entry(reader: Any, entry: Any, times: dict[int, tuple[str, str]]) -> tuple[
 def _diff(run: Any, one: Any, other: Any) -> Iterator[tuple[Any, ...]]:
     """What changed between two system times: (change, element, before, after), by element."""
     from doxa.query.graph import Graph
-    from doxa.query.session import instant_ns
 
     first, second = sorted((instant_ns(one), instant_ns(other)))
     before, after = Graph(run.graph.reader, as_of=first), Graph(run.graph.reader, as_of=second)

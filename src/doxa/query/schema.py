@@ -69,8 +69,8 @@ def _create_constraint(command: t.CreateConstraint, tx: Transaction, evaluate: E
         if f"index:{name}" in indexes:
             _exists("index", name)
         index = _next_id(indexes)
-        properties = list(target.properties[:-1] if command.kind == "temporal" else target.properties)
-        rule = {"kind": "range", "edge": target.edge, "names": [target.names[0]], "properties": properties, "id": index, "options": {}, "owner": name}
+        kind, properties = "window" if command.kind == "temporal" else "range", list(target.properties)
+        rule = {"kind": kind, "edge": target.edge, "names": [target.names[0]], "properties": properties, "id": index, "options": {}, "owner": name}
         tx.set_catalogue(f"index:{name}", rule)
     tx.set_catalogue(f"constraint:{name}", {**wanted, "index": index})
     return {"constraints_added": 1}

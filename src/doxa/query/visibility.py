@@ -1,19 +1,30 @@
 """Which elements a query may see besides the snapshot's: with AS OF VALID TIME, those whose window holds the time.
 
-The windows are those that temporal constraints name, (key…, from, to), and the valid_from and valid_until of revisions. They are half-open; a
-missing start or end is open. A start or end is a date (its first moment, UTC), a datetime, text in ISO 8601, or integer nanoseconds since the
-epoch. The test is SQL, so it stands inside every scan and expansion, before any limit.
+The windows are those that temporal constraints name, (key…, from, to), and without any constraint those of revisions (valid_from, valid_until)
+and of the graph ledger's FactVersion (validFrom, validUntil), unless a constraint on FactVersion names another. They are half-open; a start or
+end that is missing, or no point in time, is open. What a point in time is, `base.temporal_instant` says. The test is SQL, so it stands inside
+every scan and expansion, before any limit; it compares seconds and nanoseconds apart, so that years far away lose nothing.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from doxa.base.temporal_instant import INSTANT_FORMS, instant_key, instant_of
 from doxa.base.values import canonical
 from doxa.query.conditions import json_path
+from doxa.query.errors import fail, shown
 from doxa.store import Constraints
 
-_DAY_NS = 86_400_000_000_000
+_NS = 1_000_000_000
+
+
+def instant_ns(value: Any) -> int:
+    """A point in time as integer nanoseconds since the epoch. Raises QueryError for a value that is none."""
+    found = instant_of(value)
+    if found is None:
+        fail(f"{shown(value)} is no point in time.", kind="ArgumentError", detail="InvalidArgumentValue", hint=f"Give {INSTANT_FORMS}.")
+    return found
 
 
 class Window(NamedTuple):
@@ -24,15 +35,19 @@ class Window(NamedTuple):
     end: str
 
 
+_REVISION, _FACT = Window("Revision", "valid_from", "valid_until"), Window("FactVersion", "validFrom", "validUntil")
+
+
 class ValidTime:
     """The test of one point in time, integer nanoseconds since the epoch."""
 
     def __init__(self, time: int, constraints: Constraints) -> None:
         self.time = int(time)
         rules = [rule for rule in constraints.rules if rule.kind == "temporal"]
-        self._nodes = [Window("Revision", "valid_from", "valid_until")]
-        self._nodes += [Window(rule.about, rule.properties[-2], rule.properties[-1]) for rule in rules if not rule.edge]
-        self._edges = [Window(rule.about, rule.properties[-2], rule.properties[-1]) for rule in rules if rule.edge]
+        named = [(rule.edge, Window(rule.about, rule.properties[-2], rule.properties[-1])) for rule in rules]
+        given = [window for edge, window in named if not edge]
+        self._nodes = [_REVISION, *([] if any(window.about == _FACT.about for window in given) else [_FACT]), *given]
+        self._edges = [window for edge, window in named if edge]
         self.key = (self.time, tuple(self._nodes), tuple(self._edges))  # equal where the tests are
 
     def node(self, alias: str) -> str:
@@ -46,27 +61,25 @@ class ValidTime:
         return " AND ".join(f"({alias}.type <> {_quoted(window.about)} OR {self._holds(window, alias)})" for window in self._edges)
 
     def _holds(self, window: Window, alias: str) -> str:
-        start, end = (_instant(f"{alias}.props", name) for name in (window.start, window.end))
-        return f"(coalesce({start} <= {self.time}, 1) AND coalesce({end} > {self.time}, 1))"
+        start, end = (self._compared(f"{alias}.props", name, op) for name, op in ((window.start, "<="), (window.end, ">")))
+        return f"(coalesce({start}, 1) AND coalesce({end}, 1))"
+
+    def _compared(self, props: str, name: str, op: str) -> str:
+        """A property compared with the time; null if it is missing or no time."""
+        path = json_path(name)
+        plain, (seconds, nanos) = f"{props} ->> {_quoted(path)}", divmod(self.time, _NS)
+        pairs = [(_part(props, path, '"$date"') + " * 86400", "0")]
+        pairs += [(_part(props, path, f'"{tag}"[0]'), _part(props, path, f'"{tag}"[1]')) for tag in ("$datetime", "$localdatetime")]
+        tests = ", ".join(f"({one}, {other}) {op} ({seconds}, {nanos})" for one, other in pairs)
+        return (
+            f"CASE json_type({props}, {_quoted(path)}) WHEN 'integer' THEN {plain} {op} {self.time} WHEN 'object' THEN coalesce({tests}) "
+            f"WHEN 'text' THEN doxa_instant({plain}) {op} x'{instant_key(self.time).hex()}' END"
+        )
 
 
-def _instant(props: str, name: str) -> str:
-    """A property as nanoseconds; null if it is missing or no time."""
-    path = json_path(name)
-    parts = [f"({_read(props, path, '$date')}) * {_DAY_NS}"]
-    for tag in ("$datetime", "$localdatetime"):
-        parts.append(f"({_read(props, path, tag, place=0)}) * 1000000000 + ({_read(props, path, tag, place=1)})")
-    plain = _quoted(path)
-    return (
-        f"CASE json_type({props}, {plain}) WHEN 'integer' THEN {props} ->> {plain} WHEN 'object' THEN coalesce({', '.join(parts)}) "
-        f"WHEN 'text' THEN CAST(unixepoch({props} ->> {plain}, 'subsec') * 1000000000 AS INTEGER) END"
-    )
-
-
-def _read(props: str, path: str, tag: str, *, place: int | None = None) -> str:
+def _part(props: str, path: str, inner: str) -> str:
     """A part of a tagged value."""
-    inner = f'{path}."{tag}"' + ("" if place is None else f"[{place}]")
-    return f"{props} ->> {_quoted(inner)}"
+    return f"({props} ->> {_quoted(path + '.' + inner)})"
 
 
 def _quoted(text: str) -> str:

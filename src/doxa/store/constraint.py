@@ -8,8 +8,9 @@ Catalogue entry   constraint:<name>  {"kind": …, "edge": bool, "name": label o
     cardinality  at most n such edges out of (into) a node                                              do not overlap
     endpoints    edges of the type join only the labels of ALLOWED pairs, and no DISALLOWED one
 
-Temporal windows are half-open, a missing end is open, from < to. The index of a temporal constraint orders each key's windows by their
-start, so an overlap can only be with the neighbour before or after: two steps in a B-tree, however many windows there are.
+Temporal windows are half-open, a missing end is open, from < to; their ends are compared as instants, whatever types say them. The index
+of a temporal constraint orders each key's windows by their start, so an overlap can only be with the neighbour before or after: two steps
+in a B-tree, however many windows there are.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from typing import Any, NamedTuple
 import apsw
 
 from doxa.base.errors import ConstraintError
+from doxa.base.temporal_instant import INSTANT_FORMS, instant_of
 from doxa.base.value_types import conforms
 from doxa.base.values import Properties, canonical, decode_properties
-from doxa.store.index import elements
-from doxa.store.keys import after_key, key_of
+from doxa.store.index import elements, window_key, window_neighbours
+from doxa.store.keys import key_of
 
 
 class ConstraintRule(NamedTuple):
@@ -136,31 +138,29 @@ class ConstraintChecker:
 
     def _verify_window(self, rule: ConstraintRule, identity: int, props: Properties) -> None:
         *keys, start_name, end_name = rule.properties
-        prefix = key_of([props.get(name) for name in keys])
-        start, end = props.get(start_name), props.get(end_name)
-        if prefix is None or start is None:
+        values = [props.get(name) for name in rule.properties]
+        if any(value is None for value in values[:-1]):
             raise _violated(rule, identity, f"it must have {', '.join([*keys, start_name])}", "Give them values in the same statement.")
-        low, high = key_of([start]), key_of([end])
-        assert low is not None
-        if high is not None and not low < high:
+        for name in (start_name, end_name):
+            if name in props and instant_of(props[name]) is None:
+                raise _violated(rule, identity, f"its {name} is no time: {props[name]!r:.40}", f"Give {INSTANT_FORMS}.")
+        own, prefix, low = window_key(values), key_of(values[:-2]), instant_of(values[-2])
+        assert own is not None and prefix is not None and low is not None
+        start, end = own[-32:-16], own[-16:]
+        if not start < end:
             raise _violated(rule, identity, f"it must begin before it ends: {start_name} < {end_name}", "Exchange or correct the times.")
-        own = prefix + low
-        rows = "SELECT element FROM entry WHERE idx = ? AND {test} AND element <> ? ORDER BY key {way} LIMIT 1"
-        before = self._db.execute(rows.format(test="key >= ? AND key <= ?", way="DESC"), (rule.entries, prefix, own, identity)).get
-        if before is not None:
-            until = key_of([self._property(rule, before, end_name)])
-            if until is None or until > low:
-                raise _overlap(rule, identity, before)
-        following = self._db.execute(rows.format(test="key >= ? AND key < ?", way="ASC"), (rule.entries, own, after_key(prefix), identity)).get
-        if following is not None:
-            begins = key_of([self._property(rule, following, start_name)])
-            if begins is not None and (high is None or begins < high):
-                raise _overlap(rule, identity, following)
+        before, after = (self._first(rule, identity, place) for place in window_neighbours(prefix, low))
+        if before is not None and before[1][-16:] > start:
+            raise _overlap(rule, identity, before[0])
+        if after is not None and after[1][-32:-16] < end:
+            raise _overlap(rule, identity, after[0])
 
-    def _property(self, rule: ConstraintRule, identity: int, name: str) -> Any:
-        table = "edge" if rule.edge else "node"
-        found = self._db.execute(f"SELECT json(props) FROM {table} WHERE id = ?", (identity,)).get
-        return None if found is None else decode_properties(found).get(name)
+    def _first(self, rule: ConstraintRule, identity: int, place: tuple[str, bytes, bytes]) -> tuple[int, bytes] | None:
+        """The first other element of a part of the constraint's index, with its key."""
+        order, least, beyond = place
+        sql = f"SELECT element, key FROM entry WHERE idx = ? AND key >= ? AND key < ? AND element <> ? ORDER BY key {order} LIMIT 1"
+        found: Any = self._db.execute(sql, (rule.entries, least, beyond, identity)).fetchone()
+        return None if found is None else (found[0], found[1])
 
     def _verify_count(self, kind: str, node: int, side: str) -> None:
         for rule in self.constraints.types.get(kind, ()):

@@ -19,6 +19,7 @@ import apsw
 
 from doxa.base.errors import BusyError, ClosedError, CorruptError, DiskFullError, DoxaError, ReadOnlyError, StoreError
 from doxa.base.limits import BUSY_TIMEOUT_MS
+from doxa.base.temporal_instant import text_instant_key
 
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
@@ -95,6 +96,7 @@ class Engine:
             connection.execute("PRAGMA journal_mode=WAL")
         for name, value in _PRAGMAS:
             connection.pragma(name, value)
+        connection.create_scalar_function("doxa_instant", text_instant_key, 1, deterministic=True)
         return connection
 
     @staticmethod

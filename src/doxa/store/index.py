@@ -1,11 +1,13 @@
 """Declared indexes over properties of nodes and edges, kept in the same transaction as what they index.
 
-Catalogue entry   index:<name>  {"id": n, "kind": "range"|"text"|"fulltext"|"vector"|"point", "edge": bool, "names": [labels or types],
+Catalogue entry   index:<name>  {"id": n, "kind": "range"|"text"|"fulltext"|"vector"|"point"|"window", "edge": bool, "names": [labels or types],
                                  "properties": [...], "options": {...}, "owner": constraint name or null}
 Tables            entry(idx, key, element)        the present
                   entry_past(idx, key, element)   every closed version that the past keeps; without times: who asks looks at the version itself
 
     range, text, point   key = `keys.key_of` the properties, in order; an element without all of them has no entry
+    window               of a temporal constraint, (key…, from, to): the key of the key properties, then the instants of start and end, 16 bytes
+                         each, an open end as FF…; an element without a key, a start or such an end has no entry
     fulltext             for each term 01 term 00 count (u8) length (u16 BE), and once 00 length (u16 BE); count and length of all properties together
     vector               the vector, f32 LE, of options["indexConfig"]["vector.dimensions"] numbers
 
@@ -21,14 +23,19 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from doxa.base.errors import InputError
+from doxa.base.temporal_instant import instant_key, instant_of
 from doxa.base.values import Properties, decode, decode_properties
 from doxa.base.words import term_counts
-from doxa.store.keys import key_of
+from doxa.store.keys import after_key, key_of
 
 _serials = itertools.count(1)
 State = tuple[Iterable[str], Properties]  # labels and properties
 _LENGTH_MAX, _COUNT_MAX = 65_535, 255
 _OF_THE_PAST = frozenset(("range", "text", "point"))
+_FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
+OPEN_END = b"\xff" * 16
+SIMILARITIES = ("cosine", "euclidean")
 
 
 class IndexRule(NamedTuple):
@@ -40,6 +47,7 @@ class IndexRule(NamedTuple):
     properties: tuple[str, ...]
     options: dict[str, Any]
     owner: str | None
+    window: bool = False  # shown as a range index, but its keys are windows: no way in for comparisons of properties
 
     def keys(self, props: Properties) -> frozenset[bytes]:
         """The keys of an element with these properties."""
@@ -47,14 +55,20 @@ class IndexRule(NamedTuple):
             return _term_keys([props.get(name) for name in self.properties])
         if self.kind == "vector":
             return _vector_keys(props.get(self.properties[0]), self.dimensions)
-        key = key_of([props.get(name) for name in self.properties])
+        values = [props.get(name) for name in self.properties]
+        key = window_key(values) if self.window else key_of(values)
         return frozenset() if key is None else frozenset((key,))
 
     @property
     def dimensions(self) -> int | None:
         """Of a vector index: how many numbers its vectors have, or None if any."""
-        found = self.options.get("indexConfig", {}).get("vector.dimensions")
-        return int(found) if found is not None else None
+        found = self.config.get("vector.dimensions")
+        return found if type(found) is int else None
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        found = self.options.get("indexConfig") if isinstance(self.options, Mapping) else None
+        return found if isinstance(found, Mapping) else {}
 
 
 class Indexes:
@@ -71,13 +85,38 @@ class Indexes:
                 (self._types if rule.edge else self._labels).setdefault(name, []).append(rule)
 
     def of_labels(self, labels: Iterable[str]) -> list[IndexRule]:
+        """The indexes that lead to nodes of the labels by their properties."""
+        return [rule for rule in self.kept_for(labels) if not rule.window]
+
+    def of_type(self, kind: str) -> list[IndexRule]:
+        """The indexes that lead to edges of the type by their properties."""
+        return [rule for rule in self.kept_for_type(kind) if not rule.window]
+
+    def kept_for(self, labels: Iterable[str]) -> list[IndexRule]:
+        """All indexes with entries of nodes with the labels."""
         if not self._labels:
             return []
         found = {rule.id: rule for label in labels for rule in self._labels.get(label, ())}
         return list(found.values())
 
-    def of_type(self, kind: str) -> list[IndexRule]:
+    def kept_for_type(self, kind: str) -> list[IndexRule]:
         return self._types.get(kind, [])
+
+
+def window_key(values: list[Any]) -> bytes | None:
+    """The key of (key…, start, end), or None if that is no window of a key."""
+    *keys, start, end = values
+    prefix, low, high = key_of(keys), instant_of(start), instant_of(end)
+    if prefix is None or low is None or (high is None and end is not None):
+        return None
+    return prefix + instant_key(low) + (OPEN_END if high is None else instant_key(high))
+
+
+def window_neighbours(prefix: bytes, instant: int) -> tuple[tuple[str, bytes, bytes], tuple[str, bytes, bytes]]:
+    """Where the windows of a key lie that begin at an instant or before, the latest first, and those that begin after it, the earliest first:
+    (order, least key, first key beyond)."""
+    beyond = after_key(prefix + instant_key(instant))
+    return ("DESC", prefix, beyond), ("ASC", beyond, after_key(prefix))
 
 
 def _term_keys(values: list[Any]) -> frozenset[bytes]:
@@ -95,13 +134,15 @@ def _vector_keys(value: Any, dimensions: int | None) -> frozenset[bytes]:
         return frozenset()
     if dimensions is not None and len(value) != dimensions:
         return frozenset()
+    if not all(abs(item) <= _FLOAT_MAX for item in value):  # NaN is refused too
+        return frozenset()
     return frozenset((struct.pack(f"<{len(value)}f", *value),))
 
 
 def _rule(name: str, value: Mapping[str, Any]) -> IndexRule:
-    return IndexRule(
-        value["id"], name[6:], value["kind"], value["edge"], tuple(value["names"]), tuple(value["properties"]), value["options"], value["owner"]
-    )
+    window = value["kind"] == "window"
+    kind, names, properties = "range" if window else value["kind"], tuple(value["names"]), tuple(value["properties"])
+    return IndexRule(value["id"], name[6:], kind, value["edge"], names, properties, value["options"], value["owner"], window)
 
 
 class IndexWriter:
@@ -116,13 +157,13 @@ class IndexWriter:
         if not self.indexes.rules:
             return
         if kept and before is not None:
-            self._keep(identity, self.indexes.of_labels(before[0]), before[1])
-        old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in self.indexes.of_labels(before[0])}
-        new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in self.indexes.of_labels(after[0])}
+            self._keep(identity, self.indexes.kept_for(before[0]), before[1])
+        old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in self.indexes.kept_for(before[0])}
+        new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in self.indexes.kept_for(after[0])}
         self._replace(identity, old, new)
 
     def edge_changed(self, identity: int, kind: str, *, before: Properties | None, after: Properties | None, kept: bool = False) -> None:
-        rules = self.indexes.of_type(kind)
+        rules = self.indexes.kept_for_type(kind)
         if rules:
             if kept and before is not None:
                 self._keep(identity, rules, before)
@@ -152,13 +193,27 @@ class IndexWriter:
 
 
 def build(db: apsw.Connection, rule: IndexRule) -> None:
-    """Enter every element that a new index is about."""
+    """Enter every element that a new index is about. Raises InputError for options that a vector index cannot have."""
+    if rule.kind == "vector":
+        _require_options(rule)
     for identity, props in elements(db, edge=rule.edge, names=rule.names):
         for key in rule.keys(props):
             db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (rule.id, key, identity))
-
-
     build_past(db, rule)
+
+
+def _require_options(rule: IndexRule) -> None:
+    dimensions, function = rule.config.get("vector.dimensions"), rule.config.get("vector.similarity_function", SIMILARITIES[0])
+    if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
+        raise InputError(
+            f"vector.dimensions of the index {rule.name} is a whole number from 1, not {dimensions!r:.40}.",
+            next_step="Give the number of dimensions of the model.", field="vector.dimensions",
+        )  # fmt: skip
+    if not isinstance(function, str) or function.lower() not in SIMILARITIES:
+        raise InputError(
+            f"vector.similarity_function of the index {rule.name} is {' or '.join(SIMILARITIES)}, not {function!r:.40}.",
+            next_step="Choose one of them.", field="vector.similarity_function",
+        )  # fmt: skip
 
 
 def build_past(db: apsw.Connection, rule: IndexRule) -> None:
