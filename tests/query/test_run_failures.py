@@ -122,3 +122,8 @@ def test_the_schema_of_the_past_is_not_changed(session: GraphSession, when: str,
     with pytest.raises(QueryError, match="AS OF is for reading"):
         session.run(f"AS OF {when} TIME datetime() {command}")
     session.run(f"AS OF {when} TIME datetime() SHOW INDEXES")
+
+
+def test_numbers_are_rounded_as_they_are_written(session: GraphSession) -> None:
+    text = "RETURN [round(1.255, 2, 'HALF_UP'), round(2.675, 2), round(-1.5), round(2.5), round(0.49999999999999994), round(1e22, 3), round(7, 2)]"
+    assert session.run(text).single() == [1.26, 2.68, -1.0, 3.0, 0.0, 1e22, 7.0]

@@ -76,7 +76,7 @@ def _tell(server: BoltServer, path: Path, known: Credentials | None, count: int,
         sys.stdout.write(f"{server.uri} serves {path} ({who}); interrupt to stop\n")
     sys.stdout.flush()
     if known and not count:
-        sys.stderr.write(f"doxa: nobody can log in yet: doxa users --help; the file is {known.path}\n")
+        sys.stderr.write(f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n")
 
 
 @users.command("add")

@@ -68,7 +68,7 @@ def _round(value: Any, places: Any = 0, mode: Any = "HALF_UP") -> float:
         fail(f"{mode!r:.40} is no rounding mode.", kind="ArgumentError", detail="InvalidArgumentValue", hint=f"Use {', '.join(_MODES)}.")
     if places > 300:
         return float(number)
-    exact = decimal.Decimal(number)
+    exact = decimal.Decimal(repr(number))  # the number as it is written: 1.255 rounds to 1.26
     if mode == "HALF_UP" and places == 0:
         return float(math.floor(exact + decimal.Decimal("0.5")))  # ties towards positive infinity
     with decimal.localcontext(prec=800):
