@@ -16,7 +16,7 @@ from doxa.cli.text import encoded
 from doxa.cli.values import cypher_text, line_text, plain, plain_text
 
 if TYPE_CHECKING:
-    from doxa.query.session import GraphResult
+    from doxa.query.result import GraphResult
 
 FORMATS = ("table", "json", "jsonl", "csv")
 _TABLE_ROWS = 1_000

@@ -16,128 +16,19 @@ from typing import Any
 
 from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
-from doxa.base.temporal_python import to_python
 from doxa.cypher import tree as t
-from doxa.cypher.errors import QueryError, placed
 from doxa.query.errors import fail
-from doxa.query.evaluate import Compiler, Nested, Row
-from doxa.query.explain import Described, Profile, described
+from doxa.query.evaluate import Compiler, Nested
+from doxa.query.explain import Profile
 from doxa.query.given import converted
 from doxa.query.graph import Graph
-from doxa.query.held import Held
 from doxa.query.notices import Notice, notices_of
+from doxa.query.result import GraphResult, taken, told
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
 from doxa.query.span import Span
 from doxa.query.visibility import ValidTime, instant_ns
-from doxa.store import Identity, Interrupted, Reader, Store, Transaction
-
-
-class GraphResult:
-    """Rows of one statement: iterate, or `records()`. `summary` is complete once the rows are."""
-
-    def __init__(self, result: Result, release: Callable[[], None] | None, failed: Callable[[], None] = lambda: None) -> None:
-        self.columns = result.columns
-        self.run = result.run
-        self.plan: Plan | None = None
-        self.look_up: Callable[[], list[Notice]] = list
-        self._rows: Iterator[Row] = iter(result)
-        self._release = release
-        self._failed = failed
-
-    def __iter__(self) -> GraphResult:
-        return self
-
-    def __next__(self) -> Row:
-        try:
-            with told(self.run):
-                return next(self._rows)
-        except StopIteration:
-            self.close()
-            raise
-        except BaseException:
-            self.close()
-            self._failed()
-            raise
-
-    def __enter__(self) -> GraphResult:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def records(self, *, python: bool = False) -> list[dict[str, Any]]:
-        """All rows as dictionaries; with `python`, dates and times as those of Python's datetime. InputError for one that it cannot hold."""
-        if python:
-            return [dict(zip(self.columns, map(_python, row), strict=True)) for row in self]
-        return [dict(zip(self.columns, row, strict=True)) for row in self]
-
-    def single(self) -> Any:
-        """The only value of the only row. Raises QueryError if there is more or less."""
-        rows = list(self)
-        if len(rows) != 1 or len(rows[0]) != 1:
-            fail(f"One value was asked for; there are {len(rows):,} rows of {len(self.columns)} columns.", detail="ResultNotSingle")
-        return rows[0][0]
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """What was created, set and deleted."""
-        return dict(self.run.graph.counters)
-
-    def description(self) -> Described | None:
-        """The plan of an EXPLAIN or PROFILE; call it once the rows are taken."""
-        if self.plan is None or self.plan.steps is None or self.plan.statement.mode is None:
-            return None
-        return described(self.plan.steps, self.run)
-
-    def notices(self) -> list[Notice]:
-        """What is odd about the statement though it ran: unknown labels and types, patterns that nothing connects."""
-        return self.look_up()
-
-    def buffer(self) -> None:
-        """Take the rest into memory and let go of the snapshot."""
-        if self._release is not None:
-            with told(self.run):
-                self._rows = iter(Held("rows of an unfinished result").all(self._rows))
-            self.close(keep=True)
-
-    def close(self, *, keep: bool = False) -> None:
-        """Let go of the snapshot. Rows not yet read are gone, unless they were buffered."""
-        if not keep and self._release is not None:
-            self._rows = iter(())
-        release, self._release = self._release, None
-        if release is not None:
-            release()
-
-
-def _taken(result: Result) -> list[Row]:
-    with told(result.run):
-        return list(result)
-
-
-class told:
-    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query: why it was stopped, where it went wrong."""
-
-    __slots__ = ("run",)
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def __enter__(self) -> None:
-        self.run.graph.reader.watch(self.run.span.stopped)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.run.graph.reader.watch(None)
-        if error is None or isinstance(error, StopIteration):
-            return
-        if isinstance(error, QueryError):
-            placed(error, self.run.text)
-        elif isinstance(error, Interrupted):
-            self.run.span.look()
-        elif isinstance(error, MemoryError):
-            fail("There is no memory left for this query.", kind="MemoryLimit", detail="OutOfMemory", hint="Narrow it, or work in batches.")
-        elif isinstance(error, RecursionError):
-            fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
+from doxa.store import Identity, Reader, Store, Transaction
 
 
 def _worth(expression: t.Expression, run: Run) -> Any:
@@ -264,14 +155,14 @@ class GraphSession:
             if plan.steps is None:
                 return self._schema(plan, tx, params, span)
             result = self._execute(plan, tx, params, span)
-            rows = _taken(result)
+            rows = taken(result)
             tx.verify_constraints()
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
         with _Batches(lambda: self._writer(span)) as batches:
             result = self._execute(plan, batches.tx, params, span, batches=batches)
-            rows = _taken(result)
+            rows = taken(result)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _in_transaction(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
@@ -288,7 +179,7 @@ class GraphSession:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader, params, span)
         result = self._execute(plan, self._reader, params, span)
-        rows = _taken(result) if plan.writes else None
+        rows = taken(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
         made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None, self._end)
@@ -464,15 +355,6 @@ class _Batches:
 
 class _Abandoned(Exception):
     """Makes the store's transaction roll back."""
-
-
-def _python(value: Any) -> Any:
-    """Dates and times as Python's, also inside lists and maps; elements keep theirs."""
-    if type(value) is list:
-        return [_python(item) for item in value]
-    if type(value) is dict:
-        return {name: _python(item) for name, item in value.items()}
-    return to_python(value)
 
 
 def _point(value: Any) -> int | None:
