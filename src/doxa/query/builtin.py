@@ -9,15 +9,18 @@ from typing import Any
 from doxa.base.clock import format_time
 from doxa.base.ids import TxId
 from doxa.cypher.signatures import FUNCTIONS, ProcedureSignature
-from doxa.query.errors import fail
+from doxa.query.errors import fail, shown
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.schema import register_shows
 from doxa.query.search import fulltext, set_vector, vectors
-from doxa.query.values import compare, detach, equals
+from doxa.query.values import detach
 from doxa.query.visibility import instant_ns
+from doxa.query.windows import as_of, assert_no_overlap
 
 Rows = Iterable[tuple[Any, ...]]
 _LOG_ROWS_MAX = 10_000
+_DIGITS_MAX = 19
+_DATABASE = "doxa"  # as SHOW DATABASES calls it
 
 
 def _signature(text: str, description: str, *, optional: int = 0, writes: bool = False) -> ProcedureSignature:
@@ -51,30 +54,37 @@ def _property_keys(run: Any) -> Rows:
 
 
 def _node_properties(run: Any) -> Iterator[tuple[Any, ...]]:
-    sql = (
-        f"SELECT t.labels, j.key, count(*), group_concat(DISTINCT j.type) FROM {run.graph.node_table()} t "
-        "LEFT JOIN json_each(t.props) j GROUP BY 1, 2 ORDER BY 1, 2"
-    )
-    totals = dict(run.graph.rows(f"SELECT labels, count(*) FROM {run.graph.node_table()} GROUP BY 1"))
-    for labels, key, count, kinds in run.graph.rows(sql):
+    table = run.graph.node_table()
+    totals = dict(run.graph.rows(f"SELECT labels, count(*) FROM {table} GROUP BY 1"))
+    for labels, key, count, kinds in run.graph.rows(_properties_sql(table, "labels")):
         names = json.loads(labels)
-        shown = "".join(f":`{name}`" for name in names)
-        yield shown, names, key, _kinds(kinds), key is not None and count == totals[labels]
+        yield "".join(f":`{name}`" for name in names), names, key, _kinds(kinds), key is not None and count == totals[labels]
 
 
 def _edge_properties(run: Any) -> Iterator[tuple[Any, ...]]:
-    sql = (
-        f"SELECT t.type, j.key, count(*), group_concat(DISTINCT j.type) FROM {run.graph.edge_table()} t "
-        "LEFT JOIN json_each(t.props) j GROUP BY 1, 2 ORDER BY 1, 2"
-    )
-    totals = dict(run.graph.rows(f"SELECT type, count(*) FROM {run.graph.edge_table()} GROUP BY 1"))
-    for kind, key, count, kinds in run.graph.rows(sql):
+    table = run.graph.edge_table()
+    totals = dict(run.graph.rows(f"SELECT type, count(*) FROM {table} GROUP BY 1"))
+    for kind, key, count, kinds in run.graph.rows(_properties_sql(table, "type")):
         yield f":`{kind}`", key, _kinds(kinds), key is not None and count == totals[kind]
 
 
+def _properties_sql(table: str, group: str) -> str:
+    """For each group and property: how many elements have it, and the kinds of their values; of a tagged value, its tag."""
+    kind = "CASE j.type WHEN 'object' THEN (SELECT k.key FROM json_each(j.value) k LIMIT 1) ELSE j.type END"
+    return (
+        f"SELECT t.{group}, j.key, count(*), group_concat(DISTINCT {kind}) FROM {table} t LEFT JOIN json_each(t.props) j GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+
+
+_KINDS = {
+    "text": "String", "integer": "Long", "real": "Double", "true": "Boolean", "false": "Boolean", "array": "List", "$float": "Double",
+    "$bytes": "ByteArray", "$point": "Point", "$date": "Date", "$time": "Time", "$localtime": "LocalTime", "$datetime": "DateTime",
+    "$localdatetime": "LocalDateTime", "$duration": "Duration",
+}  # fmt: skip
+
+
 def _kinds(text: str | None) -> list[str] | None:
-    names = {"text": "String", "integer": "Long", "real": "Double", "true": "Boolean", "false": "Boolean", "array": "List", "object": "Temporal"}
-    return None if text is None else sorted({names.get(kind, kind) for kind in text.split(",")})
+    return None if text is None else sorted({_KINDS.get(kind, kind) for kind in text.split(",")})
 
 
 def _components(run: Any) -> Rows:
@@ -83,70 +93,12 @@ def _components(run: Any) -> Rows:
     return [("Neo4j Kernel", [COMPATIBLE_VERSION], "community")]
 
 
-# Time
-
-
-def _as_of(run: Any, label: str, key: str, value: Any, start: str, end: str, moment: Any) -> Iterator[tuple[Any, ...]]:
-    """The node of a label and key whose window [start, end) holds the moment: the latest start, if several do."""
-    best = None
-    for node in _keyed(run, label, key, value):
-        low, high = node.properties.get(start), node.properties.get(end)
-        if low is None or not _reached(low, moment) or (high is not None and _reached(high, moment)):
-            continue
-        if best is None or compare(best.properties[start], low) == -1:
-            best = node
-    if best is not None:
-        yield (best,)
-
-
-def _no_overlap(run: Any, label: str, key: str, start: str, end: str, value: Any, low: Any, high: Any) -> Iterator[tuple[Any, ...]]:
-    """ok, or an error that names the node whose window overlaps [low, high)."""
-    if high is not None and not _before(low, high):
-        fail("A window must begin before it ends.", kind="ArgumentError", detail="InvalidArgumentValue")
-    for node in _keyed(run, label, key, value):
-        from_, to = node.properties.get(start), node.properties.get(end)
-        if from_ is not None and (high is None or _before(from_, high)) and (to is None or _before(low, to)):
-            fail(
-                f"The window overlaps that of node {node.id}.",
-                kind="ConstraintValidationFailed",
-                detail="TemporalOverlap",
-                hint="End the other window first, or begin later.",
-                node=node.id,
-            )
-    yield (True,)
-
-
-def _keyed(run: Any, label: str, key: str, value: Any) -> Iterator[Any]:
-    sql = (
-        f"SELECT n.id, n.labels, json(n.props) FROM {run.graph.label_table()} l CROSS JOIN {run.graph.node_table()} n "
-        "WHERE l.label = ? AND n.id = l.node ORDER BY n.id"
-    )
-    for row in run.graph.rows(sql, (label,)):
-        run.tick()
-        node = run.graph.node_of(*row)
-        if equals(node.properties.get(key), value):
-            yield node
-
-
-def _before(one: Any, other: Any) -> bool:
-    found = compare(one, other)
-    if found is None or found is False:
-        fail(
-            "The times of a window must be of one type.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Use the type of the stored ones."
-        )
-    return bool(found < 0)
-
-
-def _reached(one: Any, moment: Any) -> bool:
-    return not _before(moment, one)
-
-
 # The log
 
 
-def _entries(run: Any, first: int, last: int | None = None) -> Iterator[tuple[Any, ...]]:
-    if first < 1:
-        fail("Sequence numbers begin at 1.", kind="ArgumentError", detail="InvalidArgumentValue")
+def _entries(run: Any, first: int | None, last: int | None = None) -> Iterator[tuple[Any, ...]]:
+    if first is None or first < 1:
+        fail(f"Sequence numbers begin at 1; this is {shown(first)}.", kind="ArgumentError", detail="InvalidArgumentValue")
     reader, after, left = run.graph.reader, first - 1, _LOG_ROWS_MAX
     times: dict[int, tuple[str, str]] = {}
     while left > 0:
@@ -160,10 +112,16 @@ def _entries(run: Any, first: int, last: int | None = None) -> Iterator[tuple[An
         after, left = entries[-1].seq, left - len(entries)
 
 
-def _by_tx(run: Any, tx: Any, most: int = _LOG_ROWS_MAX) -> Iterator[tuple[Any, ...]]:
+def _by_tx(run: Any, tx: Any, most: int | None = None) -> Iterator[tuple[Any, ...]]:
+    number = int(tx) if isinstance(tx, str) and tx.isascii() and tx.isdecimal() and len(tx) <= _DIGITS_MAX else tx
+    if type(number) is not int or not 0 < number < 2**63:
+        fail(f"A transaction has a number from 1, not {shown(tx)}.", kind="ArgumentError", detail="InvalidArgumentValue",
+             hint="Give it as a number or as the text of the column tx_id.")  # fmt: skip
+    if most is not None and most < 0:
+        fail(f"max is a whole number from 0, not {most}.", kind="ArgumentError", detail="InvalidArgumentValue")
     reader = run.graph.reader
     times: dict[int, tuple[str, str]] = {}
-    for entry in reader.log_of(TxId(int(tx)))[:most]:
+    for entry in reader.log_of(TxId(number))[: _LOG_ROWS_MAX if most is None else min(most, _LOG_ROWS_MAX)]:
         yield _entry(reader, entry, times)
 
 
@@ -172,7 +130,7 @@ def _entry(reader: Any, entry: Any, times: dict[int, tuple[str, str]]) -> tuple[
         receipt = reader.receipt(entry.tx)
         times[entry.tx] = (format_time(receipt.time), receipt.actor)
     data = None if entry.payload is None else json.dumps(entry.payload, sort_keys=True, ensure_ascii=False)
-    return entry.seq, entry.op, times[entry.tx][0], str(entry.tx), "default", data
+    return entry.seq, entry.op, times[entry.tx][0], str(entry.tx), _DATABASE, data
 
 
 def _diff(run: Any, one: Any, other: Any) -> Iterator[tuple[Any, ...]]:
@@ -214,8 +172,8 @@ def _functions(run: Any, detail: str) -> Rows:
 
 def _show_procedures(registry: Registry) -> Callable[..., Rows]:
     def show(run: Any, detail: str) -> Rows:
-        shown = [item.signature for item in registry.all() if not item.signature.name.startswith("doxa.show.")]
-        return [(item.name, item.description, "WRITE" if item.writes else "READ", False) for item in shown]
+        listed = [item.signature for item in registry.all() if not item.signature.name.startswith("doxa.show.")]
+        return [(item.name, item.description, "WRITE" if item.writes else "READ", False) for item in listed]
 
     return show
 
@@ -267,18 +225,18 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
     ("db.ping() :: (success :: BOOLEAN)", "Whether the database answers.", lambda run: [(True,)], 0),
     ("db.awaitIndexes(timeOutSeconds :: INTEGER) ::", "Returns at once: indexes are ready when their creation returns.", lambda run, *_: [], 1),
     (
-        "db.temporal.asOf(label :: STRING, keyProperty :: STRING, keyValue :: ANY, fromProperty :: STRING, toProperty :: STRING, asOf :: ANY) "
-        ":: (node :: NODE)",
+        "db.temporal.asOf(label :: STRING, keyProperty :: STRING, keyValue :: ANY, fromProperty :: STRING, toProperty :: STRING, asOf :: ANY, "
+        "systemTime :: ANY, systemSequence :: INTEGER) :: (node :: NODE)",
         "The version of a key that was valid at a time.",
-        _as_of,
-        0,
+        as_of,
+        2,
     ),
     (
         "db.temporal.assertNoOverlap(label :: STRING, keyProperty :: STRING, fromProperty :: STRING, toProperty :: STRING, keyValue :: ANY, "
-        "newFrom :: ANY, newTo :: ANY) :: (ok :: BOOLEAN)",
+        "newFrom :: ANY, newTo :: ANY, systemTime :: ANY, systemSequence :: INTEGER) :: (ok :: BOOLEAN)",
         "Fails if a window would overlap one that is there.",
-        _no_overlap,
-        0,
+        assert_no_overlap,
+        2,
     ),
     (
         "db.txlog.entries(fromSequence :: INTEGER, toSequence :: INTEGER) :: (sequence :: INTEGER, operation :: STRING, timestamp :: STRING, "
@@ -325,7 +283,7 @@ def builtin(registry: Registry) -> Registry:
         registry.add(Procedure(_signature(text, description, writes=True), write))
     for text, description, call, optional in _TABLE:
         registry.add(Procedure(_signature(text, description, optional=optional), call))
-    shown = "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)"
-    registry.add(Procedure(_signature(shown, "SHOW PROCEDURES."), _show_procedures(registry)))
+    shows = "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)"
+    registry.add(Procedure(_signature(shows, "SHOW PROCEDURES."), _show_procedures(registry)))
     register_shows(registry)
     return registry

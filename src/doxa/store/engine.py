@@ -96,7 +96,7 @@ class Engine:
             connection.execute("PRAGMA journal_mode=WAL")
         for name, value in _PRAGMAS:
             connection.pragma(name, value)
-        connection.create_scalar_function("doxa_instant", text_instant_key, 1, deterministic=True)
+        connection.create_scalar_function("doxa_instant", lambda *given: text_instant_key(*given), 1, deterministic=True)
         return connection
 
     @staticmethod
