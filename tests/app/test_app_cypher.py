@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,3 +153,19 @@ def test_a_csv_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "x.csv").write_text("a\n" + "x," * 60 + "\n")
     with doxa.open(tmp_path / "m.db", embedder=None, csv_folder=tmp_path) as memory, pytest.raises(QueryError, match="longer than 100"):
         memory.run("LOAD CSV FROM 'x.csv' AS row RETURN row").records()
+
+
+def test_recall_in_a_query_obeys_as_of(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False) as memory:
+        memory.remember("We deploy on Thursdays", name="deploy", valid_until="2024-06-01")
+        moment = time.time_ns()
+        time.sleep(0.001)
+        memory.revise("kref://default/deploy.fact", "We deploy on Mondays", valid_until=None)
+        recall = "CALL doxa.recall('deploy'{}) YIELD text, node RETURN text, node.summary"
+        read = recall.format("")
+        assert list(memory.run(read)) == [("We deploy on Mondays",) * 2]
+        assert list(memory.run(f"AS OF SYSTEM TIME {moment} AS OF VALID TIME date('2024-01-01') {read}")) == [("We deploy on Thursdays",) * 2]
+        assert list(memory.run(f"AS OF SYSTEM TIME 0 {read}")) == []
+        assert list(memory.run(recall.format(", {as_of: datetime()}"))) == [("We deploy on Mondays",) * 2]
+        with pytest.raises(InputError, match="present"):
+            memory.run(f"AS OF SYSTEM TIME {moment} CALL doxa.history('kref://default/deploy.fact')")

@@ -477,3 +477,47 @@ def test_a_client_says_which_remarks_it_wants(database: GraphDatabase, hello: di
     with running_server(database, Users()) as server:
         found = _summary(server.port, NEWEST, ODD, hello, run)["statuses"]
     assert [one["gql_status"] for one in found if one["gql_status"] != "02000"] == expected
+
+
+def test_who_does_not_log_in_keeps_nobody_out(database: GraphDatabase) -> None:
+    with running_server(database, Users(), connections_max=3) as server:
+        idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(3)]
+        until(lambda: server.connections == 3)
+        with Peer(server.port) as one, Peer(server.port) as two, Peer(server.port) as three:
+            for peer in (one, two, three):
+                assert peer.login().rows("RETURN 1") == [[1]]
+            with Peer(server.port, version=None) as fourth:  # all three are logged in: there is no room
+                assert fourth.read(1) == b""
+            assert one.rows("RETURN 2") == [[2]]
+        for sock in idle:
+            sock.close()
+
+
+def test_a_session_reads_another_time_by_its_metadata(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False) as memory:
+        memory.run("CREATE (:A)")
+        moment = time.time_ns()
+        time.sleep(0.001)
+        memory.run("CREATE (:A)")
+        with running_server(MemoryDatabase(memory), Users()) as server, Peer(server.port) as peer:
+            peer.login()
+            count = "MATCH (a:A) RETURN count(a)"
+            assert peer.rows(count) == [[2]]
+            assert peer.rows(count, tx_metadata={"as_of_system_time": moment}) == [[1]]
+            assert peer.rows("AS OF VALID TIME 5 " + count, tx_metadata={"as_of_system_time": "2001-01-01"}) == [[0]]
+            peer.send("RUN", "CREATE (:B)", {}, {"tx_metadata": {"as_of_valid_time": moment}})
+            peer.send("PULL", ALL)
+            assert peer.answer()[1]["neo4j_code"] == "Neo.ClientError.Statement.AccessMode"
+        with running_server(MemoryDatabase(memory), Users()) as server, Peer(server.port) as peer:
+            peer.login()
+            peer.send("RUN", "RETURN 1", {}, {"tx_metadata": {"as_of_system_time": "rubbish"}})
+            assert peer.answer()[0] == FAILURE
+
+
+def test_schema_commands_are_told_as_such(database: GraphDatabase) -> None:
+    with running_server(database, Users()) as server:
+        assert _summary(server.port, NEWEST, "CREATE INDEX x FOR (n:A) ON (n.x)")["type"] == "s"
+        with Peer(server.port) as peer:
+            peer.login()
+            peer.send("RUN", "DROP CONSTRAINT absent", {}, {})
+            assert peer.answer()[1]["neo4j_code"] == "Neo.ClientError.Schema.ConstraintNotFound"

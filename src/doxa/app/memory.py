@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from doxa.curation.transfer import Imported
     from doxa.curation.turns import Turn
     from doxa.models.contract import Embedder
-    from doxa.query.run import QueryEngine
     from doxa.query.result import GraphResult
+    from doxa.query.run import QueryEngine
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall, Recaller
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
+from doxa.base.temporal import Date, DateTime, LocalDateTime
 from doxa.cypher.signatures import ProcedureSignature
 from doxa.query.procedures import Procedure, Registry
+from doxa.query.visibility import instant_ns
 from doxa.store import Transaction
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from doxa.belief import Change, Walk
 
 Rows = Iterable[tuple[Any, ...]]
+_MOMENTS = (Date, DateTime, LocalDateTime)
 _CHANGED = (("action", "STRING"), ("kref", "STRING"), ("previous", "STRING"), ("reason", "STRING"))
 
 
@@ -31,14 +34,16 @@ def register(registry: Registry) -> None:
     """Add every doxa.* procedure that is a verb of Session. A run carries the session that it belongs to."""
     for name, args, optional, results, writes, description, call in _TABLE:
         signature = ProcedureSignature(f"doxa.{name}", args, results, writes, optional, description)
-        registry.add(Procedure(signature, _in_session(call)))
+        registry.add(Procedure(signature, _in_session(call, present_only=name != "recall")))
 
 
-def _in_session(call: Callable[..., Rows]) -> Callable[..., Rows]:
+def _in_session(call: Callable[..., Rows], *, present_only: bool) -> Callable[..., Rows]:
     def run_call(run: Any, *args: Any) -> Rows:
         session = run.session
         if session is None:
             raise InputError("This procedure needs a session of a memory.", next_step="Run it through Memory or one of the servers.")
+        if present_only and (run.graph.as_of is not None or run.graph.valid is not None):
+            raise InputError("This procedure answers from the present.", next_step="Leave AS OF out, or match the nodes themselves.")
         with session.memory.store.joined(run.graph.reader):
             rows = list(call(session, run, *args))
         run.graph.epoch += 1
@@ -48,12 +53,18 @@ def _in_session(call: Callable[..., Rows]) -> Callable[..., Rows]:
 
 
 def _options(options: Any) -> dict[str, Any]:
-    return dict(options or {})
+    """The arguments of a verb; Cypher's dates and times as the verbs take them."""
+    return {name: instant_ns(value) if isinstance(value, _MOMENTS) else value for name, value in (options or {}).items()}
 
 
 def _recall(session: Session, run: Any, question: str, options: Any = None) -> Rows:
     """Recall sees what is committed: its arrays are shared with other threads, which must not see what may yet be rolled back."""
-    ask = partial(session.recall, question, **_options(options))
+    given = _options(options)
+    if run.graph.as_of is not None:
+        given.setdefault("as_of", format_time(run.graph.as_of))
+    if run.graph.valid is not None:
+        given.setdefault("valid_at", format_time(run.graph.valid.time))
+    ask = partial(session.recall, question, **given)
     if isinstance(run.graph.reader, Transaction):
         with ThreadPoolExecutor(max_workers=1) as other:
             found = other.submit(ask).result()

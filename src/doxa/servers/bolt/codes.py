@@ -47,6 +47,8 @@ STOPPING = Status("Neo.TransientError.General.DatabaseUnavailable", "08N09", "co
 TIMED_OUT = Status("Neo.ClientError.Transaction.TransactionTimedOut", "25N14", "invalid transaction state - transaction termination client error")
 TERMINATED = Status("Neo.ClientError.Transaction.Terminated", "25N14", TIMED_OUT.condition)
 
+_SCHEMA = Status("Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "22000", "data exception")
+
 # By openCypher's type and detail, then by the type alone, then by the class of the error.
 _BY_DETAIL: dict[tuple[str, str], Status] = {
     ("TransactionError", "AccessMode"): Status("Neo.ClientError.Statement.AccessMode", "25G02", "invalid transaction state - graph type violation"),
@@ -55,6 +57,9 @@ _BY_DETAIL: dict[tuple[str, str], Status] = {
     ("ArithmeticError", "DivisionByZero"): _ARITHMETIC._replace(gql="22012", condition="data exception - division by zero"),
     ("ArithmeticError", "NumberOutOfRange"): _ARITHMETIC._replace(gql="22003", condition="data exception - numeric value out of range"),
     ("ArgumentError", "NumberOutOfRange"): _ARGUMENT._replace(gql="22003", condition="data exception - numeric value out of range"),
+    ("SchemaError", "SchemaRuleNotFound"): _SCHEMA._replace(code="Neo.ClientError.Schema.ConstraintNotFound"),
+    ("SchemaError", "IndexNotFound"): _SCHEMA._replace(code="Neo.ClientError.Schema.IndexNotFound"),
+    ("SchemaError", "ForbiddenOnConstraintIndex"): _SCHEMA._replace(code="Neo.ClientError.Schema.ForbiddenOnConstraintIndex"),
     ("ProcedureError", "ProcedureNotFound"): _PROCEDURE._replace(code="Neo.ClientError.Procedure.ProcedureNotFound"),
 }
 _BY_KIND: dict[str, Status] = {
@@ -64,7 +69,7 @@ _BY_KIND: dict[str, Status] = {
     "TransientError": Status("Neo.TransientError.Transaction.Outdated", "25N02", "invalid transaction state - unable to complete transaction"),
     "MemoryLimit": _FAILED._replace(gql="51N73", condition="system configuration or operation exception - transaction memory limit reached"),
     "ExternalResourceError": Status("Neo.ClientError.Statement.ExternalResourceFailed", "22000", "data exception"),
-    "SchemaError": Status("Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "22000", "data exception"),
+    "SchemaError": _SCHEMA,
 }  # fmt: skip
 _BY_CLASS: dict[str, Status] = {
     "input": _ARGUMENT, "kref": _ARGUMENT, "limit": _ARGUMENT, "not_found": _ENTITY, "constraint": _CONSTRAINT, "role": FORBIDDEN,

@@ -82,6 +82,10 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         return False
 
+    @property
+    def logged_in(self) -> bool:
+        return self.conversation is not None and self.conversation.principal is not None
+
     def pause_writing(self) -> None:
         with self._cond:
             self._full = True

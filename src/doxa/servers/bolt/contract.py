@@ -29,6 +29,10 @@ class Plan(Protocol):
     @property
     def statement(self) -> Statement: ...
 
+    @property
+    def steps(self) -> object | None:
+        """None: a command that changes the schema, or one that shows nothing."""
+
 
 class Described(Protocol):
     """A step of a plan: `rows` and `milliseconds` only of a PROFILE."""

@@ -481,7 +481,8 @@ class Conversation:
     def _summary(self, work: Work, stream: Stream) -> dict[str, Any]:
         plan = stream.result.plan
         writes = plan is not None and plan.checked.writes
-        summary: dict[str, Any] = {"type": ("rw" if stream.columns else "w") if writes else "r", "db": work.database}
+        kind = "s" if plan is not None and plan.steps is None and writes else ("rw" if stream.columns else "w") if writes else "r"
+        summary: dict[str, Any] = {"type": kind, "db": work.database}
         stats = {name.replace("_", "-"): count for name, count in stream.result.counters.items() if count}
         if stats:
             summary["stats"] = {**stats, "contains-updates": True}

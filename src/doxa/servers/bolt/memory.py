@@ -10,6 +10,7 @@ from doxa.servers.bolt.contract import GraphSession
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"
+SYSTEM_TIME, VALID_TIME = "as_of_system_time", "as_of_valid_time"  # metadata that let a session or transaction read another time
 
 
 class MemoryDatabase:
@@ -27,6 +28,8 @@ class MemoryDatabase:
         session = self._memory.session(actor=principal.name, role=principal.role, project=self._project)
         graph = session.graph(context=metadata)
         graph.timeout_ms = timeout_ms
+        graph.system_time = metadata.get(SYSTEM_TIME)
+        graph.valid_time = metadata.get(VALID_TIME)
         return graph
 
     def last_transaction(self, database: str) -> int:

@@ -157,8 +157,15 @@ class BoltServer:
         return Connection(self, self._number)
 
     def admit(self, connection: Connection) -> bool:
-        if self._stopping or len(self._connections) >= self._connections_max:
+        """Whether there is room. A full house makes some by sending away who came first of those that have not logged in."""
+        if self._stopping:
             return False
+        if len(self._connections) >= self._connections_max:
+            idle = next((one for one in self._connections.values() if not one.logged_in), None)
+            if idle is None:
+                return False
+            self.dismiss(idle)
+            idle.abort()
         self._connections[connection.number] = connection
         return True
 
