@@ -5,7 +5,8 @@ exactly when Cypher does, and AND and OR of such conditions may too. NOT is not 
 
 A comparison has a property of the pattern on one side and, on the other, a value that is known before the statement runs. The SQL depends
 on the kind of that value, and guards the JSON type of the property: SQLite would take true for 1. A kind that SQL cannot compare is
-"other": its condition is tested in Python on the rows found.
+"other", "others" (a list) or "temporal" (a time to come before or after): its condition is tested in Python on the rows found. id() and
+elementId() are compared as properties are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from doxa.base import temporal
+from doxa.base.values import canonical
 from doxa.cypher import tree as t
 from doxa.query.evaluate import Compiler, Evaluate, Layout
 from doxa.query.pattern import free_variables
@@ -20,16 +23,25 @@ from doxa.query.pattern import free_variables
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<>": "<>"}
 _UNSTABLE = ("rand", "randomuuid")
 _NESTED = (t.Subquery, t.PatternTest, t.PatternComprehension, t.PathValue)
+UNTOLD = frozenset(("other", "others", "temporal"))
+_MOMENTS = frozenset((temporal.Date, temporal.DateTime, temporal.LocalDateTime, temporal.Time, temporal.LocalTime))
+_ORDERS = frozenset(("<", "<=", ">", ">="))
+_IDS = {"id": "", "elementid": "n:"}
+_ID_DIGITS_MAX, _IDS_END = 18, 2**63
 
 
 @dataclass(slots=True)
 class Test:
-    """Property `name` of `key` compared with a value from outside. `op`: a comparison, IN, STARTS WITH, ENDS WITH or CONTAINS."""
+    """Property `name` of `key` compared with a value from outside. `op`: a comparison, IN, STARTS WITH, ENDS WITH or CONTAINS.
+
+    Without a name it is about the id, which is written after `prefix`: nothing for id(), "n:" or "r:" for elementId().
+    """
 
     key: str
-    name: str
+    name: str | None
     op: str
     value: Evaluate
+    prefix: str = ""
 
 
 @dataclass(slots=True)
@@ -62,16 +74,34 @@ class Conditions:
 
     def read(self) -> set[str]:
         """The nodes and edges whose properties are read."""
-        return {test.key for test in self.tests} | {key for condition in self.held for key in _keys(condition.tree, "null")}
+        return {test.key for test in self.tests if test.name is not None} | {key for condition in self.held for key in _keys(condition.tree, "null")}
 
     def named(self) -> set[str]:
         """The nodes and edges of conditions that may have to be tested in Python."""
         compared = [condition.tree for condition in self.held if condition.tests]
         return {test.key for test in self.tests} | {key for tree in compared for kind in ("null", "labels") for key in _keys(tree, kind)}
 
-    def required(self) -> list[tuple[int, Test]]:
-        """The comparisons that every row must pass."""
-        return [(condition.tree[1], self.tests[condition.tree[1]]) for condition in self.held if condition.tree[0] == "test"]
+    def alternatives(self, key: str) -> list[tuple[str | None, list[int]]]:
+        """Comparisons of one property, or of the id (None), of which every row must pass at least one."""
+        found: list[tuple[str | None, list[int]]] = []
+        for condition in self.held:
+            numbers = _of_one(condition.tree)
+            about = {(self.tests[number].key, self.tests[number].name) for number in numbers}
+            if len(about) == 1 and (only := about.pop())[0] == key:
+                found.append((only[1], numbers))
+        return found
+
+    def present(self, key: str) -> list[str]:
+        """The properties that every row must have."""
+        return [condition.tree[2] for condition in self.held if condition.tree[0] == "null" and condition.tree[1] == key and condition.tree[3]]
+
+    def indexable(self) -> bool:
+        """Whether they ask something that an index might know."""
+        return bool(self.tests) or any(condition.tree[0] == "null" for condition in self.held)
+
+    def leftover(self, kinds: tuple[str, ...]) -> list[bool]:
+        """Of each condition, whether SQL leaves it out for values of these kinds."""
+        return [any(kinds[index] in UNTOLD for index in condition.tests) for condition in self.held]
 
     def labels(self) -> list[tuple[str, t.LabelExpression]]:
         """The label tests that every row must pass."""
@@ -98,11 +128,25 @@ class Conditions:
         return None
 
     def _test(self, one: t.Expression, other: t.Expression, op: str) -> tuple[Any, ...] | None:
+        if isinstance(one, t.Call):
+            return self._id_test(one, other, op)
         if not isinstance(one, t.Property) or not isinstance(one.of, t.Variable) or not pushable_name(one.name):
             return None
         if one.of.name not in self._nodes | self._edges or not self._known(other):
             return None
         self.tests.append(Test(one.of.name, one.name, op, self._compiler.compile(other, self._layout)))
+        return "test", len(self.tests) - 1
+
+    def _id_test(self, call: t.Call, other: t.Expression, op: str) -> tuple[Any, ...] | None:
+        """id(n) or elementId(n), = or IN what is known."""
+        if call.name.lower() not in _IDS or op not in ("=", "IN") or len(call.args) != 1 or not isinstance(call.args[0], t.Variable):
+            return None
+        key, prefix = call.args[0].name, _IDS[call.name.lower()]
+        if key not in self._nodes | self._edges or not self._known(other):
+            return None
+        if prefix and key in self._edges:
+            prefix = "r:"
+        self.tests.append(Test(key, None, op, self._compiler.compile(other, self._layout), prefix))
         return "test", len(self.tests) - 1
 
     def _known(self, expression: t.Expression) -> bool:
@@ -111,6 +155,14 @@ class Conditions:
         if any(isinstance(part, _NESTED) or (isinstance(part, t.Call) and part.name.lower() in _UNSTABLE) for part in parts):
             return False
         return free_variables(expression) <= self._outside
+
+
+def _of_one(tree: tuple[Any, ...]) -> list[int]:
+    """The comparisons of a condition that is one, or some joined by OR; none of any other."""
+    if tree[0] == "test":
+        return [tree[1]]
+    parts = [_of_one(part) for part in tree[1:]] if tree[0] == "or" else []
+    return [number for part in parts for number in part] if all(parts) else []
 
 
 def _keys(tree: tuple[Any, ...], kind: str) -> set[str]:
@@ -132,7 +184,7 @@ def pushable_name(name: str) -> bool:
 
 
 def kind_of(value: Any, op: str) -> str:
-    """How a value can be compared in SQL: null, boolean, number, text, numbers, texts, or other."""
+    """How a value can be compared in SQL: null, boolean, number, text, numbers, texts, others, temporal or other."""
     if value is None:
         return "null"
     kind = type(value)
@@ -144,7 +196,9 @@ def kind_of(value: Any, op: str) -> str:
         return "other" if kind is str else "null"
     if kind is int or (kind is float and value == value and abs(value) != float("inf")):
         return "number"
-    return "boolean" if kind is bool and op == "=" else "other"
+    if kind is bool and op == "=":
+        return "boolean"
+    return "temporal" if kind in _MOMENTS and op in _ORDERS else "other"
 
 
 def _list_kind(values: list[Any]) -> str:
@@ -152,16 +206,48 @@ def _list_kind(values: list[Any]) -> str:
     kinds = {kind_of(value, "=") for value in values} - {"null"}
     if not kinds:
         return "null"
-    return {"text": "texts", "number": "numbers"}.get(kinds.pop(), "other") if len(kinds) == 1 else "other"
+    return {"text": "texts", "number": "numbers"}.get(kinds.pop(), "others") if len(kinds) == 1 else "others"
 
 
-def bound_value(value: Any, kind: str) -> Any:
-    """What is bound for a value of a kind: lists as JSON."""
-    if kind in ("texts", "numbers"):
-        from doxa.base.values import canonical
+def judged(tests: list[Test], given: list[Any]) -> tuple[list[Any], tuple[str, ...]]:
+    """What is compared with, and how: a value for an id is the number of the element, and a list those of elements."""
+    values, kinds = [], []
+    for test, value in zip(tests, given, strict=True):
+        if test.name is not None:
+            values.append(value)
+            kinds.append(kind_of(value, test.op))
+            continue
+        items = value if test.op == "IN" else [value]
+        if type(items) is not list:
+            values.append(value)
+            kinds.append("null" if value is None else "other")
+            continue
+        found = [number for number in (_id_of(item, test.prefix) for item in items) if number is not None]
+        values.append(found if test.op == "IN" else found[0] if found else None)
+        kinds.append("null" if not found else "ids" if test.op == "IN" else "id")
+    return values, tuple(kinds)
 
-        return canonical([item for item in value if item is not None]).decode()
-    return value
+
+def _id_of(value: Any, prefix: str) -> int | None:
+    """The id that a value is; None if it is that of nothing."""
+    if not prefix:
+        whole = type(value) is int or (type(value) is float and value.is_integer())
+        return int(value) if whole and 0 <= value < _IDS_END else None
+    digits = value[len(prefix) :] if type(value) is str and value.startswith(prefix) else ""
+    if not digits.isdecimal() or len(digits) > _ID_DIGITS_MAX or str(int(digits)) != digits:
+        return None
+    return int(digits)
+
+
+def assumed_kind(test: Test) -> str:
+    """The kind of a value that is not known yet."""
+    kind = "text" if test.name is not None else "id"
+    return f"{kind}s" if test.op == "IN" else kind
+
+
+def bound_value(value: Any) -> Any:
+    """What is bound for a value: lists as JSON."""
+    return canonical([item for item in value if item is not None]).decode() if type(value) is list else value
 
 
 # SQL
@@ -169,10 +255,11 @@ def bound_value(value: Any, kind: str) -> Any:
 
 def test_sql(test: Test, kind: str, *, props: str, argument: Any) -> tuple[str, list[Any]]:
     """The SQL of one test on the JSONB column `props`, and its arguments; `argument` stands for the value."""
+    if kind in ("null", *UNTOLD):
+        return ("0" if kind == "null" else "1"), []
+    assert test.name is not None
     path = json_path(test.name)
     value, shape = f"{props} ->> ?", f"json_type({props}, ?)"
-    if kind in ("null", "other"):
-        return ("0" if kind == "null" else "1"), []
     if kind == "boolean":
         return f"{shape} = CASE ? WHEN 1 THEN 'true' ELSE 'false' END", [path, argument]
     if kind in ("texts", "numbers"):

@@ -1,4 +1,4 @@
-"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL, and what each step did."""
+"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL and the index that leads in, and what each step did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from doxa.cypher.printer import expression, path
-from doxa.query.conditions import kind_of
+from doxa.query.conditions import assumed_kind, judged
 from doxa.query.evaluate import Row
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def _step(step: Any, run: Run) -> Described:
 
 def _detail(step: Any, run: Run) -> str:
     if hasattr(step, "region"):
-        return str(step.region.statement(run, _kinds(step, run)).sql)
+        prepared = step.region.statement(run, _kinds(step, run))
+        return f"{prepared.way}  {prepared.sql}" if prepared.way else str(prepared.sql)
     if hasattr(step, "edge"):
         return _pattern(step.edge)
     if hasattr(step, "expression"):
@@ -93,13 +94,13 @@ def _detail(step: Any, run: Run) -> str:
 
 
 def _kinds(step: Any, run: Run) -> tuple[str, ...]:
-    """The kinds of the values compared with, or text where they depend on a row."""
+    """The kinds of the values compared with, as assumed where they depend on a row or were not given."""
     kinds = []
     for test in step.region.conditions.tests:
         try:
-            kinds.append(kind_of(test.value((), run), test.op))
+            kinds.append(judged([test], [test.value((), run)])[1][0])
         except Exception:
-            kinds.append("text")
+            kinds.append(assumed_kind(test))
     return tuple(kinds)
 
 

@@ -6,7 +6,7 @@ the statement is made for the kinds of the values given and kept. Conditions wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doxa.base.values import canonical, decode_value
 from doxa.cypher import tree as t
-from doxa.query.access import Access, choose
+from doxa.query.access import Access, Way, choose, way_of
 from doxa.query.chunk import Template, chunks, parts
-from doxa.query.conditions import Conditions, Test, bound_value, json_path, kind_of, test_sql
+from doxa.query.conditions import UNTOLD, Conditions, assumed_kind, bound_value, json_path, judged, test_sql
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.pattern import EdgeVar, plain_types
@@ -26,17 +26,19 @@ if TYPE_CHECKING:
     from doxa.query.graph import Graph
     from doxa.query.run import Run
 
-_INDEXED = 5  # how selective a lookup by address is; above it are declared indexes
+# How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all of one, an equality, a label
+_ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 _STATEMENTS_MAX = 64
 _PREPARED = attrgetter("prepared")
 
 
 class Prepared(NamedTuple):
-    """SQL, and its arguments: constants, ("node", slot), ("test", number), and ("low",) and ("high",) of the index."""
+    """SQL, and its arguments: constants, ("node", slot), ("test", number), and those of the index, such as ("low",)."""
 
     sql: str
     args: list[Any]
     access: Access | None
+    way: str  # the way in, in words
     columns: list[Any]  # the arguments that differ from row to row, each once
     template: Template
     leftover: list[Evaluate]  # the conditions that SQL leaves out
@@ -62,7 +64,7 @@ class Region:
     columns: list[tuple[str, str]] = field(default_factory=list)  # single properties (key, name), after the outputs
 
     def describe(self) -> str:
-        return self.statement(None, tuple("text" for _ in self.conditions.tests))[0]
+        return self.statement(None, tuple(map(assumed_kind, self.conditions.tests))).sql
 
     # The statement
 
@@ -73,9 +75,8 @@ class Region:
         select, select_args = builder.select()
         picked = ", ".join(select) or "1"
         columns = list(dict.fromkeys([arg for arg in (*select_args, *args) if type(arg) is tuple]))
-        apart = any(type(arg) is tuple for arg in builder.source_args)
-        template = Template((picked, select_args), (body, args), columns=columns, apart=apart)
-        return Prepared(f"SELECT {picked} {body}", [*select_args, *args], builder.access, columns, template, [])
+        template = Template((picked, select_args), (body, args), columns=columns, apart=builder.apart)
+        return Prepared(f"SELECT {picked} {body}", [*select_args, *args], builder.access, builder.entered, columns, template, [])
 
 
 class Builder:
@@ -97,9 +98,11 @@ class Builder:
         self.ids: dict[str, str] = {}
         self.tables: dict[str, str] = {}
         self.scanned: dict[str, t.LabelExpression] = {}  # labels whose first name the scan already tests
-        self.indexes = graph.indexes() if graph and self.conditions.required() else None
+        self.indexes = graph.indexes() if graph and self.conditions.indexable() else None
         self.access: Access | None = None
-        self.seeks = False  # it begins with few elements, found by an index or an address
+        self.seeks = False  # it begins with few elements, found by an index, an address or an id
+        self.apart = False  # a table within FROM asks for what differs from row to row
+        self.entered = ""
         self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(region.edges)}
         self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
 
@@ -138,30 +141,34 @@ class Builder:
         """The first table: the most selective node, or an edge if no node says anything."""
         region = self.region
         best = max(region.nodes, key=self._selectivity)
-        if pending and (self._selectivity(best) == 0 or (self._selectivity(best) < _INDEXED and any(self._edge_access(edge) for edge in pending))):
-            edge = max(pending, key=lambda one: self._worth(self._edge_access(one)))
-            pending.remove(edge)
-            self._enter(self._edge_access(edge), self.edge_alias[edge.key])
-            self.sources.append(f"{self.edge_table} {self.edge_alias[edge.key]}")
-            self._typed(edge)
-            alias = self.edge_alias[edge.key]
-            if isinstance(edge.pattern, t.EdgePattern) and edge.pattern.direction == "both":
-                self._both_ends(edge, alias)
-            else:
-                out = isinstance(edge.pattern, t.EdgePattern) and edge.pattern.direction == "out"
-                self._found(edge.left, f"{alias}.{'src' if out else 'dst'}")
-                self._found(edge.right, f"{alias}.{'dst' if out else 'src'}")
+        edge = max(pending, key=self._edge_selectivity, default=None)
+        if edge is None or 0 < self._selectivity(best) >= self._edge_selectivity(edge):
+            self._scan(best)
             return
-        self._scan(best)
+        pending.remove(edge)
+        alias = self.edge_alias[edge.key]
+        access = self._edge_access(edge)
+        if self._by_id(edge.key):
+            self._seek("relationship by id")
+        elif access is not None:
+            self._enter(access, alias)
+        self.sources.append(f"{self.edge_table} {alias}")
+        self._typed(edge)
+        assert isinstance(edge.pattern, t.EdgePattern)
+        if edge.pattern.direction == "both":
+            self._both_ends(edge, alias)
+        else:
+            out = edge.pattern.direction == "out"
+            self._found(edge.left, f"{alias}.{'src' if out else 'dst'}")
+            self._found(edge.right, f"{alias}.{'dst' if out else 'src'}")
 
     def _both_ends(self, edge: EdgeVar, alias: str) -> None:
         """An undirected edge without a starting point: each edge in both orders, a loop once."""
-        self.sources[-1] = (
-            f"(SELECT id, type, src, dst, props, src AS one, dst AS two FROM {self.edge_table} UNION ALL "
-            f"SELECT id, type, src, dst, props, dst, src FROM {self.edge_table} WHERE src <> dst) {alias}"
-        )
-        self._found(edge.left, f"{alias}.one")
-        self._found(edge.right, f"{alias}.two")
+        self.sources.append(f"json_each('[0,1]') {alias}_way")
+        self.where.append(f"({alias}_way.value = 0 OR {alias}.src <> {alias}.dst)")
+        for key, ends in ((edge.left, "src dst"), (edge.right, "dst src")):
+            first, second = ends.split()
+            self._found(key, f"CASE {alias}_way.value WHEN 0 THEN {alias}.{first} ELSE {alias}.{second} END")
 
     def _found(self, key: str, sql: str) -> None:
         if key in self.ids:
@@ -170,70 +177,99 @@ class Builder:
             self.ids[key] = sql
 
     def _selectivity(self, key: str) -> int:
-        equal = [(test.name, self.kinds[index]) for index, test in self.conditions.required() if test.key == key and test.op == "="]
+        if self._by_id(key):
+            return _ID
         access = self._node_access(key)
-        if access is not None and access.equal:
-            return _INDEXED + 1
+        worth = self._worth(access)
+        if worth == _KEYS:
+            return worth
+        single = [numbers[0] for name, numbers in self.conditions.alternatives(key) if name is not None and len(numbers) == 1]
+        equal = [(self.conditions.tests[number].name, self.kinds[number]) for number in single if self.conditions.tests[number].op == "="]
         if ("kref", "text") in equal:
-            return _INDEXED
+            return _ADDRESS
         if access is not None:
-            return 4
+            return worth
         if equal:
-            return 3
-        return 2 if any(held == key for held, _ in self.conditions.labels()) else 0
+            return _EQUAL
+        return _LABEL if any(held == key for held, _ in self.conditions.labels()) else 0
 
-    def _tests(self, key: str) -> list[tuple[int, Test, str]]:
-        return [(index, test, self.kinds[index]) for index, test in self.conditions.required() if test.key == key]
-
-    def _node_access(self, key: str) -> Access | None:
-        if self.indexes is None:
-            return None
-        labels = [name for held, names in self.conditions.labels() if held == key for name in _names(names)]
-        return choose(labels, self._tests(key), self.indexes)
-
-    def _edge_access(self, edge: EdgeVar) -> Access | None:
-        if self.indexes is None or len(_types(edge)) != 1:
-            return None
-        if isinstance(edge.pattern, t.EdgePattern) and edge.pattern.direction == "both":
-            return None
-        return choose(list(_types(edge)), self._tests(edge.key), self.indexes, edge=True)
+    def _edge_selectivity(self, edge: EdgeVar) -> int:
+        return _ID if self._by_id(edge.key) else self._worth(self._edge_access(edge))
 
     @staticmethod
     def _worth(access: Access | None) -> int:
-        return 0 if access is None else access.worth
+        if access is None:
+            return 0
+        return _KEYS if access.exact else _PART if access.narrow else _ALL
 
-    def _enter(self, access: Access | None, alias: str) -> None:
-        """Begin with the entries of an index, joined to what they are entries of."""
-        if access is not None:
-            self.access, self.seeks = access, True
-            bounds = "idx = ? AND key >= ? AND key < ?"
-            args = [access.rule.id, ("low",), ("high",)]
-            if self.past:
-                keys = " UNION ".join(f"SELECT element FROM {table} WHERE {bounds}" for table in ("entry", "entry_past"))
-                self.sources.append(f"({keys}) x")
-                self.source_args += [*args, *args]
-            else:
-                self.sources.append("entry x")
-                self.where.append(f"x.{bounds.replace('AND ', 'AND x.')}")
-                self.where_args += args
-            if access.rule.edge:
-                self.where.append(f"{alias}.id = x.element")
+    def _by_id(self, key: str) -> bool:
+        """Whether the conditions say which elements are meant."""
+        return any(name is None and all(self.kinds[n] not in UNTOLD for n in numbers) for name, numbers in self.conditions.alternatives(key))
+
+    def _ways(self, key: str) -> tuple[list[Way], frozenset[str]]:
+        """What an index may know of an element, and the properties that the element must have."""
+        there = self.conditions.present(key)
+        ways, present = [Way(name, (), False) for name in there], set(there)
+        for name, numbers in self.conditions.alternatives(key):
+            asked = [(number, self.conditions.tests[number].op, self.kinds[number]) for number in numbers]
+            if name is None or any(op == "IN" and kind == "other" for _, op, kind in asked):  # what is no list is an error, not a lookup
+                continue
+            present.add(name)
+            way = way_of(name, asked)
+            if way is not None:
+                ways.append(way)
+        return ways, frozenset(present)
+
+    def _node_access(self, key: str) -> Access | None:
+        if self.indexes is None or not self.indexes.rules:
+            return None
+        labels = [name for held, names in self.conditions.labels() if held == key for name in _names(names)]
+        return choose(labels, *self._ways(key), self.indexes)
+
+    def _edge_access(self, edge: EdgeVar) -> Access | None:
+        if self.indexes is None or not self.indexes.rules or len(_types(edge)) != 1:
+            return None
+        return choose(list(_types(edge)), *self._ways(edge.key), self.indexes, edge=True)
+
+    def _seek(self, how: str) -> None:
+        self.seeks, self.entered = True, how
+
+    def _enter(self, access: Access, alias: str) -> None:
+        """Begin with the entries of an index; those of all times lead to elements whose version then is tested."""
+        self.access = access
+        self._seek(access.describe())
+        (source, source_args), (test, args) = access.source(), access.test()
+        if self.past:
+            tables = [f"SELECT x.element FROM {source}{table} x WHERE {test}" for table in ("entry", "entry_past")]
+            self.where.append(f"{alias}.id IN ({' UNION '.join(tables)})")
+            self.where_args += [*source_args, *args] * 2
+            self.apart = True
+            return
+        self.sources.append(f"{source}entry x")
+        self.source_args += source_args
+        self.where.append(test)
+        self.where_args += args
+        if access.rule.edge:
+            self.where.append(f"{alias}.id = x.element")
 
     def _scan(self, key: str) -> None:
         alias = self.node_alias[key]
-        kref = self._selectivity(key) == _INDEXED
-        access = self._node_access(key)
-        self.seeks = self.seeks or kref
-        if access is not None and not kref:
+        selectivity = self._selectivity(key)
+        direct = selectivity in (_ID, _ADDRESS)
+        access = None if direct else self._node_access(key)
+        if direct:
+            self._seek("node by id" if selectivity == _ID else "node by address")
+        if access is not None:
             self._enter(access, alias)
+        if access is not None and not self.past:
             self.ids[key] = "x.element"
             held = next(names for one, names in self.conditions.labels() if one == key and access.label in _names(names))
-            if _first_name(held) == access.label and not self.past:  # the version then may have had other labels
+            if _first_name(held) == access.label:
                 self.scanned[key] = held
             return
         first = next((names for held, names in self.conditions.labels() if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
         name = _first_name(first)
-        if name is not None and not kref:
+        if name is not None and not direct and access is None:
             self.sources.append(f"{self.label_table} l{alias}")
             self.where.append(f"l{alias}.label = ?")
             self.where_args.append(name)
@@ -277,6 +313,7 @@ class Builder:
         if source not in self.sources:
             self.sources.insert(0, source)
             self.source_args.insert(0, ("node", self.region.known[key]))
+            self.apart = True
         return f"{alias}.id"
 
     def _typed(self, edge: EdgeVar) -> None:
@@ -312,14 +349,11 @@ class Builder:
     # Conditions
 
     def _conditions(self) -> None:
-        for condition, left in zip(self.conditions.held, self._leftover(), strict=True):
+        for condition, left in zip(self.conditions.held, self.conditions.leftover(self.kinds), strict=True):
             if not left:
                 sql = self._condition(condition.tree)
                 if sql:
                     self.where.append(sql)
-
-    def _leftover(self) -> list[bool]:
-        return [any(self.kinds[index] == "other" for index in condition.tests) for condition in self.conditions.held]
 
     def _condition(self, tree: tuple[Any, ...]) -> str:
         """The SQL of a condition; its arguments are noted in order. Empty if the scan tests it already."""
@@ -332,6 +366,8 @@ class Builder:
                 return f"{self.table(tree[1])}.props -> ? IS {'NOT ' if tree[3] else ''}NULL"
             case "test":
                 test, kind = self.conditions.tests[tree[1]], self.kinds[tree[1]]
+                if test.name is None:
+                    return self._identified(test.key, kind, tree[1])
                 kref = kind == "text" and test.name == "kref" and test.op == "=" and test.key in self.tables
                 if kref:
                     self.where_args.append(("test", tree[1]))
@@ -340,6 +376,14 @@ class Builder:
                 return f"({self.table(test.key)}.kref = ? AND {sql})" if kref else sql
         parts = [self._condition(part) for part in tree[1:]]
         return f"({f' {tree[0].upper()} '.join(parts)})"
+
+    def _identified(self, key: str, kind: str, number: int) -> str:
+        """The SQL of a test of an id."""
+        if kind not in ("id", "ids"):
+            return "0" if kind == "null" else "1"
+        self.where_args.append(("test", number))
+        identity = f"{self.edge_alias[key]}.id" if key in self.edge_alias else self.ids[key]
+        return f"{identity} = ?" if kind == "id" else f"{identity} IN (SELECT value FROM json_each(?))"
 
     def table(self, key: str) -> str:
         return self.edge_alias.get(key) or self.tables[key]
@@ -435,6 +479,7 @@ class RegionStep:
         self.region = region
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
+        self._indexable = region.conditions.indexable()
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         build = self.builder(run)
@@ -467,16 +512,11 @@ class RegionStep:
             if row[slot] is None:
                 return None
         tests = self.region.conditions.tests
-        values = [test.value(row, run) for test in tests]
-        kinds = tuple([kind_of(value, test.op) for value, test in zip(values, tests, strict=True)])
-        if "texts" in kinds or "numbers" in kinds:
-            values = [bound_value(value, kind) for value, kind in zip(values, kinds, strict=True)]
-        return values, kinds
+        return judged(tests, [test.value(row, run) for test in tests])
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
         """The conditions that SQL leaves out for these kinds."""
-        held = self.region.conditions.held
-        return [test for test, condition in zip(self.fallbacks, held, strict=True) if any(kinds[index] == "other" for index in condition.tests)]
+        return [test for test, left in zip(self.fallbacks, self.region.conditions.leftover(kinds), strict=True) if left]
 
     def bound(self, args: list[Any], access: Access | None, row: Row, values: list[Any]) -> list[Any] | None:
         """What the placeholders stand for; None if the index cannot hold anything that fits."""
@@ -485,13 +525,13 @@ class RegionStep:
             return None
         return [self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args]
 
-    def _argument(self, arg: Any, row: Row, values: list[Any], limits: tuple[bytes, bytes] | None) -> Any:
-        if arg[0] == "low" or arg[0] == "high":
+    def _argument(self, arg: Any, row: Row, values: list[Any], limits: Mapping[str, Any] | None) -> Any:
+        if len(arg) == 1:
             assert limits is not None
-            return limits[arg[0] == "high"]
+            return limits[arg[0]]
         kind, place = arg
         if kind == "test":
-            return values[place]
+            return bound_value(values[place])
         node = row[place]
         if not isinstance(node, Node):
             fail(f"A pattern needs a node here, not {shown(node)}.")
@@ -503,7 +543,7 @@ class RegionStep:
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         graph = run.graph
-        serial = graph.indexes().serial if kinds else 0
+        serial = graph.indexes().serial if self._indexable else 0
         known = (kinds, serial, graph.as_of, graph.as_of is not None and graph.has_past, None if graph.valid is None else graph.valid.key)
         held = self._statements.get(known)
         if held is None:
