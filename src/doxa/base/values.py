@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -76,12 +76,20 @@ def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
                 owner=owner,
             )
         if value is not None:
-            result[check_text(name, field="property name")] = _check_value(value, f"{owner}.{name}")
+            known = name if name.isascii() else check_text(name, field="property name")
+            result[known] = value if _is_fine(value) else _check_value(value, f"{owner}.{name}")
     return result
 
 
+def _is_fine(value: object) -> TypeGuard[Scalar]:
+    """Whether it is a value that needs no closer look, as most are."""
+    if type(value) is str:
+        return len(value) <= TEXT_BYTES_MAX and value.isascii()
+    return type(value) is bool or type(value) is float or (type(value) is int and _INT_MIN <= value <= _INT_MAX)
+
+
 def encode_properties(values: Properties, *, owner: str) -> bytes:
-    data = _encoder.encode(values if all(type(value) in _PLAIN for value in values.values()) else {k: _tagged(v) for k, v in values.items()})
+    data = _encoder.encode(values if all([_is_plain(value) for value in values.values()]) else {k: _tagged(v) for k, v in values.items()})
     if len(data) > PROPERTIES_BYTES_MAX:
         raise LimitError(
             f"The properties of {owner} take {len(data):,} bytes; the limit is {PROPERTIES_BYTES_MAX:,}.",
@@ -94,6 +102,13 @@ def encode_properties(values: Properties, *, owner: str) -> bytes:
 
 
 _PLAIN = frozenset({str, int, bool})
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON can say it."""
+    return type(value) in _PLAIN or (type(value) is float and math.isfinite(value))
+
+
 _TAGS: dict[type, tuple[str, Callable[[Any], object]]] = {
     Date: ("$date", lambda v: v.days),
     LocalTime: ("$localtime", lambda v: v.nanos),

@@ -115,7 +115,7 @@ class Graph:
         names = tuple(sorted(set(labels)))
         clean = {name: value for name, value in props.items() if value is not None}
         self._refuse_forged(names, clean)
-        with _storable():
+        with _STORABLE:
             identity = self._writer().create_node(names, clean)
         self.counters["nodes_created"] += 1
         self.counters["labels_added"] += len(names)
@@ -137,7 +137,7 @@ class Graph:
 
     def create_edge(self, kind: str, start: Node, *, end: Node, props: Mapping[str, Any]) -> Edge:
         clean = {name: value for name, value in props.items() if value is not None}
-        with _storable():
+        with _STORABLE:
             try:
                 identity = self._writer().create_edge(kind, NodeId(start.id), dst=NodeId(end.id), props=clean)
             except NotFoundError:
@@ -154,7 +154,7 @@ class Graph:
             self._refuse_forged(element.labels, clean)
         self.counters["properties_set"] += sum(1 for name, value in clean.items() if name not in before or before[name] is not value)
         self.counters["properties_set"] += sum(1 for name in before if name not in clean)
-        with _storable():
+        with _STORABLE:
             if isinstance(element, Node):
                 self._writer().set_node(NodeId(element.id), clean)
             else:
@@ -208,3 +208,6 @@ class _storable:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, InputError) and not isinstance(error, LimitError):
             fail(error.message, kind="TypeError", detail="InvalidPropertyType", hint=error.next_step)
+
+
+_STORABLE = _storable()

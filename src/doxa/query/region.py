@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doxa.base.values import canonical, decode_value
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all of one, an equality, a label
 _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 _STATEMENTS_MAX = 64
-_PREPARED = attrgetter("prepared")
+_PREPARED = itemgetter(1)
 
 
 class Prepared(NamedTuple):
@@ -44,12 +44,7 @@ class Prepared(NamedTuple):
     leftover: list[Evaluate]  # the conditions that SQL leaves out
 
 
-class Asked(NamedTuple):
-    """A row, its statement, and what stands for the statement's columns."""
-
-    row: Row
-    prepared: Prepared
-    values: list[Any]
+Asked = tuple[Row, Prepared, list[Any]]  # a row, its statement, and what stands for the statement's columns
 
 
 @dataclass(slots=True)
@@ -495,16 +490,18 @@ class RegionStep:
 
     def _asked(self, run: Run, source: Iterator[Row]) -> Iterator[Asked]:
         """The rows that may find something."""
+        last: tuple[str, ...] | None = None
         for row in source:
             compared = self.prepared(run, row)
             if compared is None:
                 continue
             values, kinds = compared
-            prepared = self._statement(run, kinds)
+            if kinds != last:
+                last, prepared = kinds, self._statement(run, kinds)
             access = prepared.access
             limits = None if access is None else access.limits(values)
             if access is None or limits is not None:
-                yield Asked(row, prepared, [self._argument(arg, row, values, limits) for arg in prepared.columns])
+                yield row, prepared, [self._argument(arg, row, values, limits) for arg in prepared.columns]
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
         """The values to compare with and their kinds; None if a missing node rules out every row."""
@@ -555,10 +552,10 @@ class RegionStep:
 
 def _found(graph: Graph, prepared: Prepared, asked: list[Asked]) -> Iterator[tuple[Row, tuple[Any, ...]]]:
     """Each row with what was found for it."""
-    many = prepared.template.statement([one.values for one in asked]) if len(asked) > 1 else None
+    many = prepared.template.statement([values for _, _, values in asked]) if len(asked) > 1 else None
     if many is not None:
-        return ((asked[found[-1]].row, found) for found in graph.rows(*many))
-    return ((one.row, found) for one in asked for found in graph.rows(prepared.sql, _arguments(prepared, one.values)))
+        return ((asked[found[-1]][0], found) for found in graph.rows(*many))
+    return ((row, found) for row, _, values in asked for found in graph.rows(prepared.sql, _arguments(prepared, values)))
 
 
 def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CreateStep:
-    """Makes the parts of patterns that are not bound, in order, and appends them to the row. Nothing reads behind the `last` step: it keeps no row."""
+    """Makes the parts of patterns that are not bound, in order, and appends them to the row. Nothing reads what the `last` step made."""
 
     def __init__(self, patterns: list[PatternMaker]) -> None:
         self.patterns = patterns
@@ -72,7 +72,7 @@ class PatternMaker:
                     slot = self.slots[index]
                     if slot < len(made):
                         continue
-                    made.append(run.graph.create_node(part[2], _map(part[3], tuple(made), run)))
+                    made.append(run.graph.create_node(part[2], {} if part[3] is None else _map(part[3], tuple(made), run)))
             else:
                 waiting.append((index, len(made), part))
                 made.append(None)
@@ -82,7 +82,8 @@ class PatternMaker:
                 if not isinstance(end, Node):
                     fail(f"A relationship connects two nodes, not {shown(end)}.", kind="SemanticError" if end is None else "TypeError")
             start, end = (right, left) if part[2] == "in" else (left, right)
-            made[at] = run.graph.create_edge(part[1], start, end=end, props=_map(part[3], tuple(made), run))
+            props = {} if part[3] is None else _map(part[3], tuple(made), run)
+            made[at] = run.graph.create_edge(part[1], start, end=end, props=props)
         if self.named:
             values = [made[slot] for slot in self.slots]
             made.append(Path(values[0::2], values[1::2]))
@@ -93,9 +94,7 @@ def _properties(properties: t.Expression | None, layout: Layout, compiler: Compi
     return None if properties is None else compiler.compile(properties, {k: v for k, v in layout.items() if v >= 0})
 
 
-def _map(evaluate: Evaluate | None, row: Row, run: Run) -> dict[str, Any]:
-    if evaluate is None:
-        return {}
+def _map(evaluate: Evaluate, row: Row, run: Run) -> dict[str, Any]:
     value = evaluate(row, run)
     if value is None:
         return {}

@@ -17,11 +17,15 @@ _RANKS: dict[type, int] = {
     list: 3, spatial.Point: 5, temporal.DateTime: 6, temporal.LocalDateTime: 7, temporal.Date: 8, temporal.Time: 9, temporal.LocalTime: 10,
     temporal.Duration: 11, bytes: 12, str: 13, bool: 14, int: 15, float: 15,
 }  # fmt: skip
+_PREFIXES = {kind: bytes((rank,)) for kind, rank in _RANKS.items()}
 _SIGN = 1 << 63
+_FLOAT, _BITS, _PAIR = struct.Struct(">d"), struct.Struct(">q"), struct.Struct(">QQ")
 
 
 def key_of(values: list[Any]) -> bytes | None:
     """The key of several values, or None if one of them is null."""
+    if len(values) == 1:
+        return None if values[0] is None else _one(values[0])
     parts = []
     for value in values:
         if value is None:
@@ -32,7 +36,7 @@ def key_of(values: list[Any]) -> bytes | None:
 
 def rank_of(value: Any) -> bytes:
     """The first byte of the keys of all values that can be compared with this one."""
-    return bytes((_RANKS[type(value)],))
+    return _PREFIXES[type(value)]
 
 
 def after_key(prefix: bytes) -> bytes:
@@ -43,7 +47,7 @@ def after_key(prefix: bytes) -> bytes:
 
 def _one(value: Any) -> bytes:
     kind = type(value)
-    rank = bytes((_RANKS[kind],))
+    rank = _PREFIXES[kind]
     if kind is str:
         return rank + _ended(value.encode())
     if kind is int or kind is float:
@@ -76,6 +80,6 @@ def _number(value: float) -> bytes:
         return b"\xff" * 17
     real = float(value)
     rest = int(value) - int(real) if isinstance(value, int) else 0
-    bits = struct.unpack(">q", struct.pack(">d", real + 0.0))[0]  # + 0.0 makes -0.0 and 0.0 one
+    bits = _BITS.unpack(_FLOAT.pack(real + 0.0))[0]  # + 0.0 makes -0.0 and 0.0 one
     ordered = bits ^ 0x7FFFFFFFFFFFFFFF if bits < 0 else bits
-    return struct.pack(">QQ", ordered + _SIGN, rest + _SIGN)
+    return _PAIR.pack(ordered + _SIGN, rest + _SIGN)
