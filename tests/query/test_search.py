@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from doxa.base.errors import DoxaError
 from doxa.cypher.errors import QueryError
+from doxa.query.fulltext import parse_query
 from doxa.query.run import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check
@@ -72,10 +76,78 @@ def test_the_best_comes_first_and_limits_hold(session: GraphSession) -> None:
     assert found(session, "mysql", {"skip": 1}) == [1]
 
 
-@pytest.mark.parametrize("query", ["te?a", "tea~", "[a TO b]", '"tea', "tea^2", "\\tea", "body:tea"])
-def test_what_is_not_understood_is_told(session: GraphSession, query: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("what's the database?", {0, 5}),
+        ("postgresql/lunch", {0, 1, 3}),
+        ("lunch~", {3}),
+        ("lunch~2 tea^0.5~1", {3, 4}),
+        ("lunch^2", {3}),
+        ('"black tea"~3^2', {4}),
+        ('"black tea', {4}),
+        ('""" "black" tea', {4}),
+        ("t?a", set()),
+        ("lunch?green", {3, 4}),
+        ("(lunch)", {3}),
+        ("[lunch TO tea}", {3, 4}),
+        ("\\lunch \\", {3}),
+        ("body:tea", {4}),
+        ('body:"black tea" -body:green', {4}),
+        ("http://lunch.tea", {3, 4}),
+        ("text:(lunch tea) title:(backups)", {3, 4}),
+        ("+(postgresql lunch)", {0, 1, 3}),
+        ("postgresql -(mysql lunch)", {0}),
+        ("postgresql NOT (mysql OR lunch)", {0}),
+        ("postgresql !mysql", {0, 1, 2}),
+        ("lunch - tea", {3, 4}),
+        ("black-tea", {4}),
+        ("databas*!", {0, 5}),
+        ("*", set()),
+        ("AND OR NOT", set()),
+        ("NOT", set()),
+        (")lunch( tea", {3, 4}),
+        ("-mysql/postgresql postgresql", {0}),
+        ("tea AND", {4}),
+        ("&& || lunch", {3}),
+        ("title: lunch", {3}),
+        ("text:)lunch", {3}),
+    ],
+)
+def test_any_text_is_a_query(session: GraphSession, query: str, wanted: set[int]) -> None:
+    assert set(found(session, query)) == wanted
+
+
+QUERY_PARTS = st.sampled_from(
+    ["lunch", "tea", "text:", "body:", "title", ":", "AND", "OR", "NOT", "&&", "||", "!", "+", "-", "(", ")", "[", "]", "{", "}", '"', "*", "?", "~2",
+     "^", "^3.5", "/", "\\", "'", " ", " ", "\n", "\x00", "\u65e5\u672c", "\U0001f600", "\ud800", "a", "\u00c4", "_"]
+)  # fmt: skip
+
+
+def test_every_text_is_answered(session: GraphSession) -> None:
+    @settings(max_examples=150, deadline=None)
+    @given(st.one_of(st.lists(QUERY_PARTS, max_size=14).map("".join), st.text(max_size=30)))
+    def answered(query: str) -> None:
+        for part in parse_query(query, ("text", "title")):
+            assert part.terms and all(part.terms) and part.need in ("may", "must", "not") and part.field in (None, "text", "title")
+        if not any("\ud800" <= char <= "\udfff" for char in query):
+            found(session, query)
+
+    answered()
+
+
+def test_a_question_is_read_as_far_as_a_question_to_recall(session: GraphSession) -> None:
+    assert set(found(session, "tea " * 900 + " and lunch " * 10_000)) == {4, 3}
+    assert found(session, "-mysql " * 2_000 + "lunch") == []
+    session.run("UNWIND range(1, 1100) AS i CREATE (:Note {text: 'word' + i})")
     with pytest.raises(QueryError):
-        found(session, query)
+        found(session, "wor*")
+
+
+@pytest.mark.parametrize("options", [{"limits": 1}, {"limit": -1}, {"skip": 1.5}, {"limit": "1"}, {"analyzer": "english"}])
+def test_options_that_are_not_understood_are_told(session: GraphSession, options: dict[str, Any]) -> None:
+    with pytest.raises(QueryError):
+        found(session, "tea", options)
 
 
 def test_the_index_follows_every_write(session: GraphSession) -> None:
@@ -132,12 +204,29 @@ def test_filtered_before_the_top_k(session: GraphSession) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["queryNodes('near', 0, [1.0])", "queryNodes('near', 1, 'x')", "queryNodes('gone', 1, [1.0])", "queryNodes('notes', 1, [1.0])"]
-)
+    "call", ["queryNodes('near', 0, [1.0])", "queryNodes('near', 1, 'x')", "queryNodes('gone', 1, [1.0])", "queryNodes('notes', 1, [1.0])",
+             "queryNodes('near', 1, [0.0, 0])", "queryNodes('near', 1, [1e300])", "queryNodes('near', 1, [0.0/0.0])", "queryNodes('near', 1, null)"]
+)  # fmt: skip
 def test_bad_calls(session: GraphSession, call: str) -> None:
     session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
     with pytest.raises(QueryError):
         session.run(f"CALL db.index.vector.{call}").records()
+
+
+@pytest.mark.parametrize(
+    "config", [{"vector.dimensions": "x"}, {"vector.dimensions": 0}, {"vector.dimensions": 2.0}, {"vector.similarity_function": "dot"}]
+)
+def test_a_vector_index_of_other_options_is_not_made(session: GraphSession, config: dict[str, Any]) -> None:
+    """Nor by a door of its own: the store refuses what it could not keep."""
+    value = {"id": 77, "kind": "vector", "edge": False, "names": ["V"], "properties": ["e"], "options": {"indexConfig": config}, "owner": None}
+    with pytest.raises(DoxaError), session.store.write(Identity("t", "operator"), op="test") as tx:
+        tx.set_catalogue("index:odd", value)
+
+
+def test_vectors_that_32_bits_cannot_hold_are_not_indexed(session: GraphSession) -> None:
+    session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
+    session.run("CREATE (:V {e: [1e300, 1.0]}), (:V {e: [0.0/0.0, 1.0]}), (:V {e: [1.0/0.0, 1.0]}), (:V {i: 1, e: [1.0, 1.0]})")
+    assert session.run("CALL db.index.vector.queryNodes('near', 9, [1.0, 0.0]) YIELD node RETURN collect(node.i)").single() == [1]
 
 
 def test_search_as_of_a_time_is_what_it_was_then(session: GraphSession) -> None:

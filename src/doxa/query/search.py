@@ -1,77 +1,28 @@
 """Full-text and vector search over declared indexes: the procedures under Neo4j's names. Only what the query may see takes a place.
 
-Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean), over the terms of doxa's analyser. A query
-has terms, "phrases", prefix*, +must, -must not, AND, OR, NOT and property:term. Vectors are compared exactly, by the index's similarity
+Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean), over the terms of doxa's analyser; how a query
+is read, `fulltext.py` says. Vectors are compared exactly, by the index's similarity
 function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
 """
 
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from doxa.base.limits import QUERY_TERMS_MAX
 from doxa.base.values import decode_properties
 from doxa.base.words import terms
 from doxa.query.errors import fail, shown
+from doxa.query.fulltext import Part, parse_query
 from doxa.query.held import Held
 from doxa.query.values import Edge, Node
 from doxa.store import IndexRule, after_key
+from doxa.store.index import FLOAT_MAX
 
 _K1, _B = 1.2, 0.75
 _PREFIX_TERMS_MAX = 1_000
-_TOKEN = re.compile(r'(?P<sign>[+-]?)(?:(?P<field>[^\s:"()]+):)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"()]+))')
-
-
-@dataclass(slots=True)
-class Part:
-    """One part of a query: `need` is must, not or may; `field` names a property."""
-
-    terms: list[str]
-    need: str
-    field: str | None = None
-    phrase: bool = False
-    prefix: bool = False
-
-
-def parse_query(text: str) -> list[Part]:
-    """Raises QueryError for what is not understood, rather than to ignore it."""
-    parts: list[Part] = []
-    join, negate = "", False
-    bare = text.replace("(", " ").replace(")", " ")
-    if text.count('"') % 2:
-        fail("A phrase does not end.", kind="ArgumentError", detail="InvalidArgumentValue", hint='Close it with ".')
-    for match in _TOKEN.finditer(bare):
-        word = match["word"]
-        if word in ("AND", "OR", "NOT", "&&", "||", "!") and not match["field"] and not match["sign"]:
-            negate = negate or word in ("NOT", "!")
-            join = "AND" if word in ("AND", "&&") else join
-            if join == "AND" and parts and parts[-1].need == "may":
-                parts[-1].need = "must"
-            continue
-        if word is not None and re.search(r"[~^?\[\]{}\\/]|\*.", word):
-            fail(f"{word!r:.40} is not understood in a full-text query.", kind="ArgumentError", detail="InvalidArgumentValue",
-                 hint='Use terms, "phrases", prefix*, +must, -must not, AND, OR, NOT and property:term.')  # fmt: skip
-        found = _part(match, "not" if negate or match["sign"] == "-" else "must" if match["sign"] == "+" or join == "AND" else "may")
-        if found.terms:
-            parts.append(found)
-        join, negate = "", False
-    if len(parts) > QUERY_TERMS_MAX:
-        fail(f"A full-text query has at most {QUERY_TERMS_MAX} parts.", kind="ArgumentError", detail="InvalidArgumentValue")
-    return parts
-
-
-def _part(match: re.Match[str], need: str) -> Part:
-    word, phrase = match["word"], match["phrase"]
-    if phrase is not None:
-        return Part(terms(phrase), need, match["field"], phrase=True)
-    if word.endswith("*"):
-        return Part([word[:-1].casefold()] if word[:-1] else [], need, match["field"], prefix=True)
-    return Part(terms(word), need, match["field"])
 
 
 class Entries(Protocol):
@@ -140,8 +91,10 @@ def _members(graph: Any, rule: IndexRule) -> Iterator[tuple[int, dict[str, Any]]
 def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
     """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first. Options: skip, limit."""
     rule = _rule(run, name, "fulltext", edge=edge)
-    scores = _scores(run, rule, entries_of(run, rule), parse_query(query))
-    skip, limit = (_whole(options, key) for key in ("skip", "limit"))
+    if not isinstance(query, str):
+        fail(f"A full-text query is text, not {shown(query)}.")
+    skip, limit = _options(options)
+    scores = _scores(run, rule, entries_of(run, rule), parse_query(query, rule.properties))
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     passed = 0
     for identity, score in ranked:
@@ -157,11 +110,17 @@ def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> It
         yield element, score
 
 
-def _whole(options: Any, key: str) -> int | None:
-    value = (options or {}).get(key)
-    if value is not None and (type(value) is not int or value < 0):
-        fail(f"{key} is a whole number from 0, not {shown(value)}.", kind="ArgumentError", detail="InvalidArgumentValue")
-    return value
+def _options(options: Any) -> tuple[int | None, int | None]:
+    """skip and limit. Raises QueryError for what is no such number, and for other keys: what is meant by them would be missed."""
+    given = dict(options or {})
+    found = [given.pop(key, None) for key in ("skip", "limit")]
+    for value in found:
+        if value is not None and (type(value) is not int or value < 0):
+            fail(f"skip and limit are whole numbers from 0, not {shown(value)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    if given:
+        other = str(next(iter(given)))[:40]
+        fail(f"There is no option {other!r}.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Options are skip and limit.")
+    return found[0], found[1]
 
 
 def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> dict[int, float]:
@@ -216,8 +175,6 @@ def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[in
 
 def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
     """Whether a phrase, or a part about one property, is really there."""
-    if part.field is not None and part.field not in rule.properties:
-        fail(f"The index {rule.name} has no property {part.field}.", kind="ArgumentError", detail="InvalidArgumentValue")
     element = _element(run, rule, identity)
     if element is None:
         return False
@@ -251,8 +208,8 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     rule = _rule(run, name, "vector", edge=edge)
     if type(most) is not int or most < 1:
         fail(f"The number of neighbours is at least 1, not {shown(most)}.", kind="ArgumentError", detail="InvalidArgumentValue")
-    if not isinstance(query, list) or not query or not all(type(item) in (int, float) for item in query):
-        fail(f"A query vector is a list of numbers, not {shown(query)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    if not isinstance(query, list) or not query or not all(type(item) in (int, float) and abs(item) <= FLOAT_MAX for item in query):
+        fail(f"A query vector is a list of finite numbers, not {shown(query)}.", kind="ArgumentError", detail="InvalidArgumentValue")
     if rule.dimensions is not None and len(query) != rule.dimensions:
         fail(
             f"The index {name} has vectors of {rule.dimensions} numbers; the query has {len(query)}.",
@@ -260,6 +217,8 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
             detail="InvalidArgumentValue",
         )
     sought = np.asarray(query, dtype=np.float32)
+    if _similarity_of(rule) == "cosine" and not np.linalg.norm(sought.astype(np.float64)):
+        fail("A query vector of zeros has no direction.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Look at how it was made.")
     rows = [(key, identity) for key, identity in entries_of(run, rule).between(b"", None) if len(key) == 4 * len(query)]
     if not rows:
         return
@@ -279,11 +238,14 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
 def _similarity(rule: IndexRule, matrix: Any, sought: Any) -> Any:
     import numpy as np
 
-    function = str(rule.options.get("indexConfig", {}).get("vector.similarity_function", "cosine")).lower()
-    if function == "euclidean":
+    if _similarity_of(rule) == "euclidean":
         return 1 / (1 + ((matrix - sought) ** 2).sum(axis=1))
     norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(sought)
     return (1 + np.divide(matrix @ sought, norms, out=np.full(len(matrix), -1.0), where=norms > 0)) / 2
+
+
+def _similarity_of(rule: IndexRule) -> str:
+    return str(rule.config.get("vector.similarity_function", "cosine")).lower()
 
 
 def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:

@@ -33,7 +33,7 @@ _serials = itertools.count(1)
 State = tuple[Iterable[str], Properties]  # labels and properties
 _LENGTH_MAX, _COUNT_MAX = 65_535, 255
 _OF_THE_PAST = frozenset(("range", "text", "point"))
-_FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
+FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
 OPEN_END = b"\xff" * 16
 SIMILARITIES = ("cosine", "euclidean")
 
@@ -134,7 +134,7 @@ def _vector_keys(value: Any, dimensions: int | None) -> frozenset[bytes]:
         return frozenset()
     if dimensions is not None and len(value) != dimensions:
         return frozenset()
-    if not all(abs(item) <= _FLOAT_MAX for item in value):  # NaN is refused too
+    if not all(abs(item) <= FLOAT_MAX for item in value):  # NaN is refused too
         return frozenset()
     return frozenset((struct.pack(f"<{len(value)}f", *value),))
 
