@@ -112,7 +112,7 @@ def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> It
 
 def _options(options: Any) -> tuple[int | None, int | None]:
     """skip and limit. Raises QueryError for what is no such number, and for other keys: what is meant by them would be missed."""
-    given = dict(options or {})
+    given = dict(options.properties if isinstance(options, (Node, Edge)) else options or {})
     found = [given.pop(key, None) for key in ("skip", "limit")]
     for value in found:
         if value is not None and (type(value) is not int or value < 0):
