@@ -16,6 +16,8 @@ properties, so the conditions must rule those out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from doxa.base.values import canonical
@@ -49,7 +51,8 @@ class Way(NamedTuple):
         return len(self.bounds) <= 1 and all(bound.op != "IN" for bound in self.bounds)
 
 
-class Access(NamedTuple):
+@dataclass(frozen=True)
+class Access:
     """An index and what bounds it: single values of its first properties, then comparisons of the next, all of which must hold."""
 
     rule: IndexRule
@@ -57,7 +60,7 @@ class Access(NamedTuple):
     points: tuple[Way, ...] = ()
     ranges: tuple[Way, ...] = ()
 
-    @property
+    @cached_property
     def exact(self) -> bool:
         """Whether whole keys are looked up."""
         return len(self.points) == len(self.rule.properties)
@@ -73,12 +76,12 @@ class Access(NamedTuple):
         singles = sum(way.single for way in (*self.points, *self.ranges))
         return int(self.exact), len(self.points), int(self.narrow), singles, len(self.ranges), -len(self.rule.properties)
 
-    @property
+    @cached_property
     def several(self) -> bool:
         """Whether there may be several ranges of keys."""
         return not all(way.single for way in (*self.points, *self.ranges))
 
-    @property
+    @cached_property
     def within(self) -> Bound | None:
         """A text that the keys must hold."""
         return next((way.bounds[0] for way in self.ranges if len(way.bounds) == 1 and way.bounds[0].op in _WITHIN), None)
