@@ -117,8 +117,13 @@ def test_windows_agree_with_a_model_of_instants(tmp_path_factory: pytest.TempPat
             fits = low is not None and (end is None or (high is not None and low < high)) and not any(
                 key == k and (high is None or s < high) and (e is None or low < e) for k, s, e in kept.values()
             )
+            given = {"i": number, "k": key, "s": start, "e": end}
             try:
-                session.run("CREATE (:V {i: $i, key: $k, from: $s, to: $e})", {"i": number, "k": key, "s": start, "e": end})
+                assert session.run("CALL db.temporal.assertNoOverlap('V', 'key', 'from', 'to', $k, $s, $e)", given).single() and fits
+            except QueryError:
+                assert not fits
+            try:
+                session.run("CREATE (:V {i: $i, key: $k, from: $s, to: $e})", given)
                 assert fits, (start, end)
                 kept[number] = (key, low, high)
             except ConstraintError:
