@@ -211,3 +211,12 @@ def test_years_far_away(session: GraphSession) -> None:
     assert session.run(text, {"t": "+900000000-01-01"}).single() == 1
     assert session.run(text, {"t": far}).single() == 0
     add(session, far)
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a'b", "a.b", "$date", "ä b", "a\nb", "a[0]"])
+def test_properties_of_any_name(session: GraphSession, name: str) -> None:
+    session.run(f"CREATE CONSTRAINT FOR (v:V) REQUIRE (v.k, v.`{name}`, v.`{name} to`) IS TEMPORAL NO OVERLAP")
+    for start, end in ((5, 7), (Date(1), "1970-01-04"), (DateTime(20 * DAY_S, 1, 0), LocalDateTime(30 * DAY_S, 0))):
+        session.run("CREATE (v:V {k: 1}) SET v[$from] = $start, v[$to] = $end", {"from": name, "to": name + " to", "start": start, "end": end})
+    for moment, found in ((4, 0), (5, 1), (7, 0), (Date(1), 1), (Date(3), 0), (20 * DAY_S * NS, 0), (20 * DAY_S * NS + 1, 1), (Date(30), 0)):
+        assert session.run("AS OF VALID TIME $t MATCH (v:V) RETURN count(v)", {"t": moment}).single() == found, moment

@@ -9,6 +9,7 @@ Everything else is no point in time: a time of day, a duration, a float, a boole
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from doxa.base.errors import InputError
@@ -40,6 +41,7 @@ def instant_key(instant: int) -> bytes:
     return min(max(instant + _SIGN, 0), _KEY_MAX).to_bytes(16, "big")
 
 
+@lru_cache(maxsize=16_384)
 def text_instant_key(text: Any) -> bytes | None:
     """The key of a text that says a point in time, or None. SQL knows it as `doxa_instant`."""
     instant = instant_of(text) if isinstance(text, str) else None

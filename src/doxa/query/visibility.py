@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from doxa.base.temporal_instant import INSTANT_FORMS, instant_key, instant_of
 from doxa.base.values import canonical
-from doxa.query.conditions import json_path
+from doxa.query.conditions import json_path, pushable_name
 from doxa.query.errors import fail, shown
 from doxa.store import Constraints
 
 _NS = 1_000_000_000
+_PARTS = ('"$date"', '"$datetime"[0]', '"$datetime"[1]', '"$localdatetime"[0]', '"$localdatetime"[1]')
 
 
 def instant_ns(value: Any) -> int:
@@ -66,20 +67,22 @@ class ValidTime:
 
     def _compared(self, props: str, name: str, op: str) -> str:
         """A property compared with the time; null if it is missing or no time."""
-        path = json_path(name)
-        plain, (seconds, nanos) = f"{props} ->> {_quoted(path)}", divmod(self.time, _NS)
-        pairs = [(_part(props, path, '"$date"') + " * 86400", "0")]
-        pairs += [(_part(props, path, f'"{tag}"[0]'), _part(props, path, f'"{tag}"[1]')) for tag in ("$datetime", "$localdatetime")]
+        if pushable_name(name):
+            path = json_path(name)
+            return self._judged(f"json_type({props}, {_quoted(path)})", f"{props} ->> {_quoted(path)}", props, path=path, op=op)
+        judged = self._judged("j.type", "j.value", "j.value", path="$", op=op)
+        return f"(SELECT {judged} FROM json_each({props}) j WHERE j.key = {_quoted(name)})"
+
+    def _judged(self, shape: str, plain: str, source: str, *, path: str, op: str) -> str:
+        """A value of this JSON type compared with the time; its parts lie below the path in the source."""
+        seconds, nanos = divmod(self.time, _NS)
+        date, *moments = (f'({source} ->> {_quoted(path + "." + part)})' for part in _PARTS)
+        pairs = [(f"{date} * 86400", "0"), (moments[0], moments[1]), (moments[2], moments[3])]
         tests = ", ".join(f"({one}, {other}) {op} ({seconds}, {nanos})" for one, other in pairs)
         return (
-            f"CASE json_type({props}, {_quoted(path)}) WHEN 'integer' THEN {plain} {op} {self.time} WHEN 'object' THEN coalesce({tests}) "
+            f"CASE {shape} WHEN 'integer' THEN {plain} {op} {self.time} WHEN 'object' THEN coalesce({tests}) "
             f"WHEN 'text' THEN doxa_instant({plain}) {op} x'{instant_key(self.time).hex()}' END"
         )
-
-
-def _part(props: str, path: str, inner: str) -> str:
-    """A part of a tagged value."""
-    return f"({props} ->> {_quoted(path + '.' + inner)})"
 
 
 def _quoted(text: str) -> str:
