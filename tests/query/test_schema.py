@@ -286,7 +286,8 @@ def test_an_older_file_learns_of_its_past(tmp_path: Path) -> None:
     with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
         moment = _with_a_past(session)
     with closing(apsw.Connection(str(tmp_path / "old.db"))) as db:  # as the version before left it
-        db.execute("DROP TABLE entry_past; DROP INDEX node_past_until; DROP INDEX edge_past_until; DELETE FROM migration WHERE name = '0003-past-entries'; PRAGMA user_version = 2")
+        db.execute("DROP TABLE entry_past; DROP INDEX node_past_until; DROP INDEX edge_past_until; PRAGMA user_version = 2")
+        db.execute("DELETE FROM migration WHERE name = '0003-past-entries'")
     with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
         assert check(store) == []
         assert _then(session, moment) == [1, 1, 1, 0, 0]
@@ -308,3 +309,135 @@ def test_check_finds_keys_of_the_past_that_are_wrong(tmp_path: Path) -> None:
         with closing(apsw.Connection(str(tmp_path / "broken.db"))) as db:
             db.execute("DELETE FROM entry_past WHERE element = 1")
         assert any("does not say what" in str(problem) for problem in check(store))
+
+
+BAD_OPTIONS = (
+    ("INDEX", "{indexconfig: {}}"), ("INDEX", "{indexConfig: {`vector.dimensions`: 3}}"), ("INDEX", "{indexProvider: 'vector-2.0'}"),
+    ("INDEX", "{indexProvider: 1}"), ("INDEX", "[1]"), ("INDEX", "{indexConfig: 'x'}"), ("TEXT INDEX", "{indexConfig: {x: 1}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimension`: 3}}"), ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 0}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 4097}}"), ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 3.5}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: '3'}}"), ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: true}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.similarity_function`: 'dot'}}"), ("VECTOR INDEX", "{indexConfig: {`vector.similarity_function`: 1}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.quantization.enabled`: 'yes'}}"), ("VECTOR INDEX", "{indexConfig: {`vector.hnsw.m`: 0}}"),
+    ("FULLTEXT INDEX", "{indexConfig: {`fulltext.analyzer`: 'german'}}"), ("FULLTEXT INDEX", "{indexConfig: {`fulltext.analyzer`: null}}"),
+    ("POINT INDEX", "{indexConfig: {`spatial.cartesian.min`: 1}}"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "options"), BAD_OPTIONS)
+def test_options_are_obeyed_or_refused(session: GraphSession, kind: str, options: str) -> None:
+    on = "ON EACH [n.x]" if kind.startswith("FULLTEXT") else "ON (n.x)"
+    with pytest.raises(QueryError) as caught:
+        session.run(f"CREATE {kind} i FOR (n:A) {on} OPTIONS {options}")
+    assert caught.value.next_step
+    assert session.run("SHOW INDEXES").records() == []
+
+
+def test_options_that_are_known(session: GraphSession) -> None:
+    config = (
+        "{`vector.dimensions`: 4096, `vector.similarity_function`: 'COSINE', `vector.quantization.enabled`: true, "
+        "`vector.hnsw.m`: 16, `vector.hnsw.ef_construction`: 100}"
+    )
+    session.run(f"CREATE VECTOR INDEX a FOR (n:A) ON (n.v) OPTIONS {{indexProvider: 'vector-2.0', indexConfig: {config}}}")
+    session.run("CREATE VECTOR INDEX b FOR (n:B) ON (n.v)")
+    analyser = "{`fulltext.analyzer`: 'english', `fulltext.eventually_consistent`: false}"
+    session.run(f"CREATE FULLTEXT INDEX c FOR (n:A|B) ON EACH [n.x, n.y] OPTIONS {{indexConfig: {analyser}}}")
+    session.run("CREATE POINT INDEX d FOR (n:A) ON (n.p) OPTIONS {indexConfig: {`spatial.cartesian.min`: [-1.0, -1]}}")
+    session.run("CREATE CONSTRAINT e FOR (n:A) REQUIRE n.k IS UNIQUE OPTIONS {indexProvider: 'range-1.0'}")
+    assert [row["name"] for row in session.run("SHOW INDEXES").records()] == ["a", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE VECTOR INDEX FOR (n:A|B) ON (n.v)", "CREATE VECTOR INDEX FOR (n:A) ON (n.v, n.w)", "CREATE INDEX FOR (n:A) ON (n.x, n.x)",
+        "CREATE FULLTEXT INDEX FOR (n:A|A) ON EACH [n.x]", "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.x, n.y) IS :: STRING",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.x, n.y) IN [1]", "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IN 5",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IN [{a: 1}]", "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS NOT NULL OPTIONS {}",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS UNIQUE OPTIONS {indexProvider: 'text-1.0'}",
+        "SHOW BIG INDEXES", "SHOW NODE BIG CONSTRAINTS", "SHOW BIG FUNCTIONS", "SHOW BIG PROCEDURES", "SHOW BIG SETTINGS",
+    ],
+)  # fmt: skip
+def test_what_would_be_passed_over_is_refused(session: GraphSession, text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        session.run(text).records()
+    assert caught.value.next_step
+
+
+DECLARED = (
+    "CREATE RANGE INDEX `a b` FOR (n:A) ON (n.x, n.`y z`)",
+    "CREATE TEXT INDEX t FOR ()-[r:R]-() ON (r.x)",
+    "CREATE FULLTEXT INDEX f FOR (n:A|B) ON EACH [n.x, n.y] OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}}",
+    "CREATE VECTOR INDEX v FOR (n:A) ON (n.v) OPTIONS {indexConfig: {`vector.dimensions`: 3}}",
+    "CREATE CONSTRAINT c1 FOR (n:A) REQUIRE (n.x) IS UNIQUE",
+    "CREATE CONSTRAINT c2 FOR (n:A) REQUIRE (n.x, n.y) IS KEY",
+    "CREATE CONSTRAINT c3 FOR ()-[r:R]-() REQUIRE (r.x) IS KEY",
+    "CREATE CONSTRAINT c4 FOR ()-[r:R]-() REQUIRE (r.x) IS NOT NULL",
+    "CREATE CONSTRAINT c5 FOR (n:A) REQUIRE (n.z) IS :: INTEGER | STRING",
+    "CREATE CONSTRAINT c6 FOR (n:A) REQUIRE (n.d) IN [date('2024-01-02'), 'x', 1, 1.5, true, [1], duration('P1D')]",
+    "CREATE CONSTRAINT c7 FOR ()<-[r:R]-() REQUIRE MAX COUNT 2",
+    "CREATE CONSTRAINT c8 FOR (:A)-[r:S]->(:B) REQUIRE DISALLOWED",
+    "CREATE CONSTRAINT c9 FOR (n:W) REQUIRE (n.k, n.a, n.b) IS TEMPORAL NO OVERLAP",
+)
+
+
+def test_what_is_shown_can_be_declared_again(session: GraphSession) -> None:
+    """Each rule shows the command that makes it, with all that it says."""
+    for text in DECLARED:
+        session.run(text)
+    indexes = session.run("SHOW INDEXES").records()
+    rules = session.run("SHOW CONSTRAINTS").records()
+    shown = [row["createStatement"] for row in (*[row for row in indexes if row["owningConstraint"] is None], *rules)]
+    assert sorted(shown) == sorted(DECLARED)
+    assert {row["createStatement"] for row in indexes if row["owningConstraint"]} <= {row["createStatement"] for row in rules}
+    for row in rules:
+        session.run("DROP CONSTRAINT $name", row)
+    for row in indexes:
+        session.run("DROP INDEX $name IF EXISTS", row)
+    for text in shown:
+        session.run(text)
+    assert [row["createStatement"] for row in session.run("SHOW CONSTRAINTS").records()] == [row["createStatement"] for row in rules]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("", "c1 c2 c3 c4 c5 c6 c7 c8 c9"), ("NODE", "c1 c2 c5 c6 c9"), ("UNIQUENESS", "c1"), ("NODE KEY", "c2"), ("RELATIONSHIP KEY", "c3"),
+        ("REL KEY", "c3"), ("KEY", "c2 c3"), ("RELATIONSHIP PROPERTY EXISTENCE", "c4"), ("EXIST", "c4"), ("PROPERTY TYPE", "c5"),
+        ("NODE EXISTENCE", ""), ("CARDINALITY", "c7"), ("ALL", "c1 c2 c3 c4 c5 c6 c7 c8 c9"),
+    ],
+)  # fmt: skip
+def test_constraints_of_a_kind(session: GraphSession, kind: str, names: str) -> None:
+    for text in DECLARED[4:]:
+        session.run(text)
+    assert " ".join(row["name"] for row in session.run(f"SHOW {kind} CONSTRAINTS").records()) == names
+
+
+def test_signatures_are_shown(session: GraphSession) -> None:
+    functions = {row["name"]: row["signature"] for row in session.run("SHOW FUNCTIONS").records()}
+    assert functions["size"] == "size(input :: LIST | STRING) :: INTEGER"
+    assert functions["startNode"] == "startNode(input :: RELATIONSHIP) :: NODE"
+    procedures = {row["name"]: row["signature"] for row in session.run("SHOW PROCEDURES").records()}
+    assert procedures["db.labels"] == "db.labels() :: (label :: STRING)"
+    assert procedures["db.awaitIndexes"] == "db.awaitIndexes(timeOutSeconds = null :: INTEGER) :: VOID"
+    assert session.run("SHOW USER DEFINED FUNCTIONS").records() == []
+    assert session.run("SHOW BUILT IN FUNCTIONS YIELD name, signature, description").records()
+
+
+def test_explain_shows_a_command_and_does_nothing(session: GraphSession) -> None:
+    for text in (DECLARED[0], DECLARED[5], "DROP INDEX x IF EXISTS"):
+        found = session.run(f"EXPLAIN {text}")
+        assert found.records() == []
+        described = found.description()
+        assert described is not None and described.detail == text
+    assert session.run("SHOW INDEXES").records() == []
+
+
+def test_messages_name_what_is_meant(session: GraphSession) -> None:
+    session.run("CREATE INDEX i FOR (n:A) ON (n.x)")
+    with pytest.raises(QueryError, match="There is already such an index: i"):
+        session.run("CREATE INDEX i FOR (n:A) ON (n.x)")
+    with pytest.raises(QueryError, match="SHOW INDEXES lists them"):
+        session.run("DROP INDEX none")
+    with pytest.raises(QueryError, match="SHOW CONSTRAINTS lists them"):
+        session.run("DROP CONSTRAINT none")

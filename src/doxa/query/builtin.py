@@ -8,11 +8,11 @@ from typing import Any
 
 from doxa.base.clock import format_time
 from doxa.base.ids import TxId
-from doxa.cypher.signatures import FUNCTIONS, ProcedureSignature
+from doxa.cypher.signatures import ProcedureSignature
 from doxa.query.errors import fail, shown
 from doxa.query.procedures import Procedure, Registry
-from doxa.query.schema import register_shows
 from doxa.query.search import fulltext, set_vector, vectors
+from doxa.query.show import register_shows
 from doxa.query.values import detach
 from doxa.query.visibility import instant_ns
 from doxa.query.windows import as_of, assert_no_overlap
@@ -165,19 +165,6 @@ def _state(graph: Any, what: str, identity: int) -> dict[str, Any] | None:
 # SHOW
 
 
-def _functions(run: Any, detail: str) -> Rows:
-    aggregates = {name for name, item in FUNCTIONS.items() if item.aggregate}
-    return [(item.name, "Aggregating" if name in aggregates else "Scalar", item.aggregate, True) for name, item in sorted(FUNCTIONS.items())]
-
-
-def _show_procedures(registry: Registry) -> Callable[..., Rows]:
-    def show(run: Any, detail: str) -> Rows:
-        listed = [item.signature for item in registry.all() if not item.signature.name.startswith("doxa.show.")]
-        return [(item.name, item.description, "WRITE" if item.writes else "READ", False) for item in listed]
-
-    return show
-
-
 _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
     (
         "db.index.fulltext.queryNodes(indexName :: STRING, queryString :: STRING, options :: MAP) :: (node :: NODE, score :: FLOAT)",
@@ -258,12 +245,6 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
         _diff,
         0,
     ),
-    (
-        "doxa.show.functions(detail :: STRING) :: (name :: STRING, category :: STRING, aggregating :: BOOLEAN, isBuiltIn :: BOOLEAN)",
-        "SHOW FUNCTIONS.",
-        _functions,
-        0,
-    ),
 )
 
 
@@ -283,7 +264,5 @@ def builtin(registry: Registry) -> Registry:
         registry.add(Procedure(_signature(text, description, writes=True), write))
     for text, description, call, optional in _TABLE:
         registry.add(Procedure(_signature(text, description, optional=optional), call))
-    shows = "doxa.show.procedures(detail :: STRING) :: (name :: STRING, description :: STRING, mode :: STRING, worksOnSystem :: BOOLEAN)"
-    registry.add(Procedure(_signature(shows, "SHOW PROCEDURES."), _show_procedures(registry)))
     register_shows(registry)
     return registry

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from doxa.cypher.printer import expression, path
+from doxa.cypher import tree as t
+from doxa.cypher.printer import expression, path, schema_command
 from doxa.query.conditions import assumed_kind, judged
 from doxa.query.evaluate import Row
 
@@ -65,6 +66,11 @@ def described(steps: Any, run: Run) -> Described:
     return branches[0] if len(branches) == 1 else Described("Union", "all" if steps.every else "distinct", children=branches)
 
 
+def described_command(command: t.Clause) -> Described:
+    """A schema command, in full: what it would declare or drop."""
+    return Described(type(command).__name__, schema_command(command))
+
+
 def _step(step: Any, run: Run) -> Described:
     found = Described(type(step).__name__.removesuffix("Step"), _detail(step, run))
     measured = run.profile.measured.get(id(step)) if run.profile is not None else None
@@ -105,7 +111,5 @@ def _kinds(step: Any, run: Run) -> tuple[str, ...]:
 
 
 def _pattern(edge: Any) -> str:
-    from doxa.cypher import tree as t
-
     ends = [t.NodePattern(None if name.startswith("  ") else name) for name in (edge.left, edge.right)]
     return path(t.PathPattern((ends[0], edge.pattern, ends[1])))

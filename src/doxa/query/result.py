@@ -7,10 +7,11 @@ from types import TracebackType
 from typing import Any
 
 from doxa.base.temporal_python import to_python
+from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError, placed
 from doxa.query.errors import fail
 from doxa.query.evaluate import Row
-from doxa.query.explain import Described, described
+from doxa.query.explain import Described, described, described_command
 from doxa.query.held import Held
 from doxa.query.notices import Notice
 from doxa.query.run import Plan, Result, Run
@@ -70,8 +71,10 @@ class GraphResult:
 
     def description(self) -> Described | None:
         """The plan of an EXPLAIN or PROFILE; call it once the rows are taken."""
-        if self.plan is None or self.plan.steps is None or self.plan.statement.mode is None:
+        if self.plan is None or self.plan.statement.mode is None:
             return None
+        if isinstance(self.plan.statement.body, t.Clause):
+            return described_command(self.plan.statement.body)
         return described(self.plan.steps, self.run)
 
     def notices(self) -> list[Notice]:

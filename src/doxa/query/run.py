@@ -26,7 +26,7 @@ from doxa.query.held import Held
 from doxa.query.notices import Outline, outline_of
 from doxa.query.plan import Planner
 from doxa.query.procedures import Procedure, Registry
-from doxa.query.schema import shown_as_query
+from doxa.query.show import shown_as_query
 from doxa.query.sources import UnionStep
 from doxa.query.span import Span
 from doxa.query.values import detach
