@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,6 +139,25 @@ def test_what_a_statement_writes_is_found_by_the_same_statement(store: Store) ->
             assert made.single() == 1
         text = "CREATE (x:N) WITH id(x) AS id, elementId(x) AS e MATCH (n) WHERE id(n) = id AND elementId(n) IN [e] DELETE n RETURN count(*)"
         assert session.run(text).single() == 1
+
+
+def test_what_a_constraint_promises_is_there(tmp_path: Path) -> None:
+    """A key of (a, b) serves a alone, since there is no node without b; but not before the statement ends, nor in a past without it."""
+    with Store(tmp_path / "k.db") as store, _session(store) as session:
+        session.run("CREATE (:K {a: 1})")
+        before = time.time_ns()
+        session.run("MATCH (k:K) SET k.b = 1")
+        session.run("CREATE CONSTRAINT by_key FOR (k:K) REQUIRE (k.a, k.b) IS NODE KEY")
+        used = "index by_key RANGE (:K {a, b})"
+        for text in ("MATCH (k:K {a: 1}) RETURN count(k)", "MATCH (k:K) WHERE k.a > 0 RETURN count(k)"):
+            assert used in _explained(store, text)
+            assert used not in _explained(store, f"AS OF SYSTEM TIME {before} {text}")
+            assert session.run(text).single() == session.run(f"AS OF SYSTEM TIME {before} {text}").single() == 1
+        made = "CREATE (x:K {a: 1}) WITH 1 AS one MATCH (k:K {a: 1}) SET k.b = coalesce(k.b, 2) RETURN count(k)"
+        assert session.run(made).single() == 2
+        assert session.run("MATCH (k:K {a: 1}) RETURN count(k)").single() == 2
+        assert used not in _explained(store, "MATCH (k:K {b: 1}) RETURN count(k)")
+        assert used not in _explained(store, "MATCH (k:K) RETURN count(k)")
 
 
 def test_many_ranges_become_fewer(store: Store) -> None:

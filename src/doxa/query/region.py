@@ -21,6 +21,7 @@ from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.pattern import EdgeVar, plain_types
 from doxa.query.values import Node
+from doxa.store import Transaction
 
 if TYPE_CHECKING:
     from doxa.query.graph import Graph
@@ -80,7 +81,7 @@ class Builder:
         self.conditions = region.conditions
         self.kinds = kinds
         self.read = read | {key for key, _ in region.columns}  # elements whose properties are read
-        graph = run.graph if run is not None else None
+        graph = self.graph = run.graph if run is not None else None
         self.node_table = graph.node_table() if graph else "node"
         self.edge_table = graph.edge_table() if graph else "edge"
         self.label_table = graph.label_table() if graph else "node_label"
@@ -201,7 +202,15 @@ class Builder:
         """Whether the conditions say which elements are meant."""
         return any(name is None and all(self.kinds[n] not in UNTOLD for n in numbers) for name, numbers in self.conditions.alternatives(key))
 
-    def _ways(self, key: str) -> tuple[list[Way], frozenset[str]]:
+    def _promised(self, names: list[str], *, edge: bool) -> list[str]:
+        """The properties that constraints promise of elements of these labels, or this type."""
+        if self.graph is None or not _settled(self.graph):
+            return []
+        constraints = self.graph.reader.declared().constraints
+        held = constraints.types if edge else constraints.labels
+        return [each for name in names for rule in held.get(name, ()) if rule.kind in ("exists", "key") for each in rule.properties]
+
+    def _ways(self, key: str, promised: list[str]) -> tuple[list[Way], frozenset[str]]:
         """What an index may know of an element, and the properties that the element must have."""
         there = self.conditions.present(key)
         ways, present = [Way(name, (), False) for name in there], set(there)
@@ -213,18 +222,19 @@ class Builder:
             way = way_of(name, asked)
             if way is not None:
                 ways.append(way)
-        return ways, frozenset(present)
+        return ways, frozenset((*present, *promised)) if ways else frozenset()
 
     def _node_access(self, key: str) -> Access | None:
         if self.indexes is None or not self.indexes.rules:
             return None
         labels = [name for held, names in self.conditions.labels() if held == key for name in _names(names)]
-        return choose(labels, *self._ways(key), self.indexes)
+        return choose(labels, *self._ways(key, self._promised(labels, edge=False)), self.indexes)
 
     def _edge_access(self, edge: EdgeVar) -> Access | None:
         if self.indexes is None or not self.indexes.rules or len(_types(edge)) != 1:
             return None
-        return choose(list(_types(edge)), *self._ways(edge.key), self.indexes, edge=True)
+        types = list(_types(edge))
+        return choose(types, *self._ways(edge.key, self._promised(types, edge=True)), self.indexes, edge=True)
 
     def _seek(self, how: str) -> None:
         self.seeks, self.entered = True, how
@@ -436,6 +446,11 @@ class Builder:
         return columns, [json_path(name) for _, name in self.region.columns]
 
 
+def _settled(graph: Graph) -> bool:
+    """Whether all that is there obeys the constraints: they are tested when a statement ends, and were not always there."""
+    return graph.as_of is None and not isinstance(graph.reader, Transaction)
+
+
 def _types(edge: EdgeVar) -> tuple[str, ...]:
     assert isinstance(edge.pattern, t.EdgePattern)
     return plain_types(edge.pattern.types) or ()
@@ -541,7 +556,8 @@ class RegionStep:
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         graph = run.graph
         serial = graph.indexes().serial if self._indexable else 0
-        known = (kinds, serial, graph.as_of, graph.as_of is not None and graph.has_past, None if graph.valid is None else graph.valid.key)
+        times = graph.as_of, graph.as_of is not None and graph.has_past, None if graph.valid is None else graph.valid.key
+        known = (kinds, serial, _settled(graph), *times)
         held = self._statements.get(known)
         if held is None:
             if len(self._statements) >= _STATEMENTS_MAX:
