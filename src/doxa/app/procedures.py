@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.clock import format_time
@@ -18,6 +19,7 @@ from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, LocalDateTime
 from doxa.cypher.signatures import ProcedureSignature
 from doxa.query.procedures import Procedure, Registry
+from doxa.query.values import Edge, Node
 from doxa.query.visibility import instant_ns
 from doxa.store import Transaction
 
@@ -33,8 +35,8 @@ _CHANGED = (("action", "STRING"), ("kref", "STRING"), ("previous", "STRING"), ("
 def register(registry: Registry) -> None:
     """Add every doxa.* procedure that is a verb of Session. A run carries the session that it belongs to."""
     for name, args, optional, results, writes, description, call in _TABLE:
-        signature = ProcedureSignature(f"doxa.{name}", args, results, writes, optional, description)
-        registry.add(Procedure(signature, _in_session(call, present_only=name != "recall")))
+        declared = ProcedureSignature(f"doxa.{name}", args, results, writes, optional, description)
+        registry.add(Procedure(declared, _in_session(call, present_only=name != "recall")))
 
 
 def _in_session(call: Callable[..., Rows], *, present_only: bool) -> Callable[..., Rows]:
@@ -52,14 +54,22 @@ def _in_session(call: Callable[..., Rows], *, present_only: bool) -> Callable[..
     return run_call
 
 
-def _options(options: Any) -> dict[str, Any]:
-    """The arguments of a verb; Cypher's dates and times as the verbs take them."""
-    return {name: instant_ns(value) if isinstance(value, _MOMENTS) else value for name, value in (options or {}).items()}
+def _options(verb: Callable[..., Any], options: Any) -> dict[str, Any]:
+    """The named arguments of a verb; Cypher's dates and times as the verbs take them. InputError for a name that it does not have."""
+    given = options.properties if isinstance(options, (Node, Edge)) else options or {}
+    taken = list(signature(verb).parameters.values())
+    placed = [parameter.name for parameter in taken if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    known = [parameter.name for parameter in taken if parameter.kind is Parameter.KEYWORD_ONLY]
+    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in taken)  # such a verb looks at the names itself
+    for name in given:
+        if name in placed or (name not in known and not open_ended):
+            raise InputError(f"{verb.__name__} has no option {name!r:.40}.", next_step=f"Use {', '.join(known)}.", field=str(name)[:80])
+    return {name: instant_ns(value) if isinstance(value, _MOMENTS) else value for name, value in given.items()}
 
 
 def _recall(session: Session, run: Any, question: str, options: Any = None) -> Rows:
     """Recall sees what is committed: its arrays are shared with other threads, which must not see what may yet be rolled back."""
-    given = _options(options)
+    given = _options(session.recall, options)
     if run.graph.as_of is not None:
         given.setdefault("as_of", format_time(run.graph.as_of))
     if run.graph.valid is not None:
@@ -76,7 +86,7 @@ def _recall(session: Session, run: Any, question: str, options: Any = None) -> R
 
 
 def _remember(session: Session, run: Any, text: str, options: Any = None) -> Rows:
-    made = session.remember(text, **_options(options))
+    made = session.remember(text, **_options(session.remember, options))
     yield made.action, made.kref, made.change.previous, made.change.reason
 
 
@@ -109,11 +119,11 @@ _TABLE: tuple[tuple[str, Any, int, Any, bool, str, Callable[..., Rows]], ...] = 
     ("remember", (("text", _TEXT), ("options", _MAP)), 1, _CHANGED, True, "State one belief.", _remember),
     (
         "revise", _STATED, 1, _CHANGED, True, "Give a belief a new revision.",
-        lambda session, run, kref, text, options=None: _changed(session.revise(kref, text, **_options(options))),
+        lambda session, run, kref, text, options=None: _changed(session.revise(kref, text, **_options(session.revise, options))),
     ),
     (
         "supersede", _STATED, 1, _CHANGED, True, "Replace a belief by another.",
-        lambda session, run, kref, text, options=None: _changed(session.supersede(kref, text, **_options(options))),
+        lambda session, run, kref, text, options=None: _changed(session.supersede(kref, text, **_options(session.supersede, options))),
     ),
     ("contract", _KREF, 0, _CHANGED, True, "Give up a belief without another.", lambda session, run, kref: _changed(session.contract(kref))),
     ("deprecate", _KREF, 0, _CHANGED, True, "Retire an item.", lambda session, run, kref: _changed(session.deprecate(kref))),

@@ -1,0 +1,62 @@
+"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or an error of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import doxa
+from doxa.app.procedures import register
+from doxa.base.errors import DoxaError
+from doxa.query.procedures import Registry
+from tests.query.test_procedures import ODD
+
+KREF = "'kref://shop/deploys'"
+GOOD = {"question": "'deploy'", "text": "'We deploy on Fridays'", "kref": KREF, "tag": "'mine'", "depth": "2", "options": "{}"}
+OPTIONS = (
+    "{nonsense: 1}", "{limit: 'x'}", "{limit: null}", "{limit: -1}", "{tags: 5}", "{as_of: true}", "{name: 7}", "{project: []}", "{trust: 'x'}", "{text: 'y'}",
+)  # fmt: skip
+
+
+def verbs() -> list[Any]:
+    registry = Registry()
+    register(registry)
+    return registry.all()
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[doxa.Memory]:
+    folder: Path = tmp_path_factory.mktemp("verbs")
+    with doxa.open(folder / "m.db", embedder=None, role="operator", project="shop") as made:
+        made.remember("We deploy on Thursdays", name="deploys")
+        yield made
+        assert made.check() == []
+
+
+@pytest.mark.parametrize("procedure", verbs(), ids=lambda item: item.signature.name)
+def test_every_argument_of_every_kind(memory: doxa.Memory, procedure: Any) -> None:
+    signature = procedure.signature
+    names = [name for name, _ in signature.args]
+    for index, name in enumerate(names):
+        for odd in (*ODD, *(OPTIONS if name == "options" else ())):
+            args = [odd if place == index else GOOD[other] for place, other in enumerate(names)]
+            prefix = "MATCH p = (n)-[r]->() WITH * LIMIT 1 " if odd in ("n", "r", "p", "[n]") else ""
+            end = f" YIELD {signature.results[0][0]} AS found RETURN found" if prefix else ""
+            with memory.graph() as session:
+                session.begin()
+                try:
+                    session.run(f"{prefix}CALL {signature.name}({', '.join(args)}){end}").records()
+                except DoxaError as error:
+                    assert error.message and getattr(error, "detail", "") != "UnexpectedSyntax"
+
+
+@pytest.mark.parametrize("options", ["{nonsense: 1}", "{Limit: 1}"])
+@pytest.mark.parametrize(
+    "verb", ["recall('deploy'", "remember('We deploy'", f"revise({KREF}, 'We deploy'", f"supersede({KREF}, 'We deploy'"]
+)
+def test_options_that_are_not_understood_are_told(memory: doxa.Memory, verb: str, options: str) -> None:
+    with pytest.raises(DoxaError):
+        memory.run(f"CALL doxa.{verb}, {options})").records()
