@@ -17,7 +17,8 @@ from tests.query.test_procedures import ODD
 KREF = "'kref://shop/deploys'"
 GOOD = {"question": "'deploy'", "text": "'We deploy on Fridays'", "kref": KREF, "tag": "'mine'", "depth": "2", "options": "{}"}
 OPTIONS = (
-    "{nonsense: 1}", "{limit: 'x'}", "{limit: null}", "{limit: -1}", "{tags: 5}", "{as_of: true}", "{name: 7}", "{project: []}", "{trust: 'x'}", "{text: 'y'}",
+    "{nonsense: 1}", "{limit: 'x'}", "{limit: null}", "{limit: -1}", "{tags: 5}", "{as_of: true}", "{name: 7}", "{project: []}", "{trust: 'x'}",
+    "{text: 'y'}",
 )  # fmt: skip
 
 
