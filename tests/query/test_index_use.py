@@ -163,6 +163,6 @@ def test_what_a_constraint_promises_is_there(tmp_path: Path) -> None:
 def test_many_ranges_become_fewer(store: Store) -> None:
     """Lists for several properties multiply; beyond a bound the index is read more widely."""
     with _session(store) as fast, _session(store, optimise=False) as plain:
-        many = {"many": list(range(200))}
+        many = {"many": list(range(400))}
         for text in (f"{N} n.a IN $many AND n.b IN $many RETURN n.i", f"{N} n.a IN $many AND n.b >= 0 RETURN n.i"):
             assert sorted(fast.run(text, many)) == sorted(plain.run(text, many))

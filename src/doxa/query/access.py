@@ -24,7 +24,7 @@ from doxa.base.values import canonical
 from doxa.cypher.printer import name as quoted
 from doxa.store import Indexes, IndexRule, after_key, key_of, rank_of
 
-RANGES_MAX = 10_000  # more are read as fewer, wider ones
+RANGES_MAX = 100_000  # more are read as fewer, wider ones
 _ORDERED = frozenset({"range", "text", "point"})
 _LISTS = frozenset({"texts", "numbers", "others"})
 _WITHIN = frozenset({"CONTAINS", "ENDS WITH"})
