@@ -25,7 +25,8 @@ _TITLES = {
 _REASON = (
     "Where a ratio is above what is wanted: as of a system time each table is the union of its present and its past rows, so that a join of "
     "three tables becomes eight joins. "
-    "As of a valid time every node on the way is read and tested, where the plain query reads the adjacency index alone."
+    "As of a valid time only labels and types with windows are tested: this graph has none. Where a label has them, each node on the way is "
+    "read and tested, which cost 1.3 to 2.4 times the plain query on the same graph when every node was tested."
 )
 _CHANGED = 10  # one node in so many was changed after the time asked for
 

@@ -23,6 +23,8 @@ def edge_tests(run: Run, types: tuple[str, ...] | None, far: str) -> str:
         return test
     edge = valid.edge("e")
     test += f" AND {edge}" if edge else ""
+    if not valid.tests_nodes:
+        return test
     return f"{test} AND EXISTS (SELECT 1 FROM {run.graph.node_table()} n WHERE n.id = e.{far} AND {valid.node('n')})"
 
 

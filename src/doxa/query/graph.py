@@ -14,6 +14,7 @@ from doxa.query.values import Edge, Node
 from doxa.query.visibility import ValidTime
 from doxa.store import Indexes, Reader, Transaction
 
+_TYPES_READ = 20_000
 COUNTERS = ("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted", "properties_set", "labels_added", "labels_removed")
 
 
@@ -72,6 +73,16 @@ class Graph:
         if self._indexes is None:
             self._indexes = self.reader.declared().indexes
         return self._indexes
+
+    def has_label(self, name: str) -> bool:
+        """Whether any node of the present has this label."""
+        return next(iter(self.rows("SELECT 1 FROM node_label WHERE label = ? LIMIT 1", (name,))), None) is not None
+
+    def has_type(self, name: str) -> bool:
+        """Whether any relationship of the present has this type, or may have it: only the first few thousand are looked at."""
+        if next(iter(self.rows("SELECT 1 FROM (SELECT type FROM edge LIMIT ?) WHERE type = ? LIMIT 1", (_TYPES_READ, name))), None) is not None:
+            return True
+        return next(iter(self.rows("SELECT 1 FROM edge LIMIT 1 OFFSET ?", (_TYPES_READ,))), None) is not None
 
     # As of a time the tables are the live rows that were there, united with the past versions that were
 

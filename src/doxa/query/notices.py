@@ -54,10 +54,11 @@ class Outline(NamedTuple):
     labels: dict[str, int]
     types: dict[str, int]
     products: list[int]
+    found: set[str]  # types that were there when last looked for: looking takes a while in a large graph
 
 
 def outline_of(query: t.Query) -> Outline:
-    return Outline(*_names(query), list(_products(query)))
+    return Outline(*_names(query), list(_products(query)), set())
 
 
 def notices_of(outline: Outline, text: str, graph: Graph) -> list[Notice]:
@@ -65,10 +66,14 @@ def notices_of(outline: Outline, text: str, graph: Graph) -> list[Notice]:
     said = "The patterns of this MATCH share no variable: every match of one is combined with every match of the others."
     found = [(at, _PRODUCT, said) for at in outline.products]
     for name, at in outline.labels.items():
-        if not _any(graph, "SELECT 1 FROM node_label WHERE label = ? LIMIT 1", name):
+        if not graph.has_label(name):
             found.append((at, _LABEL, f"No node has the label {name}: nothing can match it. Look for a misspelt name."))
     for name, at in outline.types.items():
-        if not _any(graph, "SELECT 1 FROM edge WHERE type = ? LIMIT 1", name):
+        if name in outline.found:
+            continue
+        if graph.has_type(name):
+            outline.found.add(name)
+        else:
             found.append((at, _TYPE, f"No relationship has the type {name}: nothing can match it. Look for a misspelt name."))
     return [_notice(kind, description, text, at) for at, kind, description in sorted(found, key=lambda one: one[0])]
 
@@ -77,10 +82,6 @@ def _notice(kind: _Kind, description: str, text: str, at: int) -> Notice:
     line, column, _ = locate(text, at)
     code = f"Neo.ClientNotification.Statement.{kind.code}"
     return Notice(code, kind.title, description, kind.severity, kind.category, kind.gql, kind.condition, at, line, column)
-
-
-def _any(graph: Graph, sql: str, name: str) -> bool:
-    return next(iter(graph.rows(sql, (name,))), None) is not None
 
 
 def _names(query: t.Query) -> tuple[dict[str, int], dict[str, int]]:

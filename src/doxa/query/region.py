@@ -336,7 +336,7 @@ class Builder:
             loaded
             or key not in self.ids
             or key in self.read
-            or self.valid is not None
+            or (self.valid is not None and self.valid.tests_nodes)
             or key in self.conditions.read()
             or (self.past and any(held == key for held, _ in self.conditions.labels()))
         )
@@ -417,7 +417,8 @@ class Builder:
     def _visible(self) -> None:
         """Only what is valid at the time asked for."""
         if self.valid is not None:
-            tests = [self.valid.node(self.tables[key]) for key in self.region.nodes if key not in self.region.known]
+            nodes = [key for key in self.region.nodes if key not in self.region.known] if self.valid.tests_nodes else []
+            tests = [self.valid.node(self.tables[key]) for key in nodes]
             tests += [self.valid.edge(alias) for alias in self.edge_alias.values()]
             self.where += [test for test in tests if test]
 

@@ -230,7 +230,9 @@ class GraphSession:
         statement = plan.statement
         as_of = self._moment(statement.system_time, self.system_time, plan, reader, params)
         valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
-        graph = Graph(reader, as_of=as_of, valid=None if valid is None else ValidTime(valid, reader.declared().constraints))
+        graph = Graph(reader, as_of=as_of)
+        if valid is not None:  # of a past time nobody knows without looking what was there
+            graph.valid = ValidTime(valid, reader.declared().constraints, *(() if as_of is not None else (graph.has_label,)))
         run = Run(graph, params, now_ns=reader.now, span=span, csv_folder=self.csv_folder)
         run.session = self.owner
         run.text = plan.text

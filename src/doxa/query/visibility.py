@@ -8,6 +8,7 @@ every scan and expansion, before any limit; it compares seconds and nanoseconds 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from doxa.base.temporal_instant import INSTANT_FORMS, instant_key, instant_of
@@ -40,19 +41,27 @@ _REVISION, _FACT = Window("Revision", "valid_from", "valid_until"), Window("Fact
 
 
 class ValidTime:
-    """The test of one point in time, integer nanoseconds since the epoch."""
+    """The test of one point in time, integer nanoseconds since the epoch.
 
-    def __init__(self, time: int, constraints: Constraints) -> None:
+    `present` says whether any node has a label: where none has a window, none is tested.
+    """
+
+    def __init__(self, time: int, constraints: Constraints, present: Callable[[str], bool] = lambda label: True) -> None:
         self.time = int(time)
         rules = [rule for rule in constraints.rules if rule.kind == "temporal"]
         named = [(rule.edge, Window(rule.about, rule.properties[-2], rule.properties[-1])) for rule in rules]
         given = [window for edge, window in named if not edge]
-        self._nodes = [_REVISION, *([] if any(window.about == _FACT.about for window in given) else [_FACT]), *given]
+        nodes = [_REVISION, *([] if any(window.about == _FACT.about for window in given) else [_FACT]), *given]
+        self._nodes = [window for window in nodes if present(window.about)]
         self._edges = [window for edge, window in named if edge]
         self.key = (self.time, tuple(self._nodes), tuple(self._edges))  # equal where the tests are
 
+    @property
+    def tests_nodes(self) -> bool:
+        return bool(self._nodes)
+
     def node(self, alias: str) -> str:
-        """The test of a row of the node table."""
+        """The test of a row of the node table; empty if no label has windows."""
         return " AND ".join(
             f"(instr({alias}.labels, {_quoted(canonical(window.about).decode())}) = 0 OR {self._holds(window, alias)})" for window in self._nodes
         )
