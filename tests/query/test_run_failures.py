@@ -109,7 +109,8 @@ def test_no_regular_expression_stops_the_others(session: GraphSession, expressio
 
 def test_regular_expressions_match_whole_texts(session: GraphSession) -> None:
     held = {"A.C": ("ABC", True), "(?i)a.c": ("ABC", True), "a": ("ab", False), r"\p{L}+": ("äö", True), ".*": ("a\nb", False)}
-    held["(?s).*"] = ("a\nb", True)
+    held |= {"(?s).*": ("a\nb", True), "(?iu)ä.*": ("Äx", True), "(?u)a": ("a", True), "(?i-u:A)b": ("ab", True), r"\(\?u\)": ("(?u)", True)}
+    held |= {"[(?u)]+": ("u?", True), "(?u:A)": ("a", False), "[]a]": ("]", True)}
     for expression, (text, expected) in held.items():
         assert session.run("RETURN $t =~ $e", {"t": text, "e": expression}).single() is expected
     for expression in ("(", "(?=a)a", r"(a)\1", "[z-a]", "a{2,1}"):

@@ -6,6 +6,7 @@ A layout gives each variable its slot in the row; a row is exactly as wide as it
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -476,7 +477,24 @@ def _regex(expression: str) -> Any:
 
     options = re2.Options()
     options.log_errors = False
-    return re2.compile(expression, options)
+    return re2.compile(_FLAGS.sub(_known_flags, expression), options)
+
+
+_FLAGS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?([a-zA-Z]+)(-[a-zA-Z]+)?([:)])", re.DOTALL)  # the first two are passed over whole
+
+
+def _known_flags(found: re.Match[str]) -> str:
+    """Flags of Java that RE2 lacks because it always does so: u (case in all scripts), U (classes in all scripts) and d (lines end with \\n)."""
+    on, off, end = found.groups()
+    if on is None:
+        return found.group()
+    on, off = on.translate(_ALWAYS), (off or "").translate(_ALWAYS)
+    if off == "-":
+        off = ""
+    return f"(?{on}{off}{end}" if on or off or end == ":" else ""
+
+
+_ALWAYS = str.maketrans("", "", "udU")
 
 
 @functools.cache
