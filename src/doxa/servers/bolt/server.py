@@ -210,13 +210,13 @@ def serve(server: BoltServer, *, ready: Callable[[BoltServer], None] | None = No
 
     async def run() -> None:
         await server.start()
-        if ready is not None:
-            ready(server)
         asked = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or a system without
                 loop.add_signal_handler(number, asked.set)
+        if ready is not None:  # only now: who hears of the server may stop it at once
+            ready(server)
         await asked.wait()
         await server.stop()
 
