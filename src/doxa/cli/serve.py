@@ -131,7 +131,8 @@ def _credentials(path: Path | None, db: Path | None) -> Credentials:
 
     if path is None:
         memory = db or default_path()
-        memory.parent.mkdir(parents=True, exist_ok=True)
+        if db is None:  # the user's own folder, as opening the memory would make it
+            memory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = memory.with_name(memory.name + ".users.json")
     return Credentials(path)
 
