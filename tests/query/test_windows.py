@@ -1,4 +1,4 @@
-"""Windows of versions: instants whatever types say them, against a model; the procedures of windows; the seed's worked example."""
+"""Windows of versions: instants whatever types say them, against a model; the procedures of windows; the worked example of a superseded fact."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from doxa.cypher.errors import QueryError
 from doxa.query.run import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, digest, replayed_digest
+from tests.query.test_session import SEED_EXAMPLE
 
 SCHEMA = "CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP"
 DAY_S = 86_400
@@ -177,21 +178,8 @@ def test_the_procedures_of_windows_with_and_without_an_index(session: GraphSessi
             session.run(free.format(low=low, high=high, more=more)).single()
 
 
-SEED = (
-    """CREATE (k:FactKey {id: "method:lora:quality_ratio"})
-CREATE (v:FactVersion {value: "95% at 0.1%", validFrom: date("2024-01-15"), source: "paper_A"})
-CREATE (k)-[:CURRENT]->(v)""",
-    """MATCH (k:FactKey {id: "method:lora:quality_ratio"})-[c:CURRENT]->(old:FactVersion)
-CREATE (new:FactVersion {value: "97% at 0.08%", validFrom: date("2024-07-20"), source: "paper_B"})
-SET old.validUntil = date("2024-07-20")
-DELETE c
-CREATE (k)-[:CURRENT]->(new)
-CREATE (new)-[:SUPERSEDES]->(old)""",
-)
-
-
 def test_a_fact_superseded_by_a_later_one_without_any_constraint(session: GraphSession) -> None:
-    for text in SEED:
+    for text in SEED_EXAMPLE:
         session.run(text)
     valid = "MATCH (v:FactVersion) RETURN v.value"
     assert session.run("MATCH (:FactKey {id: 'method:lora:quality_ratio'})-[:CURRENT]->(v) RETURN v.value").single() == "97% at 0.08%"

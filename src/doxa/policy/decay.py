@@ -7,7 +7,7 @@ f is exponential 2^(−age/h), linear max(0, 1 − age/2h), step 1 before h and 
 Every f is monotone, and so is all that follows, in floating point too; so the ages of visibility are one interval, found by bisection over
 integers with the very formula that scores. Ages are whole nanoseconds; an anchor that lies ahead means age 0.
 
-Source: the persistence paper of the seeds, sections 4.2.1 and 4.2.3.
+Source: the paper "Persistence Semantics" (NornicDB, 2026), sections 4.2.1 and 4.2.3.
 """
 
 from __future__ import annotations
