@@ -542,6 +542,113 @@ class Show(Clause):
     returns: Projection | None = None
 
 
+# Persistence policies: decay and promotion
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTarget(Tree):
+    """FOR (v:A&B) or FOR ()-[v:TYPE]-(). No names: every node, or every edge. `variable` may be empty."""
+
+    edge: bool
+    variable: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOption(Tree):
+    """`key` in its canonical spelling; a literal value too, as `policy_options` has it."""
+
+    key: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class DecayDirective(Tree):
+    """One line of a binding, about the whole element or one property. The value of "profile" is a text or a parameter; "none" has none."""
+
+    property: str | None
+    kind: OneOf["profile", "half_life", "floor", "threshold", "none"]
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDecayBundle(Clause):
+    name: str | Parameter
+    options: tuple[PolicyOption, ...]
+    replace: bool
+    if_absent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDecayBinding(Clause):
+    name: str | Parameter
+    target: PolicyTarget
+    directives: tuple[DecayDirective, ...]
+    replace: bool
+    if_absent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePromotionProfile(Clause):
+    name: str | Parameter
+    options: tuple[PolicyOption, ...]
+    replace: bool
+    if_absent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSet(Tree):
+    """[WITH KALMAN] SET v.property = value. `kalman` None: a plain SET; empty: WITH KALMAN alone."""
+
+    property: str
+    value: Expression
+    kalman: tuple[PolicyOption, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionRule(Tree):
+    """WHEN condition APPLY PROFILE name."""
+
+    when: Expression
+    profile: str | Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePromotionPolicy(Clause):
+    name: str | Parameter
+    target: PolicyTarget
+    accesses: tuple[AccessSet, ...]
+    rules: tuple[PromotionRule, ...]
+    replace: bool
+    if_absent: bool
+
+
+PolicyKind = OneOf["DECAY PROFILE", "PROMOTION PROFILE", "PROMOTION POLICY"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlterPolicy(Clause):
+    """SET OPTIONS; ENABLE and DISABLE are the option enabled."""
+
+    what: PolicyKind
+    name: str | Parameter
+    options: tuple[PolicyOption, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropPolicy(Clause):
+    what: PolicyKind
+    name: str | Parameter
+    if_present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCommands(Clause):
+    """Several commands of one text, to be carried out together."""
+
+    commands: tuple[Clause, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Statement(Tree):
     """What a text holds. `mode`: EXPLAIN or PROFILE; `system_time`, `valid_time`: AS OF."""
