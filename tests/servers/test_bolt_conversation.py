@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doxa.servers.bolt import codes
+from doxa.servers import codes
 from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, Conversation, State
 from doxa.servers.bolt.framing import Dechunker, Version
 from doxa.store import Identity

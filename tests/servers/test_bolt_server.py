@@ -20,7 +20,7 @@ import doxa
 from doxa.base.errors import InputError, StoreError
 from doxa.servers.bolt import BoltServer, MemoryDatabase, running_server
 from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
-from doxa.servers.bolt.workers import Workers
+from doxa.servers.workers import Workers
 from doxa.store import Identity
 from tests.servers.bolt_fixtures import ALL, BASIC, FAILURE, IGNORED, NEWEST, RECORD, SUCCESS, GraphDatabase, Peer, Users
 

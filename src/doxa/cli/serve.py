@@ -64,7 +64,7 @@ def serve(
         count = len(known.users()) if known else 0  # before anything is opened: a file of users that cannot be read is told at once
         with open_memory(db, role="operator", actor=user(), project=project, csv_folder=folder) as memory:
             server = BoltServer(MemoryDatabase(memory), known, advertised=advertise, **options)
-            serve_bolt(server, ready=lambda ready: _tell(ready, memory.config.path, known, count, as_json))
+            serve_bolt(server, ready=lambda: _tell(server, memory.config.path, known, count, as_json))
 
 
 def _tell(server: BoltServer, path: Path, known: Credentials | None, count: int, as_json: bool) -> None:

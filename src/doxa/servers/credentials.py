@@ -37,6 +37,7 @@ from doxa.base.limits import (
 )
 
 LOGIN_ROLES: tuple[Role, ...] = ("agent", "operator")
+ANONYMOUS = "anonymous"  # who came in where no login is asked for
 TOKEN_PREFIX = "doxa-"  # noqa: S105 - a mark by which secret scanners know our tokens, no secret
 
 _FORMAT = 1
@@ -221,6 +222,11 @@ class Guard:
 
     def verify_token(self, token: str) -> Principal | None:
         return self._inner.verify_token(token)
+
+
+def guarded(authenticator: Authenticator | None) -> Authenticator | None:
+    """Behind a guard, once: doors that are given the same guard count wrong passwords together. None asks nobody."""
+    return authenticator if authenticator is None or isinstance(authenticator, Guard) else Guard(authenticator)
 
 
 def _empty() -> dict[str, Any]:

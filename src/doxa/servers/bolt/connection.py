@@ -21,7 +21,7 @@ from doxa.base.errors import DoxaError, LimitError
 from doxa.base.limits import BOLT_LOGIN_BYTES_MAX, BOLT_MESSAGE_BYTES_MAX, BOLT_OUTPUT_BYTES_MAX, BOLT_QUEUE_BYTES_MAX, BOLT_SEND_MS
 from doxa.servers.bolt.conversation import Conversation, Interrupted, State
 from doxa.servers.bolt.framing import HANDSHAKE_BYTES, MANIFEST, NO_VERSION, Dechunker, Version, manifest, manifest_choice, negotiate
-from doxa.servers.bolt.workers import Workers
+from doxa.servers.workers import Workers
 
 _LOG = logging.getLogger("doxa.bolt")
 _RESET = 0x0F

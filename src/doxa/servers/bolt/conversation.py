@@ -22,21 +22,20 @@ from typing import Any, NamedTuple
 
 from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
-from doxa.servers.bolt import codes
-from doxa.servers.bolt.codes import BoltError, failure, message_of, status_of
-from doxa.servers.bolt.contract import Database, Described
+from doxa.servers import codes
+from doxa.servers.bolt.failures import BoltError, failure
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.packstream import Unpacker, chunked
-from doxa.servers.bolt.remarks import ALL_NOTICES, notice_filter, remarks
+from doxa.servers.bolt.remarks import notice_filter, remarks
 from doxa.servers.bolt.values import hydrate, packer
-from doxa.servers.bolt.work import Row, Stream, Work
-from doxa.servers.credentials import Authenticator, Principal
+from doxa.servers.codes import DoorError, message_of, status_of
+from doxa.servers.contract import Database, Described
+from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
+from doxa.servers.notices import ALL_NOTICES
+from doxa.servers.work import SYSTEM_ALIAS, Row, Stream, Work, bookmark, resolve
 
 SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers read the edition and version of the language from it
-DEFAULT_ALIAS = "neo4j"  # what tools call the default database when they are not told otherwise
-SYSTEM_ALIAS = "system"  # where tools ask what there is; here the default database, for reading
 ROUTING_TTL_S = 300
-ANONYMOUS = "anonymous"
 
 _LOG = logging.getLogger("doxa.bolt")
 _FLUSH_BYTES = 65_536
@@ -116,7 +115,7 @@ class Conversation:
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._work: Work | None = None
-        self._expired: BoltError | None = None
+        self._expired: DoorError | None = None
         self._resets_seen = 0  # written by whoever interrupts
         self._resets_done = 0  # written by the thread of the conversation
         self._gone = False
@@ -370,17 +369,7 @@ class Conversation:
         self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
 
     def _resolve(self, name: Any) -> str:
-        """The database of that name; none and the aliases mean the default."""
-        known = list(self._database.names())
-        if name is None or name == "":
-            return known[0]
-        if isinstance(name, str):
-            found = next((one for one in known if one.lower() == name.lower()), None)
-            if found is not None or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
-                return found or known[0]
-        raise BoltError(
-            f"There is no database {str(name)[:80]!r}.", status=codes.DATABASE_NOT_FOUND, next_step=f"Name one of: {', '.join(known[:20])}."
-        )
+        return resolve(self._database, name if name is None or isinstance(name, str) else str(name))
 
     def _open(self, extra: dict[str, Any], *, explicit: bool) -> Work:
         _not_another(extra)
@@ -398,14 +387,10 @@ class Conversation:
         bookmarks = extra.get("bookmarks")
         if bookmarks is not None and not (isinstance(bookmarks, list) and all(isinstance(one, str) for one in bookmarks)):
             raise _invalid("bookmarks are a list of texts.")
-        # Bookmarks need no wait: one file, and every snapshot sees all that was committed before it.
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
         notices = notice_filter(extra, self._wanted_notices)
         return Work(session, database=name, explicit=explicit, read_only=read_only, timeout_ms=timeout_ms, notices=notices)
-
-    def _bookmark(self, work: Work) -> str:
-        return f"doxa:{work.database}:{self._database.last_transaction(work.database)}"
 
     # Statements
 
@@ -493,7 +478,7 @@ class Conversation:
         notices = stream.result.notices() if work.notices.any else ()
         summary |= remarks(notices, work.notices, self.version, columns=len(stream.columns), rows=stream.count)
         if not work.explicit:
-            summary["bookmark"] = self._bookmark(work)
+            summary["bookmark"] = bookmark(self._database, work.database)
         return summary
 
     def _commit(self) -> None:
@@ -502,7 +487,7 @@ class Conversation:
         work.commit()
         self._work = None
         self.state = State.READY
-        self._succeed({"bookmark": self._bookmark(work)})
+        self._succeed({"bookmark": bookmark(self._database, work.database)})
 
     def _rollback(self) -> None:
         self._abandon()

@@ -7,30 +7,12 @@ notifications_disabled_classifications) and the summary of SUCCESS.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from doxa.servers.bolt.codes import DIAGNOSTIC
-from doxa.servers.bolt.contract import Notice
+from doxa.servers.bolt.failures import DIAGNOSTIC
 from doxa.servers.bolt.framing import Version
-
-_SEVERITIES = ("INFORMATION", "WARNING", "OFF")
-
-
-class NoticeFilter(NamedTuple):
-    """Which remarks a client wants: from a severity on, without some categories."""
-
-    least: str = "INFORMATION"
-    without: frozenset[str] = frozenset()
-
-    @property
-    def any(self) -> bool:
-        return self.least != "OFF"
-
-    def wants(self, notice: Notice) -> bool:
-        return _SEVERITIES.index(notice.severity) >= _SEVERITIES.index(self.least) and notice.category not in self.without
-
-
-ALL_NOTICES = NoticeFilter()
+from doxa.servers.contract import Notice
+from doxa.servers.notices import SEVERITIES, NoticeFilter, notification, position
 
 
 def notice_filter(extra: Mapping[str, Any], default: NoticeFilter) -> NoticeFilter:
@@ -38,7 +20,7 @@ def notice_filter(extra: Mapping[str, Any], default: NoticeFilter) -> NoticeFilt
     least = extra.get("notifications_minimum_severity")
     without = extra.get("notifications_disabled_classifications", extra.get("notifications_disabled_categories"))
     return NoticeFilter(
-        least if least in _SEVERITIES else default.least,
+        least if least in SEVERITIES else default.least,
         frozenset(one for one in without if isinstance(one, str)) if isinstance(without, list) else default.without,
     )
 
@@ -66,7 +48,7 @@ def outcome(columns: int, rows: int) -> dict[str, Any]:
 
 
 def _status(notice: Notice) -> dict[str, Any]:
-    record = {**DIAGNOSTIC, "_classification": notice.category, "_severity": notice.severity, "_position": _position(notice)}
+    record = {**DIAGNOSTIC, "_classification": notice.category, "_severity": notice.severity, "_position": position(notice)}
     kind = "warn" if notice.severity == "WARNING" else "info"
     return {
         "gql_status": notice.gql, "status_description": f"{kind}: {notice.condition}. {notice.description}", "description": notice.description,
@@ -75,11 +57,7 @@ def _status(notice: Notice) -> dict[str, Any]:
 
 
 def _notification(notice: Notice, version: Version) -> dict[str, Any]:
-    found = {
-        "code": notice.code, "title": notice.title, "description": notice.description, "severity": notice.severity, "position": _position(notice),
-    }  # fmt: skip
-    return {**found, "category": notice.category} if version >= (5, 2) else found
-
-
-def _position(notice: Notice) -> dict[str, int]:
-    return {"offset": notice.offset, "line": notice.line, "column": notice.column}
+    found = notification(notice)
+    if version < (5, 2):
+        del found["category"]
+    return found

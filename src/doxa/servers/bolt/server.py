@@ -10,29 +10,25 @@ Secure unless told otherwise: it listens on the loopback address, asks for a log
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import signal
-import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from doxa.base.errors import InputError, StoreError
+from doxa.base.errors import StoreError
 from doxa.base.limits import BOLT_LOGIN_MS, BOLT_STOP_MS, BOLT_THREADS_MAX, QUERY_TIMEOUT_MS
 from doxa.servers.bolt.connection import Connection
-from doxa.servers.bolt.contract import Database
 from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
-from doxa.servers.bolt.workers import Workers
-from doxa.servers.credentials import Authenticator, Guard
+from doxa.servers.contract import Database
+from doxa.servers.credentials import Authenticator, guarded
+from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+from doxa.servers.workers import Workers
 
 PORT = 7687
 _LOOK_S = 0.02
 _END_S = 2.0
-_BACKLOG = 128
 
 
 class BoltServer:
@@ -55,7 +51,7 @@ class BoltServer:
     ) -> None:
         """Raises InputError for an address that needs a login or TLS and has none, and for a certificate that cannot be used."""
         self.database = database
-        self.authenticator = None if authenticator is None else Guard(authenticator)
+        self.authenticator = guarded(authenticator)
         self.host, self.port = host, port
         self.workers = Workers("bolt")
         self.login_ms = login_ms
@@ -65,22 +61,14 @@ class BoltServer:
         self._number = 0
         self._server: asyncio.Server | None = None
         self._stopping = False
-        if not _is_loopback(host):
-            if authenticator is None:
-                raise InputError(f"{host} can be reached from outside, and there is no login.", next_step="Give an authenticator.", field="host")
-            if self._tls is None and not plaintext:
-                raise InputError(
-                    f"{host} can be reached from outside, and passwords would travel in clear text.",
-                    next_step="Give a certificate and its key, or allow plaintext if something else encrypts the line.",
-                    field="host",
-                )
+        require_safe(host, login=authenticator is not None, encrypted=self._tls is not None or plaintext)
 
     async def start(self) -> None:
         """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the real one."""
         loop = asyncio.get_running_loop()
         extra: dict[str, Any] = {"ssl_handshake_timeout": self.login_ms / 1000} if self._tls else {}
         try:
-            self._server = await loop.create_server(self._connect, self.host, self.port, ssl=self._tls, backlog=_BACKLOG, **extra)
+            self._server = await loop.create_server(self._connect, self.host, self.port, ssl=self._tls, backlog=BACKLOG, **extra)
         except OSError as error:
             raise StoreError(
                 f"The Bolt server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
@@ -179,83 +167,8 @@ class BoltServer:
         )  # fmt: skip
 
 
-def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
-    """TLS 1.2 or newer with this certificate chain and key (PEM). Raises InputError if they cannot be used."""
-    if not certificate or not key:
-        raise InputError("TLS needs a certificate and its key.", next_step="Give the paths of both, in PEM.", field="certificate")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        context.load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError) as error:
-        raise InputError(
-            f"The certificate {certificate} and the key {key} cannot be used: {error}.",
-            next_step="Give a certificate chain and the key that belongs to it, in PEM.",
-            field="certificate",
-        ) from error
-    return context
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def serve(server: BoltServer, *, ready: Callable[[BoltServer], None] | None = None) -> None:
-    """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when it listens."""
-
-    async def run() -> None:
-        await server.start()
-        asked = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or a system without
-                loop.add_signal_handler(number, asked.set)
-        if ready is not None:  # only now: who hears of the server may stop it at once
-            ready(server)
-        await asked.wait()
-        await server.stop()
-
-    asyncio.run(run())
-
-
 @contextmanager
 def running_server(database: Database, authenticator: Authenticator | None, **options: Any) -> Iterator[BoltServer]:
     """A server on a thread of its own, listening when the block begins, stopped when it ends. The port is a free one unless given."""
-    server = BoltServer(database, authenticator, **{"port": 0, **options})
-    ready, problems = threading.Event(), list[BaseException]()
-    loop = asyncio.new_event_loop()
-    asked = asyncio.Event()
-
-    async def run() -> None:
-        try:
-            await server.start()
-        except BaseException as error:
-            problems.append(error)
-            return
-        finally:
-            ready.set()
-        await asked.wait()
-        await server.stop()
-
-    def main() -> None:
-        try:
-            loop.run_until_complete(run())
-        finally:
-            loop.close()
-
-    thread = threading.Thread(target=main, name="bolt-loop", daemon=True)
-    thread.start()
-    ready.wait()
-    if problems:
-        thread.join()
-        raise problems[0]
-    try:
+    with running(BoltServer(database, authenticator, **{"port": 0, **options})) as server:
         yield server
-    finally:
-        loop.call_soon_threadsafe(asked.set)
-        thread.join()

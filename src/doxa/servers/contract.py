@@ -1,4 +1,4 @@
-"""What the Bolt server needs of the room that gives it a database, written as protocols so that the door knows no room below.
+"""What a server needs of the room that gives it a database, written as protocols so that the door knows no room below.
 
 The sessions of `doxa.query` are such sessions. All calls on a session come from one thread, except `cancel`.
 """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doxa.app import Memory
-from doxa.servers.bolt.contract import GraphSession
+from doxa.servers.contract import GraphSession
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"

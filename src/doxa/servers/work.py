@@ -14,15 +14,32 @@ from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError
-from doxa.servers.bolt.codes import TIMED_OUT, BoltError
-from doxa.servers.bolt.contract import GraphSession, Result
-from doxa.servers.bolt.remarks import NoticeFilter
+from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, DoorError
+from doxa.servers.contract import Database, GraphSession, Result
+from doxa.servers.notices import NoticeFilter
 
 _ROWS_PER_BLOCK = 500
 _END: Any = object()
 
+DEFAULT_ALIAS = "neo4j"  # what tools call the default database when they are not told otherwise
+SYSTEM_ALIAS = "system"  # where tools ask what there is; here the default database, for reading
+
 Row = Sequence[Any]
 Take = Callable[[Iterator[Row], int], tuple[bytes, int, bool]]  # rows, how many at most: bytes, how many, whether the rows ended
+
+
+def resolve(database: Database, name: str | None) -> str:
+    """The database of that name; none and the aliases mean the default. Raises DoorError if there is none."""
+    known = list(database.names())
+    found = next((one for one in known if name and one.lower() == name.lower()), None)
+    if found is not None or not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
+        return found or known[0]
+    raise DoorError(f"There is no database {name[:80]!r}.", status=DATABASE_NOT_FOUND, next_step=f"Name one of: {', '.join(known[:20])}.")
+
+
+def bookmark(database: Database, name: str) -> str:
+    """What has been committed so far. Nobody has to wait for it: there is one file, and every snapshot sees all that was committed before."""
+    return f"doxa:{name}:{database.last_transaction(name)}"
 
 
 class Stream:
@@ -90,14 +107,14 @@ class Work:
         return self.latest, stream
 
     def left_ms(self) -> int:
-        """How long the unit may still go on. Raises BoltError if no longer."""
+        """How long the unit may still go on. Raises DoorError if no longer."""
         left = int((self.deadline - time.monotonic()) * 1000)
         if left <= 0:
             raise self.timed_out()
         return left
 
-    def timed_out(self) -> BoltError:
-        return BoltError(
+    def timed_out(self) -> DoorError:
+        return DoorError(
             f"The transaction was open longer than {self._timeout_ms:,} ms; nothing of it was written.",
             status=TIMED_OUT,
             next_step="Run it again, in smaller parts or with a longer timeout.",

@@ -1,18 +1,16 @@
-"""Every error as a Neo4j status code and a GQL status, in one table, because drivers decide by the code what to raise and what to try again.
+"""Every error as a Neo4j status code and a GQL status, in one table, because clients decide by the code what to raise and what to try again.
 
 A code is Neo.<class>.<category>.<title>. Drivers repeat managed transactions that fail with Neo.TransientError, so only what may go well
 the second time is of that class: a query that is too big for its limits is not.
 
-Sources: the Neo4j status codes manual, "List of Neo4j error codes" and "List of GQLSTATUS error codes"; the Bolt documentation, FAILURE.
+Sources: the Neo4j status codes manual, "List of Neo4j error codes" and "List of GQLSTATUS error codes".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from doxa.base.errors import DoxaError
-from doxa.servers.bolt.framing import Version
 
 
 class Status(NamedTuple):
@@ -80,20 +78,19 @@ _BY_CLASS: dict[str, Status] = {
 }  # fmt: skip
 
 
-class BoltError(DoxaError):
-    """A failure of the conversation itself, with its status. `fatal`: the connection ends with it."""
+class DoorError(DoxaError):
+    """A failure of the conversation with a client itself, with its status."""
 
-    code = "bolt"
+    code = "door"
 
-    def __init__(self, message: str, *, status: Status, next_step: str, fatal: bool = False) -> None:
+    def __init__(self, message: str, *, status: Status, next_step: str) -> None:
         super().__init__(message, next_step=next_step)
         self.status = status
-        self.fatal = fatal
 
 
 def status_of(error: BaseException) -> Status:
     """The line of the table for an error."""
-    if isinstance(error, BoltError):
+    if isinstance(error, DoorError):
         return error.status
     if not isinstance(error, DoxaError):
         return _UNKNOWN
@@ -110,22 +107,3 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, RecursionError):
         return "The query or its values nest too deep. Use fewer levels."
     return "The server met an unexpected error; its log says more. Report it, with the query."
-
-
-def failure(error: BaseException, version: Version) -> dict[str, Any]:
-    """The metadata of FAILURE: code and message; since 5.7 with the GQL status."""
-    status, message = status_of(error), message_of(error)
-    if version < (5, 7):
-        return {"code": status.code, "message": message}
-    record = {**DIAGNOSTIC, "_classification": _classification(status.code)}
-    return {
-        "neo4j_code": status.code, "message": message, "gql_status": status.gql, "description": f"error: {status.condition}. {message}",
-        "diagnostic_record": record,
-    }  # fmt: skip
-
-
-DIAGNOSTIC: Mapping[str, Any] = {"OPERATION": "", "OPERATION_CODE": "0", "CURRENT_SCHEMA": "/"}
-
-
-def _classification(code: str) -> str:
-    return {"ClientError": "CLIENT_ERROR", "TransientError": "TRANSIENT_ERROR"}.get(code.split(".")[1], "DATABASE_ERROR")

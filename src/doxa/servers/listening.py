@@ -1,0 +1,137 @@
+"""What every door that listens on an address shares: when it may, with which TLS, and how it runs until it is told to stop.
+
+    serve(door, door)                  from this thread, until SIGINT or SIGTERM
+    with running(door): ...            on a thread of its own, for tests and notebooks
+
+Secure unless told otherwise: an address that others can reach needs a login, and TLS unless something else encrypts the line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import signal
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from doxa.base.errors import InputError
+
+BACKLOG = 128
+
+
+class Door(Protocol):
+    """A server on an event loop."""
+
+    async def start(self) -> None:
+        """Listen. Raises StoreError when the address is taken or not ours."""
+
+    async def stop(self) -> None:
+        """Take no more clients, let what runs finish for a while, then end it."""
+
+
+AnyDoor = TypeVar("AnyDoor", bound=Door)
+
+
+def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
+    """TLS 1.2 or newer with this certificate chain and key (PEM). Raises InputError if they cannot be used."""
+    if not certificate or not key:
+        raise InputError("TLS needs a certificate and its key.", next_step="Give the paths of both, in PEM.", field="certificate")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"The certificate {certificate} and the key {key} cannot be used: {error}.",
+            next_step="Give a certificate chain and the key that belongs to it, in PEM.",
+            field="certificate",
+        ) from error
+    return context
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine reach the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_safe(host: str, *, login: bool, encrypted: bool) -> None:
+    """Raises InputError for an address that others can reach without a login, or with secrets in clear text."""
+    if is_loopback(host):
+        return
+    if not login:
+        raise InputError(f"{host} can be reached from outside, and there is no login.", next_step="Give an authenticator.", field="host")
+    if not encrypted:
+        raise InputError(
+            f"{host} can be reached from outside, and passwords would travel in clear text.",
+            next_step="Give a certificate and its key, or allow plaintext if something else encrypts the line.",
+            field="host",
+        )
+
+
+def serve(*doors: Door, ready: Callable[[], None] | None = None) -> None:
+    """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when all of them listen."""
+
+    async def run() -> None:
+        started: list[Door] = []
+        try:
+            for door in doors:
+                await door.start()
+                started.append(door)
+            asked = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or a system without
+                    loop.add_signal_handler(number, asked.set)
+            if ready is not None:  # only now: who hears of the server may stop it at once
+                ready()
+            await asked.wait()
+        finally:
+            await asyncio.gather(*(door.stop() for door in started))
+
+    asyncio.run(run())
+
+
+@contextmanager
+def running(door: AnyDoor) -> Iterator[AnyDoor]:
+    """A door on a thread of its own, listening when the block begins, stopped when it ends."""
+    ready, problems = threading.Event(), list[BaseException]()
+    loop = asyncio.new_event_loop()
+    asked = asyncio.Event()
+
+    async def run() -> None:
+        try:
+            await door.start()
+        except BaseException as error:
+            problems.append(error)
+            return
+        finally:
+            ready.set()
+        await asked.wait()
+        await door.stop()
+
+    def main() -> None:
+        try:
+            loop.run_until_complete(run())
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=main, name="door-loop", daemon=True)
+    thread.start()
+    ready.wait()
+    if problems:
+        thread.join()
+        raise problems[0]
+    try:
+        yield door
+    finally:
+        loop.call_soon_threadsafe(asked.set)
+        thread.join()
