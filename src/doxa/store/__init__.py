@@ -2,7 +2,9 @@
 
 from doxa.store.constraint import Constraints
 from doxa.store.engine import Interrupted
+from doxa.store.access import Access, Noted, decode_access, encode_access
 from doxa.store.index import Indexes, IndexRule
+from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, Subject, Value
 from doxa.store.keys import after_key, key_of, rank_of
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
@@ -12,7 +14,7 @@ from doxa.store.transaction import Identity, Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [
-    "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "Interrupted", "LogEntry", "LogProof", "Node",
-    "Reader", "Receipt", "SearchRule", "Store", "Transaction",
+    "DYNAMIC", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity", "IndexRule", "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node",
+    "Noted",     "Reader", "Receipt", "SearchRule", "Standing", "Store", "Subject", "Transaction", "Value",
     "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest", "text_of", "verify_log",
 ]

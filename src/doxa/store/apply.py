@@ -4,6 +4,7 @@ Operations and their bodies (canonical JSON, as they lie in the log):
 
     node.create {id, labels, props}      node.set {id, labels, props}      node.delete {id}
     edge.create {id, type, src, dst, props}      edge.set {id, props}      edge.delete {id}
+    node.access, edge.access {id, data}      node.suppress, node.restore, edge.suppress, edge.restore {id}
     catalogue.set {name, value}          value null removes the entry
     erase {nodes, edges}                 destroys content and past; the log payloads go in the same transaction
 """
@@ -16,6 +17,7 @@ from typing import Any
 import apsw
 
 from doxa.base.values import canonical
+from doxa.store.access import decode_access, encode_access
 
 
 def create_node(db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int) -> None:
@@ -49,6 +51,7 @@ def delete_node(db: apsw.Connection, identity: int, now: int) -> None:
     labels = close_node(db, identity, now)
     db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, labels))
     db.execute("DELETE FROM node WHERE id = ?", (identity,))
+    db.execute("DELETE FROM access WHERE edge = 0 AND element = ?", (identity,))
 
 
 def create_edge(db: apsw.Connection, identity: int, kind: str, *, src: int, dst: int, props: bytes, now: int) -> None:
@@ -83,6 +86,20 @@ def set_catalogue(db: apsw.Connection, name: str, value: object) -> None:
         db.execute("INSERT OR REPLACE INTO catalogue VALUES(?, jsonb(?))", (name, canonical(value).decode()))
 
 
+def set_access(db: apsw.Connection, identity: int, *, edge: bool, data: bytes) -> None:
+    """Keep the access metadata of an element; an empty map is none."""
+    if data == b"{}":
+        db.execute("DELETE FROM access WHERE edge = ? AND element = ?", (edge, identity))
+    else:
+        db.execute("INSERT OR REPLACE INTO access VALUES(?, ?, jsonb(?))", (edge, identity, data.decode()))
+
+
+def suppress(db: apsw.Connection, identity: int, *, edge: bool, hidden: bool) -> None:
+    access = decode_access(db.execute("SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)).get)
+    access.suppressed = hidden
+    set_access(db, identity, edge=edge, data=encode_access(access))
+
+
 def erase(db: apsw.Connection, *, nodes: Sequence[int], edges: Sequence[int]) -> None:
     """Remove live and past versions. Labels go by the row's own list, so that no scan is needed."""
     for identity in nodes:
@@ -91,9 +108,11 @@ def erase(db: apsw.Connection, *, nodes: Sequence[int], edges: Sequence[int]) ->
             db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, labels))
         db.execute("DELETE FROM node WHERE id = ?", (identity,))
         db.execute("DELETE FROM node_past WHERE id = ?", (identity,))
+        db.execute("DELETE FROM access WHERE edge = 0 AND element = ?", (identity,))
     for identity in edges:
         db.execute("DELETE FROM edge WHERE id = ?", (identity,))
         db.execute("DELETE FROM edge_past WHERE id = ?", (identity,))
+        db.execute("DELETE FROM access WHERE edge = 1 AND element = ?", (identity,))
 
 
 def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int) -> None:
@@ -111,6 +130,10 @@ def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int
             set_edge(db, body["id"], props=canonical(body["props"]), now=now)
         case "edge.delete":
             delete_edge(db, body["id"], now)
+        case "node.access" | "edge.access":
+            set_access(db, body["id"], edge=op[0] == "e", data=canonical(body["data"]))
+        case "node.suppress" | "edge.suppress" | "node.restore" | "edge.restore":
+            suppress(db, body["id"], edge=op[0] == "e", hidden=op.endswith("suppress"))
         case "catalogue.set":
             set_catalogue(db, body["name"], body["value"])
         case "erase":

@@ -1,14 +1,19 @@
-"""What the catalogue declares, read once for each of its versions: guards, search rows, indexes, constraints."""
+"""What a catalogue declares, parsed once for each state of it: guards, search rows, indexes, constraints, persistence policies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from doxa.policy.rules import PREFIX, Rules
 from doxa.store.constraint import Constraints
 from doxa.store.guard import Guards
-from doxa.store.index import Indexes
+from doxa.store.index import Indexes, IndexRule
+from doxa.store.judge import Expressions, Judge
 from doxa.store.search import SearchRule, rules_of
+
+SUPPRESSING = "suppressing"  # {"node": bool, "edge": bool}: whether any was ever suppressed by hand
+_STRUCTURAL = frozenset(("range", "text", "point"))
 
 
 class Declared(NamedTuple):
@@ -16,7 +21,40 @@ class Declared(NamedTuple):
     search: Mapping[str, SearchRule]
     indexes: Indexes
     constraints: Constraints
+    judge: Judge
+    suppressing: Mapping[str, bool]
+
+    def hides(self, *, edge: bool) -> bool:
+        """Whether a node, or an edge, may be hidden."""
+        return self.suppressing.get("edge" if edge else "node", False) or self.judge.rules.hides(edge=edge)
 
 
-def declared(catalogue: dict[str, Any]) -> Declared:
-    return Declared(Guards(catalogue), rules_of(catalogue), Indexes(catalogue), Constraints(catalogue))
+def declared(catalogue: dict[str, Any], expressions: Expressions | None = None) -> Declared:
+    indexes = Indexes(catalogue)
+    rules = Rules({name: value for name, value in catalogue.items() if name.startswith(PREFIX)}, structural_of(indexes.rules))
+    return Declared(
+        Guards(catalogue), rules_of(catalogue), indexes, Constraints(catalogue), Judge(rules, expressions), catalogue.get(SUPPRESSING) or {}
+    )
+
+
+def structural_of(rules: Iterable[IndexRule]) -> dict[tuple[bool, str], frozenset[str]]:
+    """The properties that indexes lead by, by (edge, label or type): they never fade, so that lookups, sums and joins hold."""
+    found: dict[tuple[bool, str], frozenset[str]] = {}
+    for rule in rules:
+        for name in rule.names if rule.kind in _STRUCTURAL or rule.window else ():
+            found[rule.edge, name] = found.get((rule.edge, name), frozenset()) | set(rule.properties)
+    return found
+
+
+def kinds_changed(before: Rules, after: Rules) -> tuple[bool, bool]:
+    """Whether the rules of nodes, and those of edges, are others."""
+    return _changed(before, after, False), _changed(before, after, True)
+
+
+def _changed(before: Rules, after: Rules, edge: bool) -> bool:
+    def held(rules: Rules) -> tuple[object, ...]:
+        named = {name: one for (of_edges, name), one in rules.structural.items() if of_edges is edge}
+        bindings = [one for one in rules.bindings if one.target.edge is edge]
+        return bindings, [one for one in rules.policies if one.target.edge is edge], named if any(one.properties for one in bindings) else {}
+
+    return held(before) != held(after)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import apsw
@@ -40,6 +41,23 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
 Interrupted = apsw.InterruptError  # a statement that was watched (Reader.watch) and told to stop
 
 
+class Moment:
+    """What SQL functions know of the transaction that their connection is in: its time, by which visibility is judged, and how to judge."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.seen: Callable[[bool, int], bool] | None = None
+        self.shown: Callable[[bool, int, str, str], str] | None = None
+
+    def is_seen(self, edge: Any, identity: Any) -> bool:
+        assert self.seen is not None
+        return self.seen(bool(edge), identity)
+
+    def shown_of(self, edge: Any, identity: Any, props: Any, fades: Any) -> str:
+        assert self.shown is not None
+        return self.shown(bool(edge), identity, props, fades or "")
+
+
 class Engine:
     """Connections to one file. Thread-safe: every thread, and every process after a fork, gets a connection of its own."""
 
@@ -50,6 +68,7 @@ class Engine:
         self._all: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._inherited: list[apsw.Connection] = []
+        self._moments: dict[apsw.Connection, Moment] = {}
         self._pid = os.getpid()
         self.closed = False
 
@@ -64,10 +83,17 @@ class Engine:
                 self._inherited, self._all, self._pid = _let_go(self._all), [], os.getpid()
         with translated(self.path):
             made = self._connect()
-        self._local.connection, self._local.pid = made, os.getpid()
+        self._local.connection, self._local.pid, self._local.moment = made, os.getpid(), self._moments.pop(made)
         with self._lock:
             self._all.append(made)
         return made
+
+    @property
+    def moment(self) -> Moment:
+        """That of this thread's connection."""
+        self.connection()
+        found: Moment = self._local.moment
+        return found
 
     @property
     def opened(self) -> apsw.Connection | None:
@@ -97,6 +123,10 @@ class Engine:
         for name, value in _PRAGMAS:
             connection.pragma(name, value)
         connection.create_scalar_function("doxa_instant", lambda *given: text_instant_key(*given), 1, deterministic=True)
+        moment = self._moments[connection] = Moment()
+        connection.create_scalar_function("doxa_now", lambda *_: moment.now, 0, deterministic=True)  # so it is asked once for each statement
+        connection.create_scalar_function("doxa_seen", lambda *given: moment.is_seen(*given), 2)
+        connection.create_scalar_function("doxa_shown", lambda *given: moment.shown_of(*given), 4)
         return connection
 
     @staticmethod

@@ -12,7 +12,7 @@ import apsw
 
 from doxa.base.errors import LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
-from doxa.base.values import decode, decode_properties
+from doxa.base.values import canonical, decode, decode_properties
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 
 _WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
@@ -22,7 +22,9 @@ _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 
 if TYPE_CHECKING:
+    from doxa.store.access import Access
     from doxa.store.declared import Declared
+    from doxa.store.judge import Expressions, Subject
     from doxa.store.log import LogWriter
 
 
@@ -30,8 +32,17 @@ class Reader:
     """Reads of one connection. `now` is the time at which visibility is judged."""
 
     def __init__(
-        self, db: apsw.Connection, *, now: int, known: dict[int, Declared] | None = None, pending: LogWriter | None = None
+        self,
+        db: apsw.Connection,
+        *,
+        now: int,
+        known: dict[int, Declared] | None = None,
+        pending: LogWriter | None = None,
+        expressions: Expressions | None = None,
+        neutral: bool = False,
     ) -> None:
+        self.neutral = neutral  # policies are kept, but hide nothing and score nothing
+        self._expressions = expressions
         self._pending = pending  # what a transaction of this connection still holds of the log
         self._known = known  # declarations by version of the catalogue, shared by the readers of a store
         self._db = db
@@ -147,13 +158,42 @@ class Reader:
         from doxa.store.declared import declared
 
         if self._known is None:
-            return declared(self.catalogue_all())
+            return declared(self.catalogue_all(), self._expressions)
         version = int(self._db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get)
         found = self._known.get(version)
         if found is None:
             self._known.clear()
-            found = self._known[version] = declared(self.catalogue_all())
+            found = self._known[version] = declared(self.catalogue_all(), self._expressions)
         return found
+
+    def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
+        """An element as policies look at it, with its access metadata; None if it is not there."""
+        from doxa.store.window import load
+
+        found = load(self._db, identity, edge=edge)
+        return None if found is None else found[:2]
+
+    def is_seen(self, edge: bool, identity: int) -> bool:
+        """Whether an element is visible now, judged and not looked up."""
+        found = self.subject(identity, edge=edge)
+        return found is not None and self.declared().judge.seen(*found, self.now)
+
+    def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
+        """An element's properties (JSON) without those that have faded by now."""
+        from doxa.store.judge import faded_names
+
+        hidden = faded_names(fades, self.now) if fades else None
+        if hidden is None:
+            found = self.subject(identity, edge=edge)
+            kept = self.declared().judge.shown(*found, self.now) if found is not None else {}
+            return canonical({name: value for name, value in decode(props).items() if name in kept}).decode()
+        return canonical({name: value for name, value in decode(props).items() if name not in hidden}).decode() if hidden else props
+
+    def swept(self) -> dict[str, int]:
+        """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not yet as the policies say. Usually empty."""
+        from doxa.store.window import swept
+
+        return swept(self._db) or {}
 
     def receipt(self, tx: TxId) -> Receipt | None:
         row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx = ?", (tx,)).fetchone()

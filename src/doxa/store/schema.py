@@ -1,14 +1,15 @@
 """The tables of a doxa file and the named migrations that make them, so that a file of any age opens or says why not.
 
-State        node(id, labels, props, kref, since, born, vis_from, vis_until)      node_label(label, node)
-             edge(id, type, src, dst, props, since, born, vis_from, vis_until)
+State        node(id, labels, props, kref, since, born, vis_from, vis_until, fades)      node_label(label, node)
+             edge(id, type, src, dst, props, since, born, vis_from, vis_until, fades)      windows: window.py
 Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions, half-open [since, until)
 Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)   receipt(tx, time, actor, ..., hash)
 Catalogue    catalogue(name, value)   search declarations, guards, indexes, constraints; every change is logged
 Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx, key, element)   keys of closed versions
 Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
              vector(scope, doc, part, data)   vector_code(...)
-Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   access (filled by the access counter)   cursor(name, seq)
+Access       access(edge, element, data)   what is known of an element's use (access.py)
+Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
 vector.data is f16 LE; vector_code.code is its signs, one bit each;
@@ -18,7 +19,7 @@ can be rebuilt; state can be rebuilt from the log.
 
 from __future__ import annotations
 
-FORMAT = 3
+FORMAT = 4
 APPLICATION_ID = 0x646F7861  # "doxa"
 FOREVER = 2**63 - 1
 
@@ -95,5 +96,14 @@ CREATE INDEX node_past_until ON node_past(until);
 CREATE INDEX edge_past_until ON edge_past(until);
 """
 
+_ACCESS = """
+DROP TABLE access;
+CREATE TABLE access(edge INTEGER NOT NULL, element INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(edge, element)) WITHOUT ROWID;
+ALTER TABLE node ADD COLUMN fades BLOB;
+ALTER TABLE edge ADD COLUMN fades BLOB;
+CREATE INDEX node_ends ON node(vis_until) WHERE vis_until < 9223372036854775807;
+CREATE INDEX edge_ends ON edge(vis_until) WHERE vis_until < 9223372036854775807;
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
-MIGRATIONS: tuple[tuple[str, str], ...] = (("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES))
+MIGRATIONS: tuple[tuple[str, str], ...] = (("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS))

@@ -22,6 +22,7 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError
 from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, term_counts
+from doxa.store.judge import Verdict, common_window
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
@@ -178,6 +179,11 @@ class SearchWriter:
         self._prev_edges |= {rule.prev_edge} - {""} if rule else set()
         self._dirty |= dict.fromkeys(row[0] for row in self._db.execute("SELECT node FROM node_label WHERE label = ? ORDER BY node", (label,)))
 
+    @property
+    def rules(self) -> Mapping[str, SearchRule]:
+        """The declarations in force, those of this transaction too."""
+        return self._rules
+
     def erased(self) -> None:
         """Names that no search row uses any more are to go with the content."""
         self._forget_names = True
@@ -217,7 +223,7 @@ class SearchWriter:
         self._write_postings()
 
     def _refresh(self, identity: int) -> None:
-        row: Any = self._db.execute("SELECT labels, json(props), vis_from, vis_until, born FROM node WHERE id = ?", (identity,)).fetchone()
+        row: Any = self._db.execute("SELECT labels, json(props), vis_from, vis_until, born, json(fades) FROM node WHERE id = ?", (identity,)).fetchone()
         labels, props = (tuple(decode(row[0])), decode_properties(row[1])) if row else ((), {})
         rule = rule_of(labels, self._rules)
         old: Any = self._db.execute("SELECT scope, doc FROM doc WHERE node = ?", (identity,)).fetchone()
@@ -232,17 +238,18 @@ class SearchWriter:
         if rule is None:
             return
         live, here = self._is_live(identity, rule, props), attributes_of(props, born=row[4])
+        window = common_window(Verdict(row[2], row[3], row[5]), rule.text)
         if old is None:
             scope = self._token(here.scope)
             number = self._next_number(scope)
             length = self._index(scope, number, text_of(rule, props))
-            fixed = (scope, number, identity, live, self._prev(identity, rule, scope), length, row[2], row[3], 0, self._change)
+            fixed = (scope, number, identity, live, self._prev(identity, rule, scope), length, *window, 0, self._change)
             self._db.execute(_INSERT, (*fixed, *map(self._token, here[1:5]), *here[5:]))
             self._note_followers(identity)
             return
         self._db.execute(
             "UPDATE doc SET live = ?, prev = ?, vis_from = ?, vis_until = ?, changed = ? WHERE scope = ? AND doc = ?",
-            (live, self._prev(identity, rule, old[0]), row[2], row[3], self._change, *old),
+            (live, self._prev(identity, rule, old[0]), *window, self._change, *old),
         )
         if identity in self._before:
             self._db.execute(_SET_ATTRIBUTES, (*map(self._token, here[1:5]), *here[5:], *old))

@@ -16,11 +16,15 @@ import apsw
 
 from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
+from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.words import ANALYSER
+from doxa.store.access import AccessBuffer, Noted
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.files import copy_whole, discard, holds_nothing
 from doxa.store.index import Indexes, build_past
+from doxa.store.judge import Expressions
+from doxa.store.log import LogWriter
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES
 from doxa.store.scrub import left_over, marked, scrub
@@ -38,15 +42,23 @@ class Store:
         clock: Clock | None = None,
         read_only: bool = False,
         migrations: Sequence[tuple[str, str]] = MIGRATIONS,
+        expressions: Expressions | None = None,
+        decay_enabled: bool = True,
     ) -> None:
+        """`expressions` compiles what promotion policies say; without `decay_enabled` policies are kept, but nothing is hidden or counted."""
         self.path = usable_path(path)
         self.clock: Clock = clock or SystemClock()
         self.read_only = read_only
+        self.decay_enabled = decay_enabled
+        self._expressions = expressions
+        self.accesses = AccessBuffer()
+        self.on_accesses: Callable[[], None] = lambda: None  # called when many accesses wait to be written
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
         self._known: dict[int, Declared] = {}
         self._local = threading.local()
+        self._flushing = threading.Lock()  # one flush at a time, so that accesses are written in their order
         made = not read_only and make_private(self.path)
         try:
             with translated(self.path):
@@ -73,11 +85,20 @@ class Store:
         if self._engine.closed:
             return
         if not self.read_only and not self._engine.is_inherited:
+            self._flush_last()
             with suppress(apsw.Error, DoxaError):  # a damaged or busy file can be closed all the same
                 db = self._engine.connection()
                 if not db.in_transaction and marked(db) is not None:
                     scrub(db, wait_ms=0)
         self._engine.close()
+
+    def _flush_last(self) -> None:
+        """Write what was noted and not yet written; the file is closed in any case."""
+        try:
+            self.flush_accesses()
+        except (apsw.Error, DoxaError):
+            self._engine.close()
+            raise
 
     # Reading and writing
 
@@ -87,14 +108,24 @@ class Store:
         db = self._engine.connection()
         with translated(self.path):
             if db.in_transaction:
-                yield Reader(db, now=self.clock.now_ns(), known=self._known, pending=getattr(self._local, "entries", None))
+                yield self._reader(db, self._engine.moment.now, getattr(self._local, "entries", None))
                 return
             db.execute("BEGIN")
             try:
-                yield Reader(db, now=self.clock.now_ns(), known=self._known)
+                reader = self._reader(db, self.clock.now_ns())
+                self._judging(reader)
+                yield reader
             finally:
                 if db.in_transaction:
                     db.execute("COMMIT")
+
+    def _reader(self, db: apsw.Connection, now: int, pending: LogWriter | None = None) -> Reader:
+        return Reader(db, now=now, known=self._known, pending=pending, expressions=self._expressions, neutral=not self.decay_enabled)
+
+    def _judging(self, reader: Reader) -> None:
+        """From here on the SQL of this thread judges visibility at the time of this transaction, and by its rules."""
+        moment = self._engine.moment
+        moment.now, moment.seen, moment.shown = reader.now, reader.is_seen, reader.shown_of
 
     @contextmanager
     def write(self, identity: Identity, *, op: str, note: str = "", stopped: Callable[[], bool] | None = None) -> Iterator[Transaction]:
@@ -115,9 +146,11 @@ class Store:
             try:
                 self._load_catalogue(db)
                 tx = Transaction(
-                    db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, rules=self._declared
-                )
+                    db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, rules=self._declared,
+                    expressions=self._expressions, neutral=not self.decay_enabled,
+                )  # fmt: skip
                 self._local.entries = tx.entries
+                self._judging(tx)
                 yield tx
                 tx.finish()
                 if tx.catalogue_changed:
@@ -141,6 +174,39 @@ class Store:
         finally:
             self._local.joined = before
 
+    # Accesses and sweeps
+
+    def note(self, noted: Noted) -> None:
+        """Remember that elements were returned, for the next flush. Costs a read nothing but an append."""
+        if self.read_only or not self.decay_enabled or not noted.size:
+            return
+        waiting = self.accesses.note(noted)
+        if waiting >= ACCESS_WAITING_ITEMS_MAX and not self._engine.connection().in_transaction:
+            self.flush_accesses()  # who reads faster than can be written waits here
+        elif waiting >= ACCESS_NOTED_ITEMS_MAX:
+            self.on_accesses()
+
+    def flush_accesses(self) -> int:
+        """Write what was noted, as one transaction. Returns how many elements it was about. A failure keeps the notes for the next flush."""
+        if not self.accesses.size or self._engine.connection().in_transaction:
+            return 0
+        with self._flushing:
+            notes = self.accesses.take()
+            try:
+                with self.write(Identity("doxa", "system"), op="accesses") as tx:
+                    return tx.record(notes)
+            except BaseException:
+                self.accesses.put_back(notes)
+                raise
+
+    def sweep(self) -> bool:
+        """Judge the next batch of elements by policies that changed. False when nothing is left to do."""
+        with self.read() as reader:
+            if not reader.swept():
+                return False
+        with self.write(Identity("doxa", "system"), op="sweep") as tx:
+            return tx.sweep()
+
     def _load_catalogue(self, db: apsw.Connection) -> None:
         version = db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get
         if version != self._catalogue_version:
@@ -151,7 +217,7 @@ class Store:
                     path=self.path,
                 )
             catalogue = Reader(db, now=0).catalogue_all()
-            self._declared, self._catalogue_version = declared(catalogue), version
+            self._declared, self._catalogue_version = declared(catalogue, self._expressions), version
 
     def search_rules(self) -> dict[str, SearchRule]:
         """The search declarations in force."""

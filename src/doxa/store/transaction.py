@@ -14,18 +14,22 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
-from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import Properties, canonical, check_properties, check_text, decode, encode_properties, same_value
+from doxa.policy.rules import PREFIX
 from doxa.store import apply
+from doxa.store.access import Noted, encode_access, used
 from doxa.store.constraint import ConstraintChecker, Constraints
-from doxa.store.declared import Declared, declared
+from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
 from doxa.store.guard import End, misfits, rank
 from doxa.store.index import Indexes, IndexWriter, State, build, drop
+from doxa.store.judge import Expressions, Subject
 from doxa.store.log import GENESIS, LogWriter, receipt_hash
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
 from doxa.store.search import SearchWriter, parse_rule
+from doxa.store.window import Seen, WindowWriter, load, note_swept, swept
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000
@@ -59,14 +63,15 @@ class Transaction(Reader):
     """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in this file."""
 
     def __init__(
-        self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, rules: Declared
-    ) -> None:
+        self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, rules: Declared,
+        expressions: Expressions | None = None, neutral: bool = False,
+    ) -> None:  # fmt: skip
         if identity.role not in ROLES:  # the guards rank an unknown role above all: right for a rule, wrong for a session
             raise InputError(f"{identity.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
         tail = read_tail(db)
         self.tx = TxId(tail.tx + 1)
         self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
-        super().__init__(db, now=max(clock_ns, tail.time + 1), pending=self.entries)
+        super().__init__(db, now=max(clock_ns, tail.time + 1), pending=self.entries, expressions=expressions, neutral=neutral)
         self.identity = Identity(check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4), identity.role)
         self.op = op
         self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
@@ -78,6 +83,8 @@ class Transaction(Reader):
         self._search = SearchWriter(db, rules.search)
         self._index = IndexWriter(db, rules.indexes)
         self._constraints = ConstraintChecker(db, rules.constraints)
+        self._windows = WindowWriter(db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing))
+        self._policies_changed = [False, False]  # of nodes, of edges
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
         self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
         self._live: set[int] = set()  # nodes that are known to be there
@@ -95,6 +102,7 @@ class Transaction(Reader):
         self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.create_node(self._db, identity, names, props=data, now=self.now)
         self._node_changed(identity, None, (names, clean))
+        self._windows.changed(Subject(False, identity, names, clean, self.now, self.now), made=True)
         self._search.node_made(identity, names)
         return NodeId(identity)
 
@@ -117,6 +125,7 @@ class Transaction(Reader):
         self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.create_node(self._db, identity, names, props=data, now=self.now)
         self._node_changed(identity, None, (names, props))
+        self._windows.changed(Subject(False, identity, names, props, self.now, self.now), made=True)
         self._search.node_made(identity, names)
 
     def set_node(self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None) -> None:
@@ -134,6 +143,7 @@ class Transaction(Reader):
         self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
         apply.set_node(self._db, identity, names, props=data, now=self.now)
         self._node_changed(identity, (before.labels, before.props), (names, clean), kept=before.since < self.now)
+        self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
         self._search.node_touched(identity, names, before=(before.labels, before.props))
 
     def delete_node(self, identity: NodeId) -> None:
@@ -204,6 +214,7 @@ class Transaction(Reader):
         self._log("edge.create", identity, payload=body)
         apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
         self._index.edge_changed(identity, kind, before=None, after=props)
+        self._windows.changed(Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True)
         self._constraints.edge_touched(identity, kind, src=src, dst=dst)
         self._search.edge_touched(kind, dst)
 
@@ -218,6 +229,7 @@ class Transaction(Reader):
         self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
         apply.set_edge(self._db, identity, props=data, now=self.now)
         self._index.edge_changed(identity, before.type, before=before.props, after=clean, kept=before.since < self.now)
+        self._windows.changed(Subject(True, identity, (before.type,), clean, self.now, before.born, before.src, before.dst))
         self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
         self._search.edge_touched(before.type, before.dst)
 
@@ -246,6 +258,8 @@ class Transaction(Reader):
             self._search.rule_set(label, rule)
         if name.startswith(("index:", "constraint:")):
             self._schema_set(name, before, value)
+        if name.startswith(("index:", PREFIX)):
+            self._policies_set()
 
     def _schema_set(self, name: str, before: Any, value: Any) -> None:
         """Fill or empty an index; test everything that a new constraint is about."""
@@ -260,8 +274,15 @@ class Transaction(Reader):
         if name.startswith("constraint:") and value is not None:
             self._constraints.verify_all(constraints.by_name[name.removeprefix("constraint:")])
 
+    def _policies_set(self) -> None:
+        """What is written from now on is judged by the rules as they are; what was written before follows at the end."""
+        judge = declared(self.catalogue_all(), self._expressions).judge
+        for kind, changed in enumerate(kinds_changed(self._windows.judge.rules, judge.rules)):
+            self._policies_changed[kind] |= changed
+        self._windows.judge, self._windows.idle = judge, False
+
     def declared(self) -> Declared:
-        return declared(self.catalogue_all()) if self.catalogue_changed else self._declared
+        return declared(self.catalogue_all(), self._expressions) if self.catalogue_changed else self._declared
 
     def verify_constraints(self) -> None:
         """Test what was touched since the last call: at the end of a statement, and before the commit. Raises ConstraintError."""
@@ -306,6 +327,76 @@ class Transaction(Reader):
         self.entries.flush()
         self._db.execute(sql, (prefix, int64_array(elements)))
         return int(self._db.changes())
+
+    # Use and suppression
+
+    def suppress(self, identity: int, *, edge: bool = False) -> bool:
+        """Hide an element by hand until `restore`, whatever its score; who may write it may do so. False if it is hidden so already."""
+        return self._suppress(identity, edge, True)
+
+    def restore(self, identity: int, *, edge: bool = False) -> bool:
+        """Take a suppression back: the element is visible again as far as its score goes. False if there was none."""
+        return self._suppress(identity, edge, False)
+
+    def _suppress(self, identity: int, edge: bool, hidden: bool) -> bool:
+        kind = "edge" if edge else "node"
+        subject, access, before = self._require_writable(identity, edge)
+        if access.suppressed is hidden:
+            return False
+        flags = self.catalogue(SUPPRESSING) or {}
+        if not flags.get(kind):
+            self._log("catalogue.set", 0, payload=canonical({"name": SUPPRESSING, "value": flags | {kind: True}}))
+            apply.set_catalogue(self._db, SUPPRESSING, flags | {kind: True})
+            self.catalogue_changed = True
+            self._windows.idle = False
+        self._log(f"{kind}.{'suppress' if hidden else 'restore'}", identity, payload=canonical({"id": identity}))
+        apply.suppress(self._db, identity, edge=edge, hidden=hidden)
+        access.suppressed = hidden
+        judge = self._windows.judge
+        self._windows.write(subject, judge.verdict(subject, access, judge.rule(subject)), before=before, docs=True)
+        return True
+
+    def _require_writable(self, identity: int, edge: bool) -> Seen:
+        """An element that this role may write, or take out of sight. What a guard keeps from changing takes an operator."""
+        if edge:
+            held = self._require_edge(EdgeId(identity))
+            self._guarded(held.type, held.src, dst=held.dst, props=held.props)
+        else:
+            node = self._require_node(NodeId(identity))
+            self._guards.node_write(self.identity.role, node.labels)
+            if rank(self.identity.role) < rank("operator"):
+                self._guards.node_change(self.identity.role, node.labels, before=node.props, after=None)
+        found = load(self._db, identity, edge=edge)
+        assert found is not None
+        return found
+
+    def record(self, notes: Sequence[Noted]) -> int:
+        """Take notes of accesses into the metadata of the elements that policies are about, each access in order. Returns how many elements."""
+        judge = self._windows.judge
+        count = 0
+        for (edge, identity), uses in used(notes).items():
+            found = load(self._db, identity, edge=edge)
+            rule = judge.rule(found[0]) if found is not None else None
+            if found is None or rule is None:
+                continue
+            subject, access, before = found
+            for noted, walked in uses:
+                judge.use(rule, subject, access, noted, walked=walked)
+            data = encode_access(access)
+            self._log(f"{'edge' if edge else 'node'}.access", identity, payload=b'{"data":%b,"id":%d}' % (data, identity))
+            apply.set_access(self._db, identity, edge=edge, data=data)
+            self._windows.write(subject, judge.verdict(subject, access, rule), before=before, docs=True)
+            count += 1
+        return count
+
+    def sweep(self) -> bool:
+        """Judge the next batch of elements after a change of policies. True if there is more to do."""
+        held = swept(self._db) or {}
+        for kind, done in held.items():
+            at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS)
+            note_swept(self._db, {**held, kind: at} if at is not None else {one: value for one, value in held.items() if one != kind})
+            return at is not None or len(held) > 1
+        return False
 
     def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> None:
         """Derived rows of one doc: (f16 data, sign code) for each part of its text. Not logged: they can be made again.
@@ -363,6 +454,8 @@ class Transaction(Reader):
         for src, kind, dst in self._judged:
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
                 raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
+        if any(self._policies_changed):
+            self._windows.policies_changed(nodes=self._policies_changed[0], edges=self._policies_changed[1])
         self._search.flush()
         self.entries.flush()
         if self.entries.seq == self._tail.seq:

@@ -24,14 +24,19 @@ from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
+from doxa.store.window import problems as window_problems
 
 _STATE = (
-    "SELECT 'n', id, labels, json(props), since, born, vis_from, vis_until FROM node ORDER BY id",
-    "SELECT 'e', id, type, src, dst, json(props), since, born, vis_from, vis_until FROM edge ORDER BY id",
+    "SELECT 'n', id, labels, json(props), since, born FROM node ORDER BY id",
+    "SELECT 'e', id, type, src, dst, json(props), since, born FROM edge ORDER BY id",
     "SELECT 'np', id, since, until, labels, json(props), born FROM node_past ORDER BY id, since",
     "SELECT 'ep', id, since, until, type, src, dst, json(props), born FROM edge_past ORDER BY id, since",
+    "SELECT 'a', edge, element, json(data) FROM access ORDER BY edge, element",
     "SELECT 'c', name, json(value) FROM catalogue ORDER BY name",
 )
+
+
+_TOLD_MAX = 100
 
 
 class LogProof(NamedTuple):
@@ -130,6 +135,7 @@ def check(store: Store) -> list[str]:
         problems += _check_edges(snapshot)
         problems += _check_search(snapshot)
         problems += _check_schema(snapshot)
+        problems += list(window_problems(db, snapshot.declared().judge, rules_of(snapshot.catalogue_all("search:"))))[:_TOLD_MAX]
     return problems
 
 

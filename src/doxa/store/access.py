@@ -1,0 +1,195 @@
+"""What is known of an element's use: how often and when it was returned or passed through, what ON ACCESS blocks keep, and whether it is suppressed.
+
+Table   access(edge 0/1, element, data JSONB), kept apart from nodes and edges: an access makes no version of anything.
+Data    {"count", "last": ns, "walks", "walked": ns, "changes", "changed": ns, "held": {name: value}, "kalman": {name: state},
+         "support": {"session" | "agent" | "source": [hashes of those seen]}, "suppressed": true, "error": text}; what is empty is left out
+
+Reads only note what they returned, in memory (`AccessBuffer`); a transaction of its own takes the notes in later, each access by itself and in
+order. So a read never waits for a write, and what was noted since the last flush is lost if the process dies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from doxa.base.limits import ACCESS_SUPPORTERS_MAX
+from doxa.base.temporal_instant import instant_of
+from doxa.base.values import canonical, check_properties, decode, decode_properties, encode_properties
+from doxa.policy.kalman import Filter, observe
+
+FIXED = ("accessCount", "lastAccessedAt", "traversalCount", "lastTraversedAt")
+SUPPORT = ("session", "agent", "source")  # parameters $_session and so on, whose distinct values are counted
+_MS, _MS_MAX = 1_000_000, 10**14  # a whole number below counts milliseconds, as timestamp() gives them; above, nanoseconds
+_TIME_MAX = 2**63 - 1
+_SMOOTHED_MAX = 1e100
+
+
+def moment_of(value: object) -> int | None:
+    """A point in time in ns: as `instant_of` reads it, but a whole number below 10^14 counts milliseconds, as timestamp() does."""
+    if type(value) is int and abs(value) < _MS_MAX:
+        return value * _MS
+    found = instant_of(value)
+    return found if found is None else max(-(2**63), min(_TIME_MAX, found))
+
+
+@dataclass(slots=True)
+class Access:
+    """The access metadata of one element; times in ns."""
+
+    count: int = 0
+    last: int | None = None
+    walks: int = 0
+    walked: int | None = None
+    changes: int = 0
+    changed: int | None = None
+    held: dict[str, Any] = field(default_factory=dict)
+    kalman: dict[str, Filter] = field(default_factory=dict)
+    support: dict[str, list[str]] = field(default_factory=dict)
+    suppressed: bool = False
+    error: str = ""
+
+    def values(self) -> dict[str, Any]:
+        """As properties, by the names that policies use; times in ms, as timestamp() gives them. What is unknown is absent."""
+        found: dict[str, Any] = dict(self.held)
+        if self.count:
+            found["accessCount"] = self.count
+        if self.walks:
+            found["traversalCount"] = self.walks
+        for name, time in (("lastAccessedAt", self.last), ("lastTraversedAt", self.walked)):
+            if time is not None:
+                found[name] = time // _MS
+        for name, seen in self.support.items():
+            found[f"{name}Support"] = len(seen)
+        return found
+
+    def note_support(self, parameters: Mapping[str, Any]) -> None:
+        """Count a session, agent or source that was not seen before; beyond the limit no new ones are told apart, and none counts."""
+        for name in SUPPORT:
+            value = parameters.get(f"_{name}")
+            if value is None:
+                continue
+            seen = self.support.setdefault(name, [])
+            key = hashlib.blake2b(canonical(str(value)), digest_size=8).hexdigest()
+            if key not in seen and len(seen) < ACCESS_SUPPORTERS_MAX:
+                seen.append(key)
+
+    def set(self, name: str, value: Any, *, kalman: Mapping[str, float] | None, now: int) -> None:
+        """Keep a value under a name; a smoothed one is observed first. Raises TypeError for what cannot be smoothed, or be a count or time."""
+        if kalman is not None:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _SMOOTHED_MAX:
+                raise TypeError(f"{name} is smoothed, so it takes a number, not {value!r:.40}")
+            value = observe(self.kalman.setdefault(name, Filter()), float(value), q=kalman.get("q"), r=kalman.get("r"))
+        if name in FIXED:
+            self._set_fixed(name, value)
+        else:
+            self.held |= check_properties({name: value}, owner="access metadata")
+        self.changes += 1
+        self.changed = now
+
+    def _set_fixed(self, name: str, value: Any) -> None:
+        if name in ("accessCount", "traversalCount"):
+            if type(value) is not int or value < 0:
+                raise TypeError(f"{name} is a count, not {value!r:.40}")
+            self.count, self.walks = (value, self.walks) if name == "accessCount" else (self.count, value)
+            return
+        time = moment_of(value)
+        if time is None:
+            raise TypeError(f"{name} is a time, not {value!r:.40}")
+        if name == "lastAccessedAt":
+            self.last = time if self.last is None or time // _MS != self.last // _MS else self.last  # timestamp() of this access is this access
+        else:
+            self.walked = time
+
+
+def encode_access(access: Access) -> bytes:
+    """The canonical bytes of metadata."""
+    found: dict[str, Any] = {}
+    for name in ("count", "last", "walks", "walked", "changes", "changed", "support", "suppressed", "error"):
+        value = getattr(access, name)
+        if value or (value == 0 and name in ("last", "walked", "changed") and value is not None):
+            found[name] = value
+    if access.held:
+        found["held"] = decode(encode_properties(access.held, owner="access metadata"))
+    if access.kalman:
+        found["kalman"] = {name: asdict(state) for name, state in access.kalman.items()}
+    return canonical(found)
+
+
+def decode_access(text: str | bytes | None) -> Access:
+    """Metadata from its JSON text; None is an element that nobody has accessed."""
+    if text is None:
+        return Access()
+    found: dict[str, Any] = decode(text)
+    if "held" in found:
+        found["held"] = decode_properties(canonical(found["held"]).decode())
+    if "kalman" in found:
+        found["kalman"] = {name: Filter(**state) for name, state in found["kalman"].items()}
+    return Access(**found)
+
+
+class Noted(NamedTuple):
+    """What one query, or one recall, returned and passed through."""
+
+    at: int
+    parameters: Mapping[str, Any]
+    nodes: tuple[int, ...] = ()
+    edges: tuple[int, ...] = ()
+    walked_nodes: tuple[int, ...] = ()
+    walked_edges: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return len(self.nodes) + len(self.edges) + len(self.walked_nodes) + len(self.walked_edges)
+
+
+def used(notes: Iterable[Noted]) -> dict[tuple[bool, int], list[tuple[Noted, bool]]]:
+    """The accesses of each element, (edge, id), in order; with each whether it was only passed through."""
+    found: dict[tuple[bool, int], list[tuple[Noted, bool]]] = {}
+    for noted in notes:
+        ways = ((False, False, noted.nodes), (True, False, noted.edges), (False, True, noted.walked_nodes), (True, True, noted.walked_edges))
+        for edge, walked, identities in ways:
+            for identity in identities:
+                found.setdefault((edge, identity), []).append((noted, walked))
+    return found
+
+
+class AccessBuffer:
+    """Notes of accesses in the order they came, until they are taken. Thread-safe; noting is one append under a lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._notes: list[Noted] = []
+        self._size = 0
+        self._pid = os.getpid()
+
+    def note(self, noted: Noted) -> int:
+        """Keep a note; returns how many elements wait now."""
+        with self._lock:
+            if self._pid != os.getpid():
+                self._notes, self._size, self._pid = [], 0, os.getpid()
+            self._notes.append(noted)
+            self._size += noted.size
+            return self._size
+
+    def take(self) -> list[Noted]:
+        """All notes, which are the caller's from now on."""
+        with self._lock:
+            found, self._notes, self._size = self._notes, [], 0
+            return found if self._pid == os.getpid() else []  # a forked child has its parent's notes: they are the parent's to write
+
+    def put_back(self, notes: Iterable[Noted]) -> None:
+        """Notes that could not be written, before all that came since."""
+        with self._lock:
+            kept = list(notes)
+            self._notes = kept + self._notes
+            self._size += sum(one.size for one in kept)
+
+    @property
+    def size(self) -> int:
+        return self._size
