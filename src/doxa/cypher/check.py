@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from doxa.cypher import tree as t
 from doxa.cypher.errors import Problem, explained, fail, too_deep
 from doxa.cypher.infer import Checks, condition, has_aggregate, infer
+from doxa.cypher.policy_check import check_policy
 from doxa.cypher.projection import in_columns, resolve
 from doxa.cypher.signatures import Argument, ProcedureSignature, accepted
 
@@ -37,6 +38,7 @@ def check(statement: t.Statement, text: str, *, procedure: FindProcedure = lambd
         for time in (statement.system_time, statement.valid_time):
             if time is not None and not isinstance(statement.body, t.Show):
                 fail("AS OF is for reading: this command changes the schema.", time.at, detail="InvalidClauseComposition")
+        check_policy(statement.body, checker)
         return Checked((), not isinstance(statement.body, t.Show))
     except Problem as problem:
         raise explained(problem, text) from None

@@ -1,14 +1,16 @@
-"""The whole statement: EXPLAIN or PROFILE, AS OF, then a query or a schema command. `parse` is the door of the room."""
+"""The whole statement: EXPLAIN or PROFILE, AS OF, then a query, a schema command or policy commands. `parse` is the door of the room."""
 
 from __future__ import annotations
 
 from doxa.cypher import tree as t
 from doxa.cypher.clauses import ClauseParser
+from doxa.cypher.dashes import without_dashes
 from doxa.cypher.errors import Problem, explained, fail, too_deep
+from doxa.cypher.policy import PolicyParser
 from doxa.cypher.schema import SchemaParser
 
 
-class Parser(SchemaParser, ClauseParser):
+class Parser(SchemaParser, PolicyParser, ClauseParser):
     def statement(self) -> t.Statement:
         at = self.token.at
         mode = None
@@ -25,7 +27,7 @@ class Parser(SchemaParser, ClauseParser):
             else:
                 self.need_word("VALID", "TIME")
                 valid = self.expression()
-        body = self.schema_command() or self.query()
+        body = self.policy_commands() or self.schema_command() or self.query()
         ended = self.take_op(";")
         if self.token.kind != "END":
             if ended:
@@ -47,7 +49,7 @@ class Parser(SchemaParser, ClauseParser):
 def parse(text: str) -> t.Statement:
     """Text to tree. Raises QueryError with line, column, excerpt and a hint."""
     try:
-        return Parser(text).statement()
+        return Parser(without_dashes(text)).statement()
     except Problem as problem:
         raise explained(problem, text) from None
     except RecursionError:
@@ -55,7 +57,7 @@ def parse(text: str) -> t.Statement:
 
 
 def parse_expression(text: str) -> t.Expression:
-    """One expression by itself, for schema rules and tests."""
+    """One expression and nothing else, as policies keep theirs. Raises QueryError."""
     try:
         parser = Parser(text)
         found = parser.expression()
@@ -64,3 +66,5 @@ def parse_expression(text: str) -> t.Expression:
         return found
     except Problem as problem:
         raise explained(problem, text) from None
+    except RecursionError:
+        raise too_deep(text) from None

@@ -38,6 +38,11 @@ def print_statement(statement: t.Statement) -> str:
     return " ".join([*parts, query(body) if isinstance(body, t.Query) else schema_command(body)])
 
 
+def print_expression(found: t.Expression) -> str:
+    """An expression as Cypher, which `parse_expression` reads."""
+    return expression(found)
+
+
 def query(found: t.Query) -> str:
     joint = " UNION ALL " if found.every else " UNION "
     return joint.join(" ".join(clause(one) for one in branch) for branch in found.branches)
@@ -178,10 +183,11 @@ def schema_command(found: t.Clause) -> str:
             return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
         case t.Show(what, detail, yields, where, returns):
             one = what == "databases" and len(detail) == 1
-            text = f"SHOW DATABASE {name(detail[0])}" if one else f"SHOW {' '.join([*detail, what.upper()])}"
+            text = f"SHOW DATABASE {name(detail[0])}" if one else f"SHOW {' '.join([*detail, what.upper().replace('_', ' ')])}"
             text += "" if yields is None else f" YIELD {projection(yields)}"
             return text + _where(where) + ("" if returns is None else f" RETURN {projection(returns)}")
-    raise TypeError(f"{type(found).__name__} is not printed")
+        case _:
+            return _policy_command(found)
 
 
 def _rule(called: str | t.Parameter) -> str:
@@ -221,6 +227,65 @@ def _requirement(found: t.CreateConstraint) -> str:
 
 
 _REQUIRED = {"unique": "UNIQUE", "key": "KEY", "exists": "NOT NULL", "temporal": "TEMPORAL NO OVERLAP"}
+
+
+# Persistence policies
+
+
+def _policy_command(found: t.Clause) -> str:
+    match found:
+        case t.PolicyCommands(commands):
+            return "\n".join(schema_command(one) for one in commands)
+        case t.CreateDecayBundle(called, options, replace, absent):
+            return f"{_policy('DECAY PROFILE', called, replace=replace, absent=absent)}OPTIONS {_option_map(options)}"
+        case t.CreatePromotionProfile(called, options, replace, absent):
+            return f"{_policy('PROMOTION PROFILE', called, replace=replace, absent=absent)}OPTIONS {_option_map(options)}"
+        case t.CreateDecayBinding(called, target, directives, replace, absent):
+            inside = ", ".join(_directive(one, target.variable) for one in directives)
+            return f"{_policy('DECAY PROFILE', called, replace=replace, absent=absent)}FOR {_policy_target(target)} APPLY {{ {inside} }}"
+        case t.CreatePromotionPolicy(called, target, accesses, rules, replace, absent):
+            parts = [f"ON ACCESS {{ {' '.join(_access(one, target.variable) for one in accesses)} }}"] if accesses else []
+            parts += [f"WHEN {expression(one.when)} APPLY PROFILE {_reference(one.profile)}" for one in rules]
+            head = _policy("PROMOTION POLICY", called, replace=replace, absent=absent)
+            return f"{head}FOR {_policy_target(target)} APPLY {{ {' '.join(parts)} }}"
+        case t.AlterPolicy(what, called, options):
+            return f"ALTER {what} {_rule(called)} SET OPTIONS {_option_map(options)}"
+        case t.DropPolicy(what, called, present):
+            return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
+    raise TypeError(f"{type(found).__name__} is not printed")
+
+
+def _policy(what: str, called: str | t.Parameter, *, replace: bool, absent: bool) -> str:
+    return f"CREATE {'OR REPLACE ' if replace else ''}{what} {'IF NOT EXISTS ' if absent else ''}{_rule(called)} "
+
+
+def _option_map(options: tuple[t.PolicyOption, ...]) -> str:
+    return "{" + ", ".join(f"{one.key}: {expression(one.value)}" for one in options) + "}"
+
+
+def _policy_target(target: t.PolicyTarget) -> str:
+    inside = name(target.variable) if target.variable else ""
+    inside += f":{'&'.join(name(one) for one in target.names)}" if target.names else ""
+    return f"()-[{inside}]-()" if target.edge else f"({inside})"
+
+
+def _directive(found: t.DecayDirective, variable: str) -> str:
+    about = "" if found.property is None else f"{name(variable)}.{name(found.property)} "
+    return f"{about}{_DIRECTIVES[found.kind]}{'' if found.value is None else f' {expression(found.value)}'}"
+
+
+def _access(found: t.AccessSet, variable: str) -> str:
+    kalman = "" if found.kalman is None else f"WITH KALMAN {_option_map(found.kalman)} " if found.kalman else "WITH KALMAN "
+    return f"{kalman}SET {name(variable)}.{name(found.property)} = {expression(found.value)}"
+
+
+def _reference(profile: str | t.Parameter) -> str:
+    return expression(profile) if isinstance(profile, t.Parameter) else text_literal(profile)
+
+
+_DIRECTIVES = {
+    "profile": "DECAY PROFILE", "half_life": "DECAY HALF LIFE", "floor": "DECAY FLOOR", "threshold": "DECAY VISIBILITY THRESHOLD", "none": "NO DECAY",
+}  # fmt: skip
 
 
 # Patterns

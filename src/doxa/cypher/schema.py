@@ -1,4 +1,4 @@
-"""Schema commands: CREATE, DROP and SHOW of indexes and constraints, and SHOW of functions, procedures, databases and transactions.
+"""Schema commands: CREATE, DROP and SHOW of indexes and constraints, and SHOW of these, of functions, procedures, databases, settings and policies.
 
 CREATE [RANGE|TEXT|POINT|FULLTEXT|VECTOR] INDEX [name] [IF NOT EXISTS] FOR (n:L) ON (n.a, n.b)      FOR ()-[r:T]-() ON (r.a)
 CREATE FULLTEXT INDEX name FOR (n:A|B) ON EACH [n.a, n.b]
@@ -19,6 +19,7 @@ from doxa.cypher.errors import fail
 
 _INDEX_KINDS = ("RANGE", "TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR", "BTREE")
 _SHOWN = ("FUNCTIONS", "PROCEDURES", "DATABASES", "SETTINGS", "CONSTRAINTS", "INDEXES")
+_POLICIES = ("DECAY PROFILES", "PROMOTION PROFILES", "PROMOTION POLICIES")
 
 
 class SchemaParser(ClauseParser):
@@ -186,6 +187,10 @@ class SchemaParser(ClauseParser):
         return t.Show(what, detail, yields, where, returns, at=at)
 
     def _shown(self) -> tuple[str, tuple[Any, ...]]:
+        for what in _POLICIES:
+            first, second = what.split()
+            if self.take_word(first, second) or self.take_word(first, "POLICY" if second == "POLICIES" else "PROFILE"):
+                return what.lower().replace(" ", "_"), ()
         words: list[str] = []
         while self.token.kind == "NAME" and not self.is_word("YIELD") and not self.is_word("WHERE"):
             words.append(self.take().upper)
@@ -198,4 +203,4 @@ class SchemaParser(ClauseParser):
                 if plural in ("FUNCTIONS", "PROCEDURES") and self.take_word("EXECUTABLE"):
                     self.take_word("BY", "CURRENT", "USER")
                 return plural.lower(), rest
-        fail("There is nothing of this name to show.", self.token.at, hint=f"SHOW takes {', '.join(_SHOWN)}.")
+        fail("There is nothing of this name to show.", self.token.at, hint=f"SHOW takes {', '.join((*_SHOWN, *_POLICIES))}.")

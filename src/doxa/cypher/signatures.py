@@ -122,6 +122,10 @@ duration.between(temporal, temporal) duration
 duration.inMonths(temporal, temporal) duration
 duration.inDays(temporal, temporal) duration
 duration.inSeconds(temporal, temporal) duration
+decayScore(any, map?) float
+decay(any, map?) map
+policy(any) map
+reveal(any) any
 point(map) point
 point.distance(point, point) float
 distance(point, point) float

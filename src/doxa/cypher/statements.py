@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from doxa.cypher.dashes import COMMENT, DASHES, OPEN, QUOTED, about_policies, lead
 from doxa.cypher.errors import Problem, QueryError, explained
 
-_PART = re.compile(
-    r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|`[^`]*`"  # a doubled backtick is two quoted names that touch: the cut is the same
-    r"|(?P<comment>//[^\n\r]*|/\*.*?\*/)|(?P<open>['\"`]|/\*)|(?P<end>;)",
-    re.DOTALL,
-)
+_PART = re.compile(rf"{QUOTED}|{COMMENT}|(?P<open>{OPEN})|(?P<end>;)", re.DOTALL)
+_POLICY_PART = re.compile(rf"{QUOTED}|{COMMENT}|{DASHES}|(?P<open>{OPEN})|(?P<end>;)|(?P<brace>[{{}}])", re.DOTALL)
 _BLANKS = re.compile(r"[\s\u0085\u180e\ufeff]*")
 
 
@@ -30,19 +28,27 @@ class Piece(NamedTuple):
 def statements(script: str) -> list[Piece]:
     """The statements of a script in order. Blanks and comments alone are none; the last one may lack its semicolon."""
     found: list[Piece] = []
-    start = seen = 0  # up to `seen` there were only blanks and comments since the last cut
-    said = False
-    for part in _PART.finditer(script):
-        said = said or not _BLANKS.fullmatch(script, seen, part.start()) or part.lastgroup not in ("comment", "end")
-        seen = part.end()
+    start, ended = 0, True
+    while ended:
+        first = lead(script, start)
+        end, ended = _cut(script, first)
+        if first < end:
+            found.append(_piece(script, start, end, ended=ended))
+        start = end + 1
+    return found
+
+
+def _cut(script: str, at: int) -> tuple[int, bool]:
+    """Where the statement that begins here ends, and whether by a semicolon. In a policy command those within braces separate its parts."""
+    depth = 0
+    for part in (_POLICY_PART if about_policies(script, at) else _PART).finditer(script, at):
         if part.lastgroup == "open":
             break
-        if part.lastgroup == "end":
-            found += [_piece(script, start, part.start(), ended=True)] if said else []
-            start, said = part.end(), False
-    if said or not _BLANKS.fullmatch(script, seen):
-        found.append(_piece(script, start, len(script), ended=False))
-    return found
+        if part.lastgroup == "brace":
+            depth = depth + 1 if part[0] == "{" else max(0, depth - 1)
+        if part.lastgroup == "end" and not depth:
+            return part.start(), True
+    return len(script), False
 
 
 def _piece(script: str, start: int, end: int, *, ended: bool) -> Piece:
