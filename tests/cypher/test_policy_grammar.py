@@ -440,6 +440,7 @@ def test_a_set_is_of_one_property(inside: str, message: str) -> None:
     ("CREATE OR REPLACE DECAY PROFILE p §IF NOT EXISTS OPTIONS {}", "exclude each other"),
     ("CREATE PROMOTION POLICY p FOR (n) APPLY { ON ACCESS { SET n.x = 1 } §ON ACCESS { SET n.y = 1 } }", "can stand once"),
     ("CREATE DECAY PROFILE p OPTIONS {} §FOR (n) APPLY { NO DECAY }", "has no target"),
+    ("CREATE DECAY PROFILE p FOR (n:A)§", "a binding says what it does"), ("CREATE PROMOTION POLICY p FOR (n)§", "a policy says what it does"),
     ("CREATE DECAY PROFILE p FOR (n:A) APPLY { §}", "at least one directive"),
     ("CREATE PROMOTION POLICY p FOR (n:A) APPLY { §}", "at least one WHEN"),
     ("CREATE PROMOTION POLICY p FOR (n:A) APPLY { ON ACCESS { §} }", "at least one SET"),

@@ -190,6 +190,11 @@ class PolicyParser(ClauseParser):
         names = tuple(one.name for one in _target_labels(labels, edge=edge))
         return t.PolicyTarget(edge, middle.variable or "", names, at=at)
 
+    def _apply(self, what: str, example: str) -> None:
+        if not self.take_word("APPLY"):
+            fail(f"Expected APPLY: {what} says what it does.", self.token.at, hint=f"Write {example}.")
+        self.need_op("{")
+
     def _owned_property(self, target: t.PolicyTarget) -> str:
         """v.property of the target's variable."""
         token = self.token
@@ -202,8 +207,7 @@ class PolicyParser(ClauseParser):
 
     def _decay_binding(self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool) -> t.Clause:
         target = self._policy_target()
-        self.need_word("APPLY")
-        self.need_op("{")
+        self._apply("a binding", "APPLY { NO DECAY } or APPLY { DECAY PROFILE 'name' }")
         found: list[t.DecayDirective] = []
         while not self.is_op("}"):
             for directive in self._directives(target):
@@ -276,8 +280,7 @@ class PolicyParser(ClauseParser):
 
     def _promotion_policy(self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool) -> t.Clause:
         target = self._policy_target()
-        self.need_word("APPLY")
-        self.need_op("{")
+        self._apply("a policy", "APPLY { WHEN condition APPLY PROFILE 'name' }")
         accesses: tuple[t.AccessSet, ...] = ()
         rules: list[t.PromotionRule] = []
         while not self.is_op("}"):

@@ -54,7 +54,7 @@ def _half_life() -> _Rule:
     def take(value: Any) -> Any:
         return None if within.take(value) is None or 0 < abs(value) < 1e-9 else value
 
-    return _Rule(f"a number of seconds between -{HALF_LIFE_S_MAX:,} and {HALF_LIFE_S_MAX:,} (292 years), not closer to 0 than a nanosecond", take)
+    return _Rule(f"a number of seconds, with or without a minus, from a nanosecond to {HALF_LIFE_S_MAX:,} (292 years)", take)
 
 
 _SHARE = _number("a number from 0 to 1", 0, 1)

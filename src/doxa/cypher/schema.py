@@ -166,7 +166,7 @@ class SchemaParser(ClauseParser):
         at = self.need_word("DROP").at
         what = self.take().upper
         if what not in ("INDEX", "CONSTRAINT"):
-            fail("Only an INDEX or a CONSTRAINT can be dropped here.", at)
+            fail("Only an INDEX, a CONSTRAINT, a DECAY PROFILE, a PROMOTION PROFILE or a PROMOTION POLICY can be dropped here.", at)
         name = self._rule_name()
         return t.DropSchema(what, name, self.take_word("IF", "EXISTS"), at=at)  # type: ignore[arg-type]
 
