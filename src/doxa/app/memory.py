@@ -17,10 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from doxa.app.bootstrap import begin
+from doxa.app.expressions import LazyExpressions
+from doxa.app.upkeep import Upkeep
 from doxa.base.clock import Clock, parse_time
 from doxa.base.errors import InputError, ModelError, NotFoundError, RoleError, StoreError
 from doxa.base.ids import ROLES, Role
-from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S
+from doxa.base.limits import ACCESS_FLUSH_MS, JOB_PAUSE_MS, JOB_STOP_S
 from doxa.base.values import Value
 from doxa.belief import (
     Bundle,
@@ -34,7 +37,6 @@ from doxa.belief import (
     Revision,
     TagMove,
     Walk,
-    declare,
     impact,
     parse_fact,
     parse_target,
@@ -92,6 +94,8 @@ class Config:
     background: bool = True
     read_only: bool = False
     csv_folder: Path | None = None  # the only folder that LOAD CSV may read
+    decay_enabled: bool | None = None  # None: as the file's policies say; True: a new file begins with the standard ones; False: neutral
+    access_flush_ms: int = ACCESS_FLUSH_MS  # how long an access may wait before it is written
 
 
 def default_path() -> Path:
@@ -115,15 +119,23 @@ def default_model_folder() -> Path:
 class Session:
     """The verbs, in the name of one identity, by default in one project. Made by Memory."""
 
-    def __init__(self, memory: Memory, identity: Identity, project: str) -> None:
+    def __init__(self, memory: Memory, identity: Identity, project: str, context: Mapping[str, Any] | None = None) -> None:
         self._memory = memory
         self.identity = identity
         self.project = project
+        self.context = arguments.context(context)
+        self._told: dict[str, Any] | None = self.context  # what accesses are noted with; None: whoever asks notes them
 
     @property
     def memory(self) -> Memory:
         """The opened file that this session speaks to."""
         return self._memory
+
+    def _without_notes(self) -> Session:
+        """The same session for a query that notes itself what it returns."""
+        found = Session(self._memory, self.identity, self.project, self.context)
+        found._told = None
+        return found
 
     @property
     def _store(self) -> Store:
@@ -248,7 +260,7 @@ class Session:
             tokens_max=tokens_max, lanes=arguments.texts(lanes, "lanes"),
         )  # fmt: skip
         try:
-            return self._memory.recaller.recall(ask)
+            return self._memory.recaller.recall(ask, context=self._told)
         except NotFoundError as error:
             if project is not None or error.fields.get("project") != self.project:
                 raise
@@ -256,13 +268,19 @@ class Session:
 
     def recent(self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
         """What was last said or stated and is still believed, newest first."""
-        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=arguments.texts(kinds, "kinds"), limit=limit)
+        named = arguments.texts(kinds, "kinds")
+        return self._memory.recaller.recent(project=self.project if project is None else project, kinds=named, limit=limit, context=self._told)
 
-    def get(self, kref: str | Kref) -> Revision | Exchange | Place | Bundle:
-        """What an address means now (or at its pin): a bundle with its members. Raises KrefError or NotFoundError."""
+    def get(self, kref: str | Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle:
+        """What an address means now (or at its pin): a bundle with its members. Raises KrefError or NotFoundError, also for what a persistence
+        policy hides, unless `reveal` asks for it all the same."""
         target = parse_target(kref)
+        arguments.flags(reveal=reveal)
         with self._store.read() as snapshot:
-            return read_at(snapshot, target)
+            found = read_at(snapshot, target, reveal=reveal)
+            if target.at is None and not reveal:
+                self._store.returned(snapshot, [str(found.kref)], self.context)
+            return found
 
     def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place | Bundle:
         """What a tag of an item pointed to at a system time: what memory believed then. A bundle, with its members of that time."""
@@ -414,14 +432,15 @@ class Session:
 
     def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
         """A conversation in Cypher, for one thread at a time: results that stream, `begin`, `commit`, `rollback`, AS OF for all its statements.
-        `context` is known to queries as $_name."""
+        `context` is known to queries as $_name, and goes before the session's own."""
         from doxa.query.session import GraphSession
 
         self._store.require_open()
         folder = self._memory.config.csv_folder
         return GraphSession(
-            self._store, self._memory.queries, self.identity, context=context, csv_folder=None if folder is None else str(folder), owner=self
-        )
+            self._store, self._memory.queries, self.identity, context={**self.context, **arguments.context(context)},
+            csv_folder=None if folder is None else str(folder), owner=self,
+        )  # fmt: skip
 
     def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
         given = arguments.said(fields, shape)
@@ -443,7 +462,11 @@ class Memory(Session):
     def __init__(self, config: Config) -> None:
         _check_config(config)
         self.config = config
-        self.store = Store(config.path, clock=config.clock, read_only=config.read_only)
+        self.store = Store(
+            config.path, clock=config.clock, read_only=config.read_only,
+            expressions=LazyExpressions(), decay_enabled=config.decay_enabled is not False,
+        )  # fmt: skip
+        self.upkeep = Upkeep(self.store, interval_ms=config.access_flush_ms, background=config.background)
         super().__init__(self, Identity(config.actor, config.role), config.project)
         self._embedder: Embedder | None = None
         self._embedder_error: ModelError | None = None
@@ -456,7 +479,7 @@ class Memory(Session):
         self._due = threading.Event()
         self._stopping = threading.Event()
         try:
-            declare(self.store)
+            begin(self.store, bootstrap=config.decay_enabled is True)
         except BaseException:
             self.store.close()
             raise
@@ -467,8 +490,9 @@ class Memory(Session):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def session(self, *, actor: str = "", role: Role = "agent", project: str = "") -> Session:
-        """Another identity on the same file. A session cannot have more power than the memory was opened with."""
+    def session(self, *, actor: str = "", role: Role = "agent", project: str = "", context: Mapping[str, Any] | None = None) -> Session:
+        """Another identity on the same file. A session cannot have more power than the memory was opened with. `context`, such as
+        {"session": "s1", "agent": "planner"}, is known to queries and policies as $_session and so on."""
         arguments.check_role(role)
         arguments.text(actor, "actor")
         arguments.project(project)
@@ -478,7 +502,7 @@ class Memory(Session):
                 next_step=f"Open it with role={role!r}.",
                 role=role,
             )
-        return Session(self, Identity(actor or self.identity.actor, role), project or self.project)
+        return Session(self, Identity(actor or self.identity.actor, role), project or self.project, context)
 
     def close(self) -> None:
         """Stop the embedding job after its current batch and close the file. What is not embedded yet stays due."""
@@ -487,7 +511,15 @@ class Memory(Session):
         if self._worker is not None:
             self._worker.join(timeout=JOB_STOP_S)
             self._worker = None
+        self.upkeep.stop()
         self.store.close()
+
+    def settle(self) -> int:
+        """Write the accesses that were noted, and finish what a change of policies left to do; the background job does both by itself.
+        Returns how many elements had accesses to write."""
+        with self.store.read():  # a closed memory says so
+            pass
+        return 0 if self.config.read_only else self.upkeep.settle()
 
     # Models and the embedding job
 
@@ -658,6 +690,8 @@ def open_memory(
     background: bool = True,
     read_only: bool = False,
     csv_folder: str | Path | None = None,
+    decay_enabled: bool | None = None,
+    access_flush_ms: int = ACCESS_FLUSH_MS,
 ) -> Memory:
     """Open (or create) a memory file; without a path, the user's own (`default_path`). Raises a StoreError that says what is wrong."""
     place = arguments.path(path, "path") if path is not None else default_path()
@@ -667,7 +701,9 @@ def open_memory(
         except OSError as error:
             raise arguments.unusable(place.parent, error) from None
     folder = arguments.path(csv_folder, "csv_folder") if csv_folder is not None else None
-    return Memory(Config(place, role, actor, project, embedder, model_folder, clock, background, read_only, folder))
+    return Memory(
+        Config(place, role, actor, project, embedder, model_folder, clock, background, read_only, folder, decay_enabled, access_flush_ms)
+    )
 
 
 class AsyncMemory:
@@ -726,6 +762,9 @@ def _check_config(config: Config) -> None:
         arguments.text(value, name)
     arguments.project(config.project)
     arguments.flags(background=config.background, read_only=config.read_only)
+    if config.decay_enabled is not None:
+        arguments.flags(decay_enabled=config.decay_enabled)
+    arguments.whole(config.access_flush_ms, "access_flush_ms")
     if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):  # opening a pipe would wait for its other end
         raise StoreError(f"{config.path} is no file.", next_step="Give the path of a memory file, or of a new one.", path=str(config.path))
     if config.model_folder is not None:

@@ -74,7 +74,7 @@ def _recall(session: Session, run: Any, question: str, options: Any = None) -> R
         given.setdefault("as_of", format_time(run.graph.as_of))
     if run.graph.valid is not None:
         given.setdefault("valid_at", format_time(run.graph.valid.time))
-    ask = partial(session.recall, question, **given)
+    ask = partial(session._without_notes().recall, question, **given)
     if isinstance(run.graph.reader, Transaction):
         with ThreadPoolExecutor(max_workers=1) as other:
             found = other.submit(ask).result()
@@ -82,6 +82,8 @@ def _recall(session: Session, run: Any, question: str, options: Any = None) -> R
         found = ask()
     for hit in found.hits:
         row = run.graph.reader.node_by_kref(hit.kref)
+        if row is not None and run.accesses is not None and "as_of" not in given:
+            run.accesses.returned(row.id)
         yield hit.kref, hit.text, hit.score, hit.status, hit.trust, hit.why, None if row is None else run.graph.node(row.id)
 
 

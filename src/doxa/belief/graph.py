@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError, NotFoundError
 from doxa.base.ids import NodeId
-from doxa.base.values import Value
+from doxa.base.values import Value, decode_properties
 from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import RESERVED, Bundle, Exchange, Fact, Place, Revision, TagMove, parse_fact
@@ -26,6 +26,8 @@ from doxa.store import Node, Reader
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
 # Edges that make what a belief is: operations write them, nobody else.
 STRUCTURE = frozenset(("HAS_SPACE", "HAS_ITEM", HAS_REVISION, CURRENT, TAG, "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE"))
+# what a belief or a turn cannot be told without: no policy takes it away
+_STANDING = frozenset(("kref", "number", "kind", "project", "space", "confidence", "trust", "time", "thread", "session", "speaker", "role", "name"))
 RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
 PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
 EXCHANGE_KIND = "exchange"
@@ -222,7 +224,7 @@ def build_revision(node: Node, *, status: Literal["current", "superseded", "depr
     p = cast("dict[str, Any]", node.props)
     kref = p["kref"]
     return Revision(
-        kref=kref, item=kref.partition("?")[0], number=p["number"], status=status, summary=p["summary"], kind=p["kind"], project=p["project"],
+        kref=kref, item=kref.partition("?")[0], number=p["number"], status=status, summary=p.get("summary", ""), kind=p["kind"], project=p["project"],
         space=p["space"], title=p.get("title", ""), topics=tuple(p.get("topics", ())), keywords=tuple(p.get("keywords", ())),
         facts=facts_of(node), valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), confidence=p["confidence"], trust=p["trust"],
         author=p.get("author", ""), time=p["time"], created=node.born, tags=tags, metadata=metadata_of(node),
@@ -241,14 +243,15 @@ def metadata_of(node: Node) -> dict[str, Value]:
 def read_exchange(node: Node) -> Exchange:
     p = cast("dict[str, Any]", node.props)
     return Exchange(
-        kref=p["kref"], thread=p["thread"], session=p["session"], speaker=p["speaker"], role=p["role"], text=p["text"], time=p["time"],
+        kref=p["kref"], thread=p["thread"], session=p["session"], speaker=p["speaker"], role=p["role"], text=p.get("text", ""), time=p["time"],
         project=p["project"], space=p["space"], source_id=p.get("source_id", ""), deprecated=bool(p.get("deprecated")),
         entities=tuple(p.get("entities", ())), dates=tuple(p.get("dates", ())),
     )  # fmt: skip
 
 
-def read_at(reader: Reader, kref: Kref) -> Revision | Exchange | Place | Bundle:
-    """What an address means, pins and artifacts included, as data: what was fetched is what the address says."""
+def read_at(reader: Reader, kref: Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle:
+    """What an address means, pins and artifacts included, as data: what was fetched is what the address says. What a policy hides is not found,
+    unless `reveal`; as of a time it is what was there."""
     if kref.artifact is not None:
         number = resolve(reader, replace(kref, artifact=None)).props.get("number")
         pinned = kref.pinned(number) if isinstance(number, int) else kref
@@ -257,7 +260,21 @@ def read_at(reader: Reader, kref: Kref) -> Revision | Exchange | Place | Bundle:
         time = kref.at_ns
         assert time is not None
         return read_as_of(reader, kref, time=time)
-    return read_any(reader, resolve(reader, kref))
+    node = resolve(reader, kref)
+    return read_any(reader, node if reveal else shown(reader, node))
+
+
+def shown(reader: Reader, node: Node) -> Node:
+    """The node without what has faded of it. Raises NotFoundError if a policy hides it."""
+    table = reader.sight().table(edge=False)
+    if table == "node":
+        return node
+    rows = reader.rows(f"SELECT json(props) FROM {table} WHERE id = ?", (node.id,))
+    if not rows:
+        kref = str(node.props["kref"])
+        raise NotFoundError(f"{kref} is there, but a persistence policy hides it.", next_step="Ask for it with reveal.", kref=kref)
+    standing = {name: value for name, value in node.props.items() if name in _STANDING}  # without its address a belief is none
+    return node._replace(props={**standing, **decode_properties(rows[0][0])})
 
 
 def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -> Revision | Exchange | Place | Bundle:

@@ -137,14 +137,13 @@ def _goes_on(reader: Reader, frontier: Sequence[int], seen: set[int], *, directi
     """Whether an edge leaves the frontier for something not reached yet; stops at the first, so that `cut` costs little."""
     test, names = ("IN", tuple(types)) if types else ("NOT IN", tuple(sorted(STRUCTURE)))
     marks = ", ".join("?" * len(names))
-    now = reader.now
+    nodes, edges = (reader.sight().table(edge=edge) for edge in (False, True))
     for near, far in _ENDS[direction]:
         sql = (
-            f"SELECT 1 FROM carray(?) f CROSS JOIN edge e ON e.{near} = f.value CROSS JOIN node n ON n.id = e.{far} "
-            f"WHERE e.type {test} ({marks}) AND e.{far} NOT IN (SELECT value FROM carray(?)) "
-            f"AND e.vis_from <= ? AND ? < e.vis_until AND n.vis_from <= ? AND ? < n.vis_until LIMIT 1"
+            f"SELECT 1 FROM carray(?) f CROSS JOIN {edges} e ON e.{near} = f.value CROSS JOIN {nodes} n ON n.id = e.{far} "
+            f"WHERE e.type {test} ({marks}) AND e.{far} NOT IN (SELECT value FROM carray(?)) LIMIT 1"
         )
-        if reader.rows(sql, (int64_array(frontier), *names, int64_array(sorted(seen)), now, now, now, now)):
+        if reader.rows(sql, (int64_array(frontier), *names, int64_array(sorted(seen)))):
             return True
     return False
 
@@ -152,15 +151,14 @@ def _goes_on(reader: Reader, frontier: Sequence[int], seen: set[int], *, directi
 def _level(reader: Reader, frontier: Sequence[int], *, direction: Direction, types: Sequence[str]) -> list[tuple[str, int, int, str, bool]]:
     """(edge type, from, to, kref, whether it is in recall) for every edge that leaves the frontier."""
     found: list[tuple[str, int, int, str, bool]] = []
+    nodes, edges = (reader.sight().table(edge=edge) for edge in (False, True))
     for near, far in _ENDS[direction]:
-        # one probe of the covering index per frontier element; the node is read for its address and its window
+        # one probe of the covering index per frontier element; the node is read for its address
         sql = (
             f"SELECT e.type, e.{near}, e.{far}, coalesce(n.props ->> '$.kref', ''), coalesce(d.live, 1) FROM carray(?) f "
-            f"CROSS JOIN edge e ON e.{near} = f.value CROSS JOIN node n ON n.id = e.{far} LEFT JOIN doc d ON d.node = n.id "
-            f"WHERE e.vis_from <= ? AND ? < e.vis_until AND n.vis_from <= ? AND ? < n.vis_until"
+            f"CROSS JOIN {edges} e ON e.{near} = f.value CROSS JOIN {nodes} n ON n.id = e.{far} LEFT JOIN doc d ON d.node = n.id"
         )
-        now = reader.now
-        rows = reader.rows(sql, (int64_array(frontier), now, now, now, now))
+        rows = reader.rows(sql, (int64_array(frontier),))
         found += [(row[0], row[1], row[2], row[3], bool(row[4])) for row in rows if (row[0] in types if types else row[0] not in STRUCTURE)]
     return found
 

@@ -108,6 +108,15 @@ def flags(**values: object) -> None:
             raise InputError(f"{name} is true or false; this is {value!r:.60}.", next_step="Give True or False.", field=name)
 
 
+def context(value: object) -> dict[str, Any]:
+    """What a conversation is known by: a map of names."""
+    if value is None:
+        return {}
+    if not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
+        raise InputError(f"A context is a map of names, not {value!r:.40}.", next_step='Give it as {"session": "s1"}.', field="context")
+    return dict(value)
+
+
 def project(value: object) -> None:
     """The name of a project, or nothing."""
     text(value, "project")

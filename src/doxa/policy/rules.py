@@ -1,7 +1,7 @@
 """The persistence policies of a catalogue, and which of them an element is under.
 
 Catalogue entries, each with "order" (when it was registered) and "enabled":
-    policy:bundle:<name>    {"half_life": ns, "function", "threshold", "floor", "from": anchor, "property": of a CUSTOM anchor, "scope", "decay": bool}
+    policy:bundle:<name>    {"half_life": ns, "function", "threshold", "floor", "from": anchor, "property": of CUSTOM, "scope", "decay": bool}
     policy:binding:<name>   {"edge": bool, "names": [labels, or one type; none: wildcard], **LEVERS, "properties": {name: LEVERS}}
     policy:profile:<name>   {"multiplier", "floor", "cap", "scope"}
     policy:policy:<name>    {"edge", "names", "variable", "rules": [{"when": expression, "profile": name}],
@@ -137,6 +137,11 @@ class Rules:
     def any(self) -> bool:
         """Whether any element may be under a rule."""
         return bool(self.bindings or self.policies)
+
+    def about(self, *, edge: bool) -> bool:
+        """Whether any binding or policy is about nodes, or about edges."""
+        targets = [one.target for one in self.bindings] + [one.target for one in self.policies]
+        return any(target.edge is edge for target in targets)
 
     def hides(self, *, edge: bool) -> bool:
         """Whether a node, or an edge, may be hidden by a rule."""

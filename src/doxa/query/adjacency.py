@@ -18,14 +18,13 @@ _REMEMBERED_MAX = 50_000
 def edge_tests(run: Run, types: tuple[str, ...] | None, far: str) -> str:
     """SQL that rows `e` of the edge table must pass besides: the types, and what is seen at a valid time, the node at the far end too."""
     test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
-    valid = run.graph.valid
-    if valid is None:
-        return test
-    edge = valid.edge("e")
+    graph, valid = run.graph, run.graph.valid
+    edge = valid.edge("e") if valid is not None else ""
     test += f" AND {edge}" if edge else ""
-    if not valid.tests_nodes:
+    if not graph.tests_nodes:
         return test
-    return f"{test} AND EXISTS (SELECT 1 FROM {run.graph.node_table()} n WHERE n.id = e.{far} AND {valid.node('n')})"
+    node = valid.node("n") if valid is not None else ""
+    return f"{test} AND EXISTS (SELECT 1 FROM {graph.node_table()} n WHERE n.id = e.{far}{' AND ' + node if node else ''})"
 
 
 class Adjacency:

@@ -10,6 +10,7 @@ from doxa.base.clock import format_time
 from doxa.base.ids import TxId
 from doxa.cypher.signatures import ProcedureSignature
 from doxa.query.errors import fail, shown
+from doxa.query.policies import register_policies
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.search import fulltext, set_vector, vectors
 from doxa.query.show import register_shows
@@ -265,4 +266,5 @@ def builtin(registry: Registry) -> Registry:
     for text, description, call, optional in _TABLE:
         registry.add(Procedure(_signature(text, description, optional=optional), call))
     register_shows(registry)
+    register_policies(registry)
     return registry

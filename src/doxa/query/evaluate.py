@@ -14,6 +14,7 @@ from doxa.base.errors import InputError
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
 from doxa.query import operators as op
+from doxa.query.accesses import Origin, compile_origin
 from doxa.query.errors import fail, shown
 from doxa.query.functions.registry import Function
 from doxa.query.functions.tables import FUNCTIONS
@@ -55,6 +56,9 @@ class Compiler:
     def _parameter(self, e: t.Parameter, layout: Layout) -> Evaluate:
         name = e.name
         return lambda row, run: run.parameter(name)
+
+    def _origin(self, e: Origin, layout: Layout) -> Evaluate:
+        return compile_origin(e, layout)
 
     def _variable(self, e: t.Variable, layout: Layout) -> Evaluate:
         slot = layout[e.name]
@@ -539,6 +543,7 @@ _FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest
 _METHODS: dict[type[t.Expression], Callable[..., Evaluate]] = {
     t.Literal: Compiler._literal,
     t.Parameter: Compiler._parameter,
+    Origin: Compiler._origin,
     t.Variable: Compiler._variable,
     t.Property: Compiler._property,
     t.Index: Compiler._index,

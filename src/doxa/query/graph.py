@@ -12,7 +12,7 @@ from doxa.base.values import decode_properties
 from doxa.query.errors import fail
 from doxa.query.values import Edge, Node
 from doxa.query.visibility import ValidTime
-from doxa.store import Indexes, Reader, Transaction
+from doxa.store import Indexes, Reader, Sight, Transaction
 
 _TYPES_READ = 20_000
 COUNTERS = ("nodes_created", "nodes_deleted", "relationships_created", "relationships_deleted", "properties_set", "labels_added", "labels_removed")
@@ -29,6 +29,7 @@ class Graph:
         self.counters = dict.fromkeys(COUNTERS, 0)
         self._labels: dict[str, tuple[str, ...]] = {}
         self._indexes: Indexes | None = None
+        self.revealed: set[tuple[bool, int]] = set()  # (edge, id) of what this query sees whole
 
     # Reading
 
@@ -54,12 +55,14 @@ class Graph:
         return Edge(identity, self, kind=kind, start=start, end=end, props={} if props == "{}" else decode_properties(props))
 
     def load_node(self, identity: int) -> tuple[tuple[str, ...], dict[str, Any]]:
-        for row in self.rows(f"SELECT labels, json(props) FROM {self.node_table()} WHERE id = ?", (identity,)):
+        table = self.raw_table(edge=False) if (False, identity) in self.revealed else self.node_table(hidden=True)
+        for row in self.rows(f"SELECT labels, json(props) FROM {table} WHERE id = ?", (identity,)):
             return self.labels_of(row[0]), decode_properties(row[1])
         fail("The node was deleted; it has no properties or labels any more.", kind="EntityNotFound", detail="DeletedEntityAccess", node=identity)
 
     def load_edge(self, identity: int) -> dict[str, Any]:
-        for row in self.rows(f"SELECT json(props) FROM {self.edge_table()} WHERE id = ?", (identity,)):
+        table = self.raw_table(edge=True) if (True, identity) in self.revealed else self.edge_table(hidden=True)
+        for row in self.rows(f"SELECT json(props) FROM {table} WHERE id = ?", (identity,)):
             return dict(decode_properties(row[0]))
         fail("The relationship was deleted; it has no properties any more.", kind="EntityNotFound", detail="DeletedEntityAccess", edge=identity)
 
@@ -84,25 +87,49 @@ class Graph:
             return True
         return next(iter(self.rows("SELECT 1 FROM edge LIMIT 1 OFFSET ?", (_TYPES_READ,))), None) is not None
 
+    @functools.cached_property
+    def sight(self) -> Sight | None:
+        """What the policies show of the present; None as of a past time, which shows what was there."""
+        return self.reader.sight() if self.as_of is None else None
+
+    @property
+    def sight_key(self) -> tuple[Any, ...]:
+        """Equal where the tables and tests of visibility are."""
+        return (() if self.sight is None else self.sight.key), None if self.valid is None else self.valid.key
+
+    @property
+    def tests_nodes(self) -> bool:
+        """Whether a node at the end of an edge may be out of sight, so that each is to be looked at."""
+        return (self.sight is not None and self.sight.tests_nodes) or (self.valid is not None and self.valid.tests_nodes)
+
     # As of a time the tables are the live rows that were there, united with the past versions that were
 
-    def node_table(self) -> str:
-        if self.as_of is None:
-            return "node"
+    def raw_table(self, *, edge: bool) -> str:
+        """The table with what is hidden, and what has faded."""
+        return (self.edge_table() if edge else self.node_table()) if self.sight is None else "edge" if edge else "node"
+
+    def node_table(self, *, hidden: bool = False) -> str:
+        if self.sight is not None:
+            return self.sight.table(edge=False, hidden=hidden)
+        assert self.as_of is not None
         time, columns = int(self.as_of), "id, labels, props, kref"
         past = f" UNION ALL SELECT {columns} FROM node_past WHERE since <= {time} AND until > {time}" if self.has_past[0] else ""
         return f"(SELECT {columns} FROM node WHERE since <= {time}{past})"
 
-    def edge_table(self) -> str:
-        if self.as_of is None:
-            return "edge"
+    def edge_table(self, *, hidden: bool = False) -> str:
+        if self.sight is not None:
+            return self.sight.table(edge=True, hidden=hidden)
+        assert self.as_of is not None
         time, columns = int(self.as_of), "id, type, src, dst, props"
         past = f" UNION ALL SELECT {columns} FROM edge_past WHERE since <= {time} AND until > {time}" if self.has_past[1] else ""
         return f"(SELECT {columns} FROM edge WHERE since <= {time}{past})"
 
-    def label_table(self) -> str:
-        if self.as_of is None:
-            return "node_label"
+    def label_table(self, *, hidden: bool = False) -> str:
+        """`hidden`: with the labels of nodes out of sight, for who looks at the nodes as well."""
+        if self.sight is not None:
+            seen = f"(SELECT label, node FROM node_label WHERE node IN (SELECT id FROM {self.node_table()}))"
+            return seen if self.sight.tests_nodes and not hidden else "node_label"
+        assert self.as_of is not None
         time = int(self.as_of)
         past = f" UNION ALL SELECT j.value, p.id FROM node_past p, json_each(p.labels) j WHERE p.since <= {time} AND p.until > {time}"
         return f"(SELECT l.label, l.node FROM node_label l JOIN node n ON n.id = l.node WHERE n.since <= {time}{past if self.has_past[0] else ''})"
@@ -160,6 +187,7 @@ class Graph:
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Make these the element's properties; nulls are absent."""
         before = element.properties
+        props = self._with_faded(element, props)
         clean = {name: value for name, value in props.items() if value is not None}
         if isinstance(element, Node) and "kref" in clean and "kref" not in before:
             self._refuse_forged(element.labels, clean)
@@ -171,6 +199,17 @@ class Graph:
             else:
                 self._writer().set_edge(EdgeId(element.id), clean)
 
+    def _with_faded(self, element: Node | Edge, props: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is to be written, with what has faded of the element: who does not see a property does not remove it."""
+        edge = isinstance(element, Edge)
+        table, identity = self.raw_table(edge=edge), (element.id,)
+        if table == (self.edge_table(hidden=True) if edge else self.node_table(hidden=True)):
+            return props
+        for (text,) in self.rows(f"SELECT json(props) FROM {table} WHERE id = ?", identity):
+            shown = element.properties
+            return {**{name: value for name, value in decode_properties(text).items() if name not in shown}, **props}
+        return props
+
     def set_labels(self, node: Node, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         before = set(node.labels)
         after = (before | set(add)) - set(remove)
@@ -178,7 +217,7 @@ class Graph:
             self._refuse_forged(after - before, node.properties)
             self.counters["labels_added"] += len(after - before)
             self.counters["labels_removed"] += len(before - after)
-            props = node.properties
+            props = self._with_faded(node, node.properties)
             self._writer().set_node(NodeId(node.id), props, labels=after)
 
     def delete_edge(self, identity: int) -> None:
@@ -205,7 +244,7 @@ class Graph:
 
     def edges_of(self, identity: int) -> Iterator[int]:
         rows = self.rows(
-            f"SELECT id FROM {self.edge_table()} WHERE src = ? UNION SELECT id FROM {self.edge_table()} WHERE dst = ?", (identity, identity)
+            "SELECT id FROM edge WHERE src = ? UNION SELECT id FROM edge WHERE dst = ?", (identity, identity)
         )
         return iter([row[0] for row in rows])
 

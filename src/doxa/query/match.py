@@ -47,6 +47,8 @@ class MatchPlanner:
         columns: Callable[[str], tuple[str, ...]] = lambda _: (),
         pushing: bool = True,
         ends_only: bool = False,
+        revealed: frozenset[str] = frozenset(),
+        wanted: frozenset[str] = frozenset(),
     ) -> None:
         self.graph = graph
         self.layout = dict(layout)
@@ -55,6 +57,7 @@ class MatchPlanner:
         self.loads = loads
         self.columns = columns
         self.pushing = pushing
+        self.revealed = revealed | {key for name, keys in graph.paths if name in revealed for key in keys}
         self.ends_only = ends_only and len(graph.edges) == 1 and not graph.paths
         self.size = width
         self.fresh = fresh
@@ -70,7 +73,7 @@ class MatchPlanner:
                 self.kept |= {edge.left, edge.right, edge.key}
         if sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout) and len(graph.edges) > 1:
             self.kept |= {edge.key for edge in graph.edges}
-        self.kept |= self._apart()
+        self.kept |= self._apart() | (wanted & {*graph.nodes, *(edge.key for edge in graph.edges)})
 
     def plan(self) -> tuple[list[Step], dict[str, int], int]:
         """The steps, the layout after them and the row's width."""
@@ -191,7 +194,7 @@ class MatchPlanner:
         known = {key: self.layout[key] for key in nodes if key in self.layout}
         new = frozenset(nodes) - known.keys()
         conditions = Conditions(new, frozenset(edge.key for edge in edges), outside, compiler=self.compiler, layout=self.layout)
-        region = Region(nodes, edges, known, conditions)
+        region = Region(nodes, edges, known, conditions, revealed=self.revealed)
         for conjunct in list(self.conjuncts):
             if self.pushing and conditions.push(conjunct):
                 self.conjuncts.remove(conjunct)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate, is_aggregate
+from doxa.query.accesses import SEEN, WALKED, revealed_names, with_origins
 from doxa.query.conditions import pushable_name
 from doxa.query.evaluate import Compiler, Layout, Nested, Row
 from doxa.query.match import FilterStep, MatchPlanner
@@ -48,7 +49,10 @@ class Branch:
 class Planner(Nested):
     """Plans one query. Without `optimise` SQL only fetches elements and Python does the rest: the plain reading that plans are tested against."""
 
-    def __init__(self, query: t.Query, find_procedure: FindProcedure, *, optimise: bool = True) -> None:
+    def __init__(self, query: t.Query, find_procedure: FindProcedure, *, optimise: bool = True, noting: tuple[bool, bool] | None = None) -> None:
+        self.noting = noting  # of nodes and edges: whether what a query passes through is noted; None: nothing is
+        self.revealed = revealed_names(query)
+        self.matched: set[str] = set()  # what patterns bind and is noted as passed through
         self.optimise = optimise
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
@@ -76,7 +80,7 @@ class Planner(Nested):
         wrote = False
         for clause, following in zip(clauses, (*clauses[1:], None), strict=True):
             if isinstance(clause, t.Return):
-                added, current = self._projection(clause.projection, None, current, before=steps, keep=keep, writes=wrote)
+                added, current = self._projection(clause.projection, None, current, before=steps, keep=keep, writes=wrote, last=True)
                 steps += added
                 columns = {name: slot for name, slot in current.items() if slot >= keep}
             elif isinstance(clause, t.With):
@@ -96,8 +100,11 @@ class Planner(Nested):
         return Branch(steps, columns)
 
     def _projection(
-        self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, before: list[Any], keep: int, writes: bool
+        self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, before: list[Any], keep: int, writes: bool,
+        last: bool = False,
     ) -> tuple[list[Any], dict[str, int]]:
+        if self.noting is not None:
+            projection = with_origins(projection, {name: slot for name, slot in layout.items() if slot >= 0}, self.matched, last=last)
         scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
         return plan_projection(
             projection, where, before=before if self.optimise else [], layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes
@@ -131,6 +138,8 @@ class Planner(Nested):
 
     def _match(self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False) -> tuple[list[Any], dict[str, int], int]:
         graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
+        if self.noting is not None:
+            self.matched |= {*(graph.nodes if self.noting[0] else ()), *(edge.key for edge in graph.edges if self.noting[1])}
         planner = MatchPlanner(
             graph,
             layout,
@@ -141,6 +150,8 @@ class Planner(Nested):
             columns=self._columns,
             pushing=self.optimise,
             ends_only=ends_only,
+            revealed=self.revealed,
+            wanted=frozenset(self.matched),
         )
         steps, after, size = planner.plan()
         visible = {name: slot for name, slot in after.items() if slot >= 0}
@@ -229,10 +240,13 @@ class Planner(Nested):
         union = UnionStep(branches, every=clause.query.every, keep=width)
         names = list(union.names)
         after = {**layout, **{name: width + index for index, name in enumerate(names)}}
+        if union.hidden:  # behind the columns: where they came from, and what was passed through
+            after |= {f"{SEEN} {name}": width + len(names) for name in names}
+            after[f"{WALKED} {next(self.fresh)}"] = width + len(names) + 1
         batch = clause.batch
         rows = self.compiler.compile(batch.rows, {}) if batch is not None and batch.rows is not None else None
         step: Any = SubqueryStep(union, writes=any(isinstance(part, UPDATES) for part in t.walk(clause.query)), batch=batch, batch_rows=rows)
-        size = width + len(names)
+        size = width + union.width
         if batch is not None and batch.report:
             after[batch.report] = size
             size += 1
@@ -253,6 +267,7 @@ class Planner(Nested):
             fresh=self.fresh,
             columns=self._columns,
             pushing=self.optimise,
+            revealed=self.revealed,
         )
         steps, after, _ = planner.plan()
 
@@ -266,7 +281,9 @@ class Planner(Nested):
 
     def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
         keep = _width(layout)
+        noting, self.noting = self.noting, None  # what stands inside an expression is tested, or counted
         union = self.union(query, layout, keep)
+        self.noting = noting
 
         def results(row: Row, run: Run) -> Iterator[Row]:
             with run.outer(row):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
+from doxa.query.accesses import is_hidden
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, without_columns
@@ -97,15 +98,18 @@ class GroupStep:
 
 
 class DistinctStep:
-    def __init__(self, *, keep: int) -> None:
+    """One row of each kind; the last `hidden` columns make no difference."""
+
+    def __init__(self, *, keep: int, hidden: int = 0) -> None:
         self.keep = keep
+        self.columns = slice(keep, -hidden if hidden else None)
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         seen: set[Any] = set()
         held = Held("distinct rows")
         for row in source:
             run.tick()
-            key = tuple([group_key(value) for value in row[self.keep :]])
+            key = tuple([group_key(value) for value in row[self.columns]])
             if key not in seen:
                 held.row(key, extra=IN_A_SET)
                 seen.add(key)
@@ -242,7 +246,7 @@ def plan_projection(
         steps.append(ProjectStep([compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep, widen=True))
         after = {**without_columns(layout, columns), **{name: width + index for index, name in enumerate(columns)}}
     if projection.distinct:
-        steps.append(DistinctStep(keep=keep))
+        steps.append(DistinctStep(keep=keep, hidden=sum(map(is_hidden, columns))))
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
     limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
     if resolved.order:

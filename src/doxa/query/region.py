@@ -58,6 +58,7 @@ class Region:
     conditions: Conditions
     outputs: list[tuple[str, str, bool]] = field(default_factory=list)  # (key, "node" or "edge", loaded with its properties)
     columns: list[tuple[str, str]] = field(default_factory=list)  # single properties (key, name), after the outputs
+    revealed: frozenset[str] = frozenset()  # keys that `reveal` asks to see whatever the policies say
 
     def describe(self) -> str:
         return self.statement(None, tuple(map(assumed_kind, self.conditions.tests))).sql
@@ -84,7 +85,8 @@ class Builder:
         graph = self.graph = run.graph if run is not None else None
         self.node_table = graph.node_table() if graph else "node"
         self.edge_table = graph.edge_table() if graph else "edge"
-        self.label_table = graph.label_table() if graph else "node_label"
+        self.label_table = graph.label_table(hidden=True) if graph else "node_label"
+        self.tests_nodes = graph.tests_nodes if graph else False
         self.valid = graph.valid if graph else None
         self.past = graph is not None and graph.as_of is not None
         self.sources: list[str] = []
@@ -148,7 +150,7 @@ class Builder:
             self._seek("relationship by id")
         elif access is not None:
             self._enter(access, alias)
-        self.sources.append(f"{self.edge_table} {alias}")
+        self.sources.append(f"{self._edge_table(edge.key)} {alias}")
         self._typed(edge)
         assert isinstance(edge.pattern, t.EdgePattern)
         if edge.pattern.direction == "both":
@@ -282,14 +284,14 @@ class Builder:
             assert first is not None
             self.scanned[key] = first
         else:
-            self.sources.append(f"{self.node_table} {alias}")
+            self.sources.append(f"{self._node_table(key)} {alias}")
             self.ids[key] = f"{alias}.id"
             self.tables[key] = alias
 
     def _join(self, edge: EdgeVar) -> None:
         assert isinstance(edge.pattern, t.EdgePattern)
         alias = self.edge_alias[edge.key]
-        self.sources.append(f"{self.edge_table} {alias}")
+        self.sources.append(f"{self._edge_table(edge.key)} {alias}")
         from_left = edge.left in self.ids
         here, there = (edge.left, edge.right) if from_left else (edge.right, edge.left)
         direction = edge.pattern.direction
@@ -329,6 +331,12 @@ class Builder:
             self.where.append(f"{alias}.type = ?" if len(names) == 1 else f"{alias}.type IN ({', '.join('?' * len(names))})")
             self.where_args.extend(names)
 
+    def _node_table(self, key: str) -> str:
+        return self.graph.raw_table(edge=False) if key in self.region.revealed and self.graph is not None else self.node_table
+
+    def _edge_table(self, key: str) -> str:
+        return self.graph.raw_table(edge=True) if key in self.region.revealed and self.graph is not None else self.edge_table
+
     def _needs_table(self, key: str) -> bool:
         region = self.region
         loaded = any(held == key and loads for held, _, loads in region.outputs)
@@ -336,7 +344,7 @@ class Builder:
             loaded
             or key not in self.ids
             or key in self.read
-            or (self.valid is not None and self.valid.tests_nodes)
+            or self.tests_nodes
             or key in self.conditions.read()
             or (self.past and any(held == key for held, _ in self.conditions.labels()))
         )
@@ -347,7 +355,7 @@ class Builder:
             self._scan(key)
             if key in self.tables or not self._needs_table(key):
                 return
-        self.sources.append(f"{self.node_table} {alias}")
+        self.sources.append(f"{self._node_table(key)} {alias}")
         self.where.append(f"{alias}.id = {self.ids[key]}")
         self.tables[key] = alias
 
@@ -557,7 +565,7 @@ class RegionStep:
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         graph = run.graph
         serial = graph.indexes().serial if self._indexable else 0
-        times = graph.as_of, graph.as_of is not None and graph.has_past, None if graph.valid is None else graph.valid.key
+        times = graph.as_of, graph.as_of is not None and graph.has_past, graph.sight_key
         known = (kinds, serial, _settled(graph), *times)
         held = self._statements.get(known)
         if held is None:

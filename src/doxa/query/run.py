@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.base.errors import InputError
@@ -18,6 +18,7 @@ from doxa.cypher import tree as t
 from doxa.cypher.check import Checked, check
 from doxa.cypher.errors import QueryError, too_deep
 from doxa.cypher.parser import parse
+from doxa.query.accesses import AccessLog
 from doxa.query.builtin import builtin
 from doxa.query.evaluate import Row
 from doxa.query.explain import Profile
@@ -60,6 +61,7 @@ class Run:
         self.session: Any = None  # what the procedures of rooms above belong to
         self.outer_row: Row = ()
         self.profile: Profile | None = None
+        self.accesses: AccessLog | None = None
         self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
         self.text = ""  # for errors that say where
         self.span = span if span is not None else Span()
@@ -103,6 +105,7 @@ class Plan:
     checked: Checked
     steps: UnionStep | None
     _outline: Outline | None = None
+    noted: dict[tuple[bool, bool], Plan] = field(default_factory=dict)  # the same query with hidden columns, by what is noted
 
     @property
     def outline(self) -> Outline | None:
@@ -174,6 +177,15 @@ class QueryEngine:
         self._plans[text] = plan
         return plan
 
+    def noting(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
+        """The same query, whose rows know which elements they came from; `what`: whether nodes, and edges, passed through are noted."""
+        held = plan.noted.get(what)
+        if held is None:
+            assert isinstance(plan.statement.body, t.Query)
+            steps = Planner(plan.statement.body, self._procedure, optimise=self.optimise, noting=what).plan(plan.statement.body)
+            held = plan.noted[what] = Plan(plan.text, plan.statement, plan.checked, steps, plan._outline)
+        return held
+
     def _procedure(self, name: str) -> Procedure:
         found = self.registry.find(name)
         assert found is not None, "the check found it"
@@ -188,6 +200,8 @@ class QueryEngine:
         assert plan.steps is not None
         self._require_parameters(plan, run)
         rows = plan.steps.rows(run, iter(((),)))
+        if run.accesses is not None:
+            rows = run.accesses.rows(rows, len(plan.steps.names), reader=run.graph.reader, revealed=run.graph.revealed)
         if not plan.steps.names:
             rows = _exhausted(rows)
         elif plan.writes:

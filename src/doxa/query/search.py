@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from doxa.base.values import decode_properties
 from doxa.base.words import terms
+from doxa.query.adjacency import edge_tests
 from doxa.query.errors import fail, shown
 from doxa.query.fulltext import Part, parse_query
 from doxa.query.held import Held
@@ -260,8 +261,8 @@ def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
     """The element, if the query may see it."""
     graph = run.graph
     if rule.edge:
-        test = graph.valid.edge("e") if graph.valid is not None else ""
-        sql = f"SELECT id, type, src, dst, json(props) FROM {graph.edge_table()} e WHERE id = ?{' AND ' + test if test else ''}"
+        tests = "".join(edge_tests(run, None, end) for end in ("src", "dst")) if graph.tests_nodes else edge_tests(run, None, "dst")
+        sql = f"SELECT id, type, src, dst, json(props) FROM {graph.edge_table()} e WHERE id = ?{tests}"
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
     sql = f"SELECT id, labels, json(props) FROM {graph.node_table()} n WHERE id = ?{' AND ' + test if test else ''}"

@@ -17,18 +17,22 @@ from typing import Any
 from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cypher import tree as t
+from doxa.query.accesses import AccessLog
 from doxa.query.errors import fail
 from doxa.query.evaluate import Compiler, Nested
 from doxa.query.explain import Profile
 from doxa.query.given import converted
 from doxa.query.graph import Graph
 from doxa.query.notices import Notice, notices_of
+from doxa.query.policy_schema import POLICY_COMMANDS, run_policy
 from doxa.query.result import GraphResult, taken, told
 from doxa.query.run import Plan, QueryEngine, Result, Run
 from doxa.query.schema import run_schema
 from doxa.query.span import Span
 from doxa.query.visibility import ValidTime, instant_ns
 from doxa.store import Identity, Reader, Store, Transaction
+
+_WHO = frozenset(("_session", "_agent", "_source", "_tenant"))
 
 
 def _worth(expression: t.Expression, run: Run) -> Any:
@@ -52,8 +56,6 @@ class GraphSession:
         timeout_ms: int = QUERY_TIMEOUT_MS,
         owner: Any = None,
     ) -> None:
-        if context is not None and not (isinstance(context, Mapping) and all(isinstance(name, str) for name in context)):
-            raise InputError(f"A context is a map of names, not {context!r:.40}.", next_step='Give it as {"session": "s1"}.', field="context")
         self.store, self.engine, self.identity = store, engine, identity
         self.context = dict(context or {})
         self._known = {"_session": None, "_agent": None, "_tenant": None} | {f"_{name}": value for name, value in converted(self.context).items()}
@@ -191,7 +193,8 @@ class GraphSession:
         run = Run(Graph(tx), params, now_ns=tx.now, span=span)
         run.text = plan.text
         with told(run):
-            run.graph.counters.update(run_schema(plan.statement.body, tx, lambda expression: _worth(expression, run)))
+            carry_out = run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
+            run.graph.counters.update(carry_out(plan.statement.body, tx, lambda expression: _worth(expression, run)))
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
@@ -243,7 +246,16 @@ class GraphSession:
         if plan.statement.mode == "EXPLAIN":
             return Result(() if plan.steps is None else plan.steps.names, iter(()), run)
         with told(run):
-            return self.engine.start(plan, run)
+            return self.engine.start(self._noting(plan, run), run)
+
+    def _noting(self, plan: Plan, run: Run) -> Plan:
+        """The plan that notes what it returns, if a policy could ask: not of a past time, nor where decay is off."""
+        judge = run.graph.reader.declared().judge
+        notes = plan.steps is not None and plan.steps.names and run.graph.as_of is None and run.profile is None
+        if not judge.rules.any or self.store.read_only or not self.store.decay_enabled or not notes:
+            return plan
+        run.accesses = AccessLog(self.store.note, run.params, judge.parameters | _WHO)
+        return self.engine.noting(plan, (judge.rules.about(edge=False), judge.rules.about(edge=True)))
 
     # Time
 

@@ -14,6 +14,7 @@ from doxa.cypher.printer import schema_command
 from doxa.cypher.signatures import FUNCTIONS, Argument, ProcedureSignature, Signature
 from doxa.query.errors import fail
 from doxa.query.operators import text_of
+from doxa.query.policies import decay_profiles, promotion_policies, promotion_profiles
 from doxa.query.procedures import Procedure, Registry
 from doxa.store import IndexRule
 from doxa.store.constraint import ConstraintRule
@@ -50,6 +51,9 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         "constituents",
     ),
     "settings": ("name", "value", "isDynamic", "description"),
+    "decay_profiles": ("kind", "name", "scope", "target", "profileRef", "enabled"),
+    "promotion_profiles": ("name", "scope", "multiplier", "scoreFloor", "scoreCap", "enabled"),
+    "promotion_policies": ("name", "scope", "target", "enabled", "whenClauses", "onAccessMutations"),
 }  # fmt: skip
 
 
@@ -215,7 +219,8 @@ def _settings(run: Any, detail: str) -> Rows:
 def register_shows(registry: Registry) -> None:
     shows: tuple[tuple[str, Callable[..., Rows]], ...] = (
         ("indexes", _indexes), ("constraints", _constraints), ("functions", _functions), ("procedures", _procedures(registry)),
-        ("databases", _databases), ("settings", _settings),
+        ("databases", _databases), ("settings", _settings), ("decay_profiles", decay_profiles),
+        ("promotion_profiles", promotion_profiles), ("promotion_policies", promotion_policies),
     )  # fmt: skip
     for what, call in shows:
         results = tuple((column, _COLUMN_TYPES.get(column, "ANY")) for column in _COLUMNS[what])

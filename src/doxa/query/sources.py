@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlparse
 from doxa.base.errors import DoxaError
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
 from doxa.cypher import tree as t
+from doxa.query.accesses import SEEN, WALKED, is_hidden
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.held import IN_A_SET, Held
@@ -67,7 +68,9 @@ class UnionStep:
         self.branches = branches
         self.every = every
         self.keep = keep
-        self.names = tuple(branches[0].columns)
+        self.names = tuple(name for name in branches[0].columns if not is_hidden(name))
+        self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)  # then two slots follow: seen and walked
+        self.width = len(self.names) + (2 if self.hidden else 0)
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if len(self.branches) == 1:
@@ -77,9 +80,12 @@ class UnionStep:
     def _branch(self, run: Run, source: Iterator[Row], branch: Branch) -> Iterator[Row]:
         rows = branch.rows(run, source)
         slots = [branch.columns[name] for name in self.names]
-        if slots == list(range(self.keep, self.keep + len(slots))):
-            return rows
         keep = self.keep
+        if self.hidden:
+            seen, walked = branch.columns.get(SEEN), branch.columns.get(WALKED)
+            return ((*row[:keep], *[row[slot] for slot in slots], *[() if slot is None else row[slot] for slot in (seen, walked)]) for row in rows)
+        if slots == list(range(keep, keep + len(slots))):
+            return rows
         return ((*row[:keep], *[row[slot] for slot in slots]) for row in rows)
 
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -89,7 +95,7 @@ class UnionStep:
             for branch in self.branches:
                 for found in self._branch(run, iter((row,)), branch):
                     if not self.every:
-                        key = tuple([group_key(value) for value in found[self.keep :]])
+                        key = tuple([group_key(value) for value in found[self.keep : self.keep + len(self.names)]])
                         if key in seen:
                             continue
                         held.row(key, extra=IN_A_SET)
@@ -125,7 +131,7 @@ class SubqueryStep:
             chunk = rows[start : start + size]
             found, error = ([], None) if stopped else self._batch(run, chunk, batch)
             if stopped or error is not None:
-                nulls = (None,) * len(self.union.names)
+                nulls = (None,) * self.union.width
                 found = [(*row, *nulls) for row in chunk]
             if batch.report is not None:
                 status = {"started": not stopped, "committed": not stopped and error is None, "transactionId": None, "errorMessage": error}

@@ -1,4 +1,5 @@
-"""Which elements a query may see besides the snapshot's: with AS OF VALID TIME, those whose window holds the time.
+"""Which elements a query may see besides the snapshot's: with AS OF VALID TIME, those whose window holds the time. (What the persistence policies
+show, `store/sight.py` says.)
 
 The windows are those that temporal constraints name, (key…, from, to), and without any constraint those of revisions (valid_from, valid_until)
 and of the graph ledger's FactVersion (validFrom, validUntil), unless a constraint on FactVersion names another. They are half-open; a start or

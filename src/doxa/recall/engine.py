@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from doxa.models.contract import Embedder
 from doxa.recall.fusion import Population, fuse
 from doxa.recall.hits import Ranked, fit_budget, read_hits, without_echoes
 from doxa.recall.meaning import Estimate, estimate, exact
-from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes
+from doxa.recall.scope import Eligible, check_filters, check_project, eligible_rows, find_scopes, unseen
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
 from doxa.recall.words import Posting, asked_terms, coverage, gather
@@ -62,7 +62,7 @@ class Recaller:
         self._vectors: OrderedDict[str, Floats] = OrderedDict()
         self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
 
-    def recall(self, ask: Ask) -> Recall:
+    def recall(self, ask: Ask, *, context: Mapping[str, Any] | None = None) -> Recall:
         """The best hits for a question, within its filters and budget. Raises InputError, LimitError, or NotFoundError for a
         project, space, thread or tag that is not there; a failing embedder is a warning."""
         check_ask(ask)
@@ -85,12 +85,15 @@ class Recaller:
             pools = [pool for pool in pools if len(pool.rows)]
             ranked, meant = _rank(pools, limit=ask.limit + _SPARE_FOR_ECHOES)
             hits, tokens = fit_budget(without_echoes(read_hits(reader, ranked, ask=ask), ask.limit), ask.tokens_max)
+            if ask.as_of is None:
+                self._store.returned(reader, [hit.kref for hit in hits], context)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
         mode = "hybrid" if meant and terms else "vector" if meant else "fulltext"
         return Recall(ask.text, tuple(hits), mode, searched, pending, tokens, tuple(warnings), _filters(ask))  # type: ignore[arg-type]
 
-    def recent(self, *, project: str = "", kinds: tuple[str, ...] = (), limit: int = HITS_DEFAULT) -> list[Hit]:
+    def recent(self, *, project: str = "", kinds: tuple[str, ...] = (), limit: int = HITS_DEFAULT, context: Mapping[str, Any] | None = None
+    ) -> list[Hit]:
         """What was last said or stated, newest first: no question, the same belief filter."""
         ask = Ask("", project=project, kinds=kinds, limit=limit)
         check_ask(ask)
@@ -101,12 +104,13 @@ class Recaller:
                 check_project(reader, project)
             for scope in scopes:
                 shelf = self._shelves.get(reader, scope)
-                rows = np.flatnonzero(eligible_rows(reader, shelf, ask).allowed)
-                newest = rows[np.argsort(-shelf["time"][rows], kind="stable")[:limit]]
+                newest = _newest(reader, shelf, eligible_rows(reader, shelf, ask).allowed, limit)
                 found += [(int(shelf["time"][row]), int(row), shelf) for row in newest]
             found.sort(key=lambda item: (-item[0], item[1]))
             ranked = [Ranked(shelf, row, 0.0, 0.0, None, False, []) for _, row, shelf in found[:limit]]
-            return read_hits(reader, ranked, ask=ask)
+            hits = read_hits(reader, ranked, ask=ask)
+            self._store.returned(reader, [hit.kref for hit in hits], context)
+            return hits
 
     def _vector(self, text: str, ask: Ask, *, held: str | None, warnings: list[str]) -> Floats | None:
         if "meaning" not in ask.lanes:
@@ -132,9 +136,32 @@ class Recaller:
         return vector
 
 
+def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
+    """The latest rows of a mask that are not hidden."""
+    while True:
+        rows = np.flatnonzero(allowed)
+        newest = rows[np.argsort(-shelf["time"][rows], kind="stable")[:limit]]
+        hidden = unseen(reader, shelf, newest)
+        if not len(hidden):
+            return newest
+        allowed[hidden] = False
+
+
 def _collect(reader: Reader, shelf: Shelf, ask: Ask, *, terms: list[str], vector: Floats | None, speakers: frozenset[int]) -> Pool:
     """Words and meaning of one project: a first ranking of all rows by estimates, exact values for its best."""
     eligible = eligible_rows(reader, shelf, ask)
+    while True:
+        pool = _pool(reader, shelf, ask, eligible, terms=terms, vector=vector, speakers=speakers)
+        hidden = unseen(reader, shelf, pool.rows) if ask.as_of is None else pool.rows[:0]
+        if not len(hidden):
+            return pool
+        eligible.population[hidden] = False
+        eligible.allowed[hidden] = False
+
+
+def _pool(
+    reader: Reader, shelf: Shelf, ask: Ask, eligible: Eligible, *, terms: list[str], vector: Floats | None, speakers: frozenset[int]
+) -> Pool:
     postings = gather(reader, shelf.scope, terms, eligible=eligible.population)
     words = coverage(shelf, postings, eligible.population)
     nothing = Estimate(np.full(shelf.count, np.nan, dtype=np.float32), 0.0)

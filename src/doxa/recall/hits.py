@@ -87,7 +87,8 @@ def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
     if "Exchange" in node.labels:
         return str(props.get("thread", ""))
     rows = reader.rows(
-        "SELECT n.props ->> '$.kref' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
+        f"SELECT n.props ->> '$.kref' FROM edge e JOIN {reader.sight().table(edge=False)} n ON n.id = e.dst "
+        "WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
         (node.id,),
     )
     return str(rows[0][0]) if rows else f"author:{props.get('author', '')}"

@@ -16,7 +16,7 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import KrefError, NotFoundError
 from doxa.recall.shelf import Shelf
 from doxa.recall.types import Ask
-from doxa.store import TRUSTS, Node, Reader
+from doxa.store import DYNAMIC, TRUSTS, Node, Reader
 
 Mask = NDArray[np.bool_]
 _PLACES = frozenset(("Project", "Space", "Thread"))
@@ -84,10 +84,32 @@ def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
     return Eligible(population, allowed)
 
 
+def _visible(reader: Reader, shelf: Shelf) -> Mask:
+    """What the policies show, by the windows beside the rows; what they do not tell of counts as shown until it is a candidate (`unseen`)."""
+    there: Mask = shelf["node"] > 0
+    if not reader.sight().tests:
+        return there
+    windows: Mask = (shelf["vis_from"] <= reader.now) & (reader.now < shelf["vis_until"])
+    swept = reader.swept().get("node")
+    return there & (windows if swept is None else windows | (shelf["node"] > swept))
+
+
+def unseen(reader: Reader, shelf: Shelf, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Of these rows those that are hidden though no stored window says so: judged one by one, where policies read the clock or have just changed."""
+    unsure = reader.sight().unsure(edge=False)
+    if unsure is None:
+        return rows[:0]
+    beyond, dynamic = unsure
+    nodes = shelf["node"][rows]
+    doubtful = rows[(nodes > beyond) | ((shelf["vis_from"][rows] == DYNAMIC) if dynamic else False)]
+    hidden = [row for row in doubtful.tolist() if not reader.is_seen(False, int(shelf["node"][row]))]
+    return np.array(hidden, dtype=np.int64)
+
+
 def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
-    visible = (shelf["vis_from"] <= reader.now) & (reader.now < shelf["vis_until"]) & (shelf["node"] > 0)
+    visible = _visible(reader, shelf)
     if ask.as_of is not None or ask.tag != "current":
-        then = _believed_then(reader, shelf, ask) & (shelf["node"] > 0)
+        then = _believed_then(reader, shelf, ask) & ((shelf["node"] > 0) if ask.as_of is not None else visible)
         unasked = ask.as_of is not None and ask.tag == "current" and not ask.history and ask.valid_at is None
         return then & _valid_at(shelf, ask.as_of) if unasked else then
     if ask.history:

@@ -208,7 +208,8 @@ class Judge:
         rule = self.rule(subject)
         if rule is None or not rule.properties:
             return subject.props
-        hidden = {name for name in rule.properties if name in subject.props and not self.standing(subject, access, now, name=name, rule=rule).visible(now)}
+        held = [name for name in rule.properties if name in subject.props]
+        hidden = {name for name in held if not self.standing(subject, access, now, name=name, rule=rule).visible(now)}
         return {name: value for name, value in subject.props.items() if name not in hidden}
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from doxa.store.declared import Declared
     from doxa.store.judge import Expressions, Subject
     from doxa.store.log import LogWriter
+    from doxa.store.sight import Sight
 
 
 class Reader:
@@ -41,6 +42,7 @@ class Reader:
         expressions: Expressions | None = None,
         neutral: bool = False,
     ) -> None:
+        self._sight: Sight | None = None
         self.neutral = neutral  # policies are kept, but hide nothing and score nothing
         self._expressions = expressions
         self._pending = pending  # what a transaction of this connection still holds of the log
@@ -188,6 +190,14 @@ class Reader:
             kept = self.declared().judge.shown(*found, self.now) if found is not None else {}
             return canonical({name: value for name, value in decode(props).items() if name in kept}).decode()
         return canonical({name: value for name, value in decode(props).items() if name not in hidden}).decode() if hidden else props
+
+    def sight(self) -> Sight:
+        """What the policies show on this snapshot."""
+        if self._sight is None or self._pending is not None:  # in a transaction policies may change
+            from doxa.store.sight import Sight
+
+            self._sight = Sight(self)
+        return self._sight
 
     def swept(self) -> dict[str, int]:
         """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not yet as the policies say. Usually empty."""

@@ -106,4 +106,6 @@ CREATE INDEX edge_ends ON edge(vis_until) WHERE vis_until < 9223372036854775807;
 """
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
-MIGRATIONS: tuple[tuple[str, str], ...] = (("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS))
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS),
+)  # fmt: skip

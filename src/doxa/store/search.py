@@ -223,7 +223,8 @@ class SearchWriter:
         self._write_postings()
 
     def _refresh(self, identity: int) -> None:
-        row: Any = self._db.execute("SELECT labels, json(props), vis_from, vis_until, born, json(fades) FROM node WHERE id = ?", (identity,)).fetchone()
+        sql = "SELECT labels, json(props), vis_from, vis_until, born, json(fades) FROM node WHERE id = ?"
+        row: Any = self._db.execute(sql, (identity,)).fetchone()
         labels, props = (tuple(decode(row[0])), decode_properties(row[1])) if row else ((), {})
         rule = rule_of(labels, self._rules)
         old: Any = self._db.execute("SELECT scope, doc FROM doc WHERE node = ?", (identity,)).fetchone()

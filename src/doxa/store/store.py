@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from doxa.base.clock import Clock, SystemClock, format_time
 from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
+from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
 from doxa.store.access import AccessBuffer, Noted
 from doxa.store.declared import Declared, declared
@@ -52,7 +54,7 @@ class Store:
         self.decay_enabled = decay_enabled
         self._expressions = expressions
         self.accesses = AccessBuffer()
-        self.on_accesses: Callable[[], None] = lambda: None  # called when many accesses wait to be written
+        self.on_due: Callable[[bool], None] = lambda urgent: None  # called when accesses wait to be written, or windows to follow
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
@@ -156,6 +158,8 @@ class Store:
                 if tx.catalogue_changed:
                     db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
                 db.execute("COMMIT")
+                if tx.left_to_sweep:
+                    self.on_due(True)
             except BaseException:
                 with suppress(apsw.Error):  # the engine may have rolled back by itself; the first error is the one to tell
                     if db.in_transaction:
@@ -183,8 +187,17 @@ class Store:
         waiting = self.accesses.note(noted)
         if waiting >= ACCESS_WAITING_ITEMS_MAX and not self._engine.connection().in_transaction:
             self.flush_accesses()  # who reads faster than can be written waits here
-        elif waiting >= ACCESS_NOTED_ITEMS_MAX:
-            self.on_accesses()
+        else:
+            self.on_due(waiting >= ACCESS_NOTED_ITEMS_MAX)
+
+    def returned(self, reader: Reader, krefs: Sequence[str], context: Mapping[str, Any] | None) -> None:
+        """Note what a verb returned, by its addresses. `context` is known to policies as $_name; None: nothing is noted."""
+        judge = reader.declared().judge
+        if self.read_only or not self.decay_enabled or not judge.rules.any or not krefs or context is None:
+            return
+        rows = reader.rows("SELECT id FROM node WHERE kref IN (SELECT value FROM json_each(?))", (canonical(list(krefs)).decode(),))
+        given = {f"_{name}": value for name, value in context.items() if value is not None}
+        self.note(Noted(reader.now, given, tuple(row[0] for row in rows)))
 
     def flush_accesses(self) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A failure keeps the notes for the next flush."""

@@ -85,6 +85,7 @@ class Transaction(Reader):
         self._constraints = ConstraintChecker(db, rules.constraints)
         self._windows = WindowWriter(db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing))
         self._policies_changed = [False, False]  # of nodes, of edges
+        self.left_to_sweep = False
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
         self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
         self._live: set[int] = set()  # nodes that are known to be there
@@ -455,7 +456,7 @@ class Transaction(Reader):
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
                 raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
         if any(self._policies_changed):
-            self._windows.policies_changed(nodes=self._policies_changed[0], edges=self._policies_changed[1])
+            self.left_to_sweep = self._windows.policies_changed(nodes=self._policies_changed[0], edges=self._policies_changed[1])
         self._search.flush()
         self.entries.flush()
         if self.entries.seq == self._tail.seq:

@@ -92,8 +92,8 @@ class WindowWriter:
 
     # After a change of policies
 
-    def policies_changed(self, *, nodes: bool, edges: bool) -> None:
-        """Windows of these kinds may be others now: all of them are looked at, here and now if they are few."""
+    def policies_changed(self, *, nodes: bool, edges: bool) -> bool:
+        """Windows of these kinds may be others now: all of them are looked at, here and now if they are few. True if some are left."""
         held = swept(self._db) or {}
         kinds = {kind for kind, asked in (("node", nodes), ("edge", edges)) if asked or kind in held}
         for kind in sorted(kinds):
@@ -104,6 +104,7 @@ class WindowWriter:
             else:
                 held[kind] = 0
         note_swept(self._db, held)
+        return bool(held)
 
     def sweep(self, kind: str, identity: int, limit: int) -> int | None:
         """Judge the next elements after an id anew; the id that it came to, or None if it came to the end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doxa.query.functions import general, maths, spatial, temporal, texts
+from doxa.query.functions import general, maths, persistence, spatial, temporal, texts
 from doxa.query.functions.registry import collected
 
-FUNCTIONS = collected(general.FUNCTIONS, maths.FUNCTIONS, texts.FUNCTIONS, temporal.FUNCTIONS, spatial.FUNCTIONS)
+FUNCTIONS = collected(general.FUNCTIONS, maths.FUNCTIONS, texts.FUNCTIONS, temporal.FUNCTIONS, spatial.FUNCTIONS, persistence.FUNCTIONS)

@@ -1,0 +1,73 @@
+"""What is done now and then while a memory is open: noted accesses are written, and windows follow a change of policies.
+
+One thread, started when there is first something to do. Reads are right without it: what it has not come to is judged when it is read, and what was
+noted is written at the close.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+from doxa.base.errors import BusyError, ClosedError, DoxaError
+from doxa.base.limits import JOB_STOP_S
+from doxa.store import Store
+
+
+class Upkeep:
+    """The job of one open store. `interval_ms`: how long an access may wait before it is written."""
+
+    def __init__(self, store: Store, *, interval_ms: int, background: bool) -> None:
+        self._store = store
+        self._interval_s = interval_ms / 1_000
+        self._background = background
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._due = threading.Event()
+        self.error: DoxaError | None = None  # what kept it from its work last time; it tries again
+        if background and not store.read_only:
+            store.on_due = self.due
+
+    def due(self, urgent: bool) -> None:
+        """There is something to do: soon, or when it is `urgent` at once."""
+        if urgent:
+            self._due.set()
+        if self._thread is not None:
+            return
+        with self._lock:
+            if self._thread is None and not self._stopping.is_set():
+                self._thread = threading.Thread(target=self._work, name="doxa-upkeep", daemon=True)
+                self._thread.start()
+
+    def settle(self) -> int:
+        """Do all of it here and now. Returns how many elements had accesses to write."""
+        written = self._store.flush_accesses()
+        while self._store.sweep():
+            pass
+        return written
+
+    def stop(self) -> None:
+        """End the thread after the batch that it is at."""
+        self._stopping.set()
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join(timeout=JOB_STOP_S)
+            self._thread = None
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            self._due.wait(self._interval_s)
+            self._due.clear()
+            try:
+                self._store.flush_accesses()
+                while not self._stopping.is_set() and self._store.sweep():
+                    pass
+                self.error = None
+            except ClosedError:
+                return
+            except DoxaError as error:
+                self.error = error
+                if not isinstance(error, BusyError):
+                    with suppress(RuntimeError):  # not to try again without a pause
+                        self._stopping.wait(self._interval_s)
