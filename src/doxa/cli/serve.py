@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from doxa.cli.frame import Db, Json, Project, app, errors_told, user
+from doxa.cli.frame import Db, Json, Project, app, errors_told, given_of, user
 from doxa.cli.text import json_text, show
 
 if TYPE_CHECKING:
     from doxa.servers.bolt import BoltServer
     from doxa.servers.credentials import Credentials
+    from doxa.servers.http import HttpServer
 
 Users = Annotated[
     Path | None, typer.Option("--users", help="The file of users (default: the memory file's path with .users.json).", show_default=False)
@@ -30,12 +32,18 @@ app.add_typer(users)
 @app.command()
 def serve(
     bolt: Annotated[bool, typer.Option("--bolt", help="Serve Neo4j's drivers and tools by the Bolt protocol.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Serve queries as JSON over HTTP, as Neo4j's Query API does.")] = False,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 7687,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="The port of --bolt, 7687 unless given; 0 takes a free one.", show_default=False)
+    ] = None,
+    http_port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="The port of --http, 7474 unless given; 0 takes a free one.", show_default=False)
+    ] = None,
     certificate: Annotated[Path | None, typer.Option(help="TLS: the certificate chain, PEM.", show_default=False)] = None,
     key: Annotated[Path | None, typer.Option(help="TLS: the key of the certificate, PEM.", show_default=False)] = None,
     plaintext: Annotated[bool, typer.Option("--plaintext", help="Let others connect without TLS: something else encrypts the line.")] = False,
-    advertise: Annotated[str, typer.Option(help="The host:port that routing tables name, where clients see another one.")] = "",
+    advertise: Annotated[str, typer.Option(help="The host:port that Bolt's routing tables name, where clients see another one.")] = "",
     no_login: Annotated[bool, typer.Option("--no-login", help="Let every program on this machine in, as operator.")] = False,
     timeout: Annotated[float | None, typer.Option(help="Seconds that one statement may take.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False)] = None,
@@ -46,37 +54,79 @@ def serve(
 ) -> None:
     """Serve the memory to other programs until interrupted."""
     with errors_told(as_json):
+        from doxa import __version__
         from doxa.app import open_memory
-        from doxa.base.errors import InputError
         from doxa.cli.given import check_folder, milliseconds
+        from doxa.servers.credentials import guarded
+        from doxa.servers.listening import serve as serve_doors
+        from doxa.servers.memory import MemoryDatabase
 
-        if not bolt:
-            raise InputError("No door was named to serve.", next_step="Give --bolt.", field="command line")
-        options: dict[str, Any] = {"host": host, "port": port, "certificate": certificate, "key": key, "plaintext": plaintext}
-        timeout_ms = milliseconds(timeout)
-        if timeout_ms:
-            options["timeout_ms"] = timeout_ms
+        given = {"port": ("bolt", port), "advertise": ("bolt", advertise or None), "http-port": ("http", http_port)}
+        _check_doors({"bolt": bolt, "http": http}, given)
+        kinds = _kinds(bolt=bolt, http=http)  # before anything is opened, as all that can be told at once
+        shared = {"host": host, "certificate": certificate, "key": key, "plaintext": plaintext, "timeout_ms": milliseconds(timeout)}
+        own = {"bolt": {"port": port, "advertised": advertise}, "http": {"port": http_port, "version": __version__}}
         folder = check_folder(csv)
-        from doxa.servers.bolt import BoltServer, MemoryDatabase
-        from doxa.servers.bolt import serve as serve_bolt
-
         known = None if no_login else _credentials(users, db)
-        count = len(known.users()) if known else 0  # before anything is opened: a file of users that cannot be read is told at once
+        count = len(known.users()) if known else 0
+        guard = guarded(known)  # one for all doors: wrong passwords count together
         with open_memory(db, role="operator", actor=user(), project=project, csv_folder=folder) as memory:
-            server = BoltServer(MemoryDatabase(memory), known, advertised=advertise, **options)
-            serve_bolt(server, ready=lambda: _tell(server, memory.config.path, known, count, as_json))
+            database = MemoryDatabase(memory)
+            made = {name: kind(database, guard, **given_of(**shared, **own[name])) for name, kind in kinds.items()}
+            told = _Told(memory.config.path, known, count, as_json)
+            serve_doors(*made.values(), ready=lambda: told.show({name: server.uri for name, server in made.items()}))
 
 
-def _tell(server: BoltServer, path: Path, known: Credentials | None, count: int, as_json: bool) -> None:
+def _check_doors(doors: dict[str, bool], options: Mapping[str, tuple[str, object]]) -> None:
+    """Some door is to be opened, and no option is for one that stays shut."""
+    from doxa.base.errors import InputError
+
+    if not any(doors.values()):
+        raise InputError("No door was named to serve.", next_step="Give --bolt, --http or both.", field="command line")
+    for option, (door, value) in options.items():
+        if value is not None and not doors[door]:
+            raise InputError(
+                f"--{option} is for --{door}, which is not served.", next_step=f"Give --{door} too, or leave --{option} out.", field="command line"
+            )
+
+
+def _kinds(*, bolt: bool, http: bool) -> dict[str, type[BoltServer] | type[HttpServer]]:
+    from doxa.base.errors import InputError
+
+    found: dict[str, type[BoltServer] | type[HttpServer]] = {}
+    if bolt:
+        from doxa.servers.bolt import BoltServer
+
+        found["bolt"] = BoltServer
+    if http:
+        try:
+            from doxa.servers.http import HttpServer
+        except ImportError:
+            step = "Install it where doxa is: pip install 'starlette>=1' 'uvicorn>=0.54'"
+            raise InputError("The HTTP door needs the extra http.", next_step=step, extra="http") from None
+        found["http"] = HttpServer
+    return found
+
+
+class _Told(NamedTuple):
     """Where it listens, on standard output, so that a program that started it can connect."""
-    if as_json:
-        sys.stdout.write(json_text({"bolt": server.uri, "db": str(path), "users": None if known is None else str(known.path)}) + "\n")
-    else:
-        who = f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
-        sys.stdout.write(f"{server.uri} serves {path} ({who}); interrupt to stop\n")
-    sys.stdout.flush()
-    if known and not count:
-        sys.stderr.write(f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n")
+
+    path: Path
+    known: Credentials | None
+    logins: int
+    as_json: bool
+
+    def show(self, addresses: dict[str, str]) -> None:
+        known, count = self.known, self.logins
+        if self.as_json:
+            sys.stdout.write(json_text(addresses | {"db": str(self.path), "users": None if known is None else str(known.path)}) + "\n")
+        else:
+            who = f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
+            several = len(addresses) > 1
+            sys.stdout.write(f"{' and '.join(addresses.values())} serve{'' if several else 's'} {self.path} ({who}); interrupt to stop\n")
+        sys.stdout.flush()
+        if known and not count:
+            sys.stderr.write(f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n")
 
 
 @users.command("add")

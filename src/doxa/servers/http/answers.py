@@ -1,0 +1,153 @@
+"""Answers as they are written: rows become JSON as they come, and an answer that grows too long ends its statement.
+
+    {"data": {"fields": [..], "values": [[..], ..]}, "counters": {..}, "queryPlan": {..}, "notifications": [..], "bookmarks": [..]}
+    {"results": [{"columns": [..], "data": [{"row": [..], "meta": [..]}, ..], "stats": {..}}, ..], "errors": [], "lastBookmarks": [..]}
+
+An answer is whole before its first byte is sent, so that its status tells how it went.
+
+Source: Neo4j's Query API manual, "Query the database", and its HTTP API manual, "Result formats", "Query statistics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from doxa.base.errors import LimitError
+from doxa.base.limits import HTTP_ANSWER_BYTES_MAX
+from doxa.servers.contract import Described, Plan, Result
+from doxa.servers.http.budget import Share
+from doxa.servers.http.problems import HttpError
+from doxa.servers.http.values import Shape, meta, row
+from doxa.servers.notices import notification
+from doxa.servers.work import Row
+
+_CHUNK_BYTES = 262_144
+_PLAN_DEPTH_MAX = 100
+_COUNTERS = (
+    "nodes_created", "nodes_deleted", "properties_set", "relationships_created", "relationships_deleted", "labels_added", "labels_removed",
+    "indexes_added", "indexes_removed", "constraints_added", "constraints_removed",
+)  # fmt: skip
+
+encode = msgspec.json.Encoder().encode
+
+
+class Answer(NamedTuple):
+    """What is sent: a status, a content type and the body in pieces."""
+
+    status: int
+    media: str
+    chunks: list[bytes]
+
+
+class Pages:
+    """The body of an answer as it grows, out of a share. `wrote` says in its error what became of the statement."""
+
+    def __init__(self, share: Share) -> None:
+        self.wrote = False
+        self._share = share
+        self._chunks: list[bytes] = []
+        self._open = bytearray()
+        self._bytes = 0
+
+    def put(self, data: bytes) -> None:
+        """Raises LimitError for an answer that grows too long, HttpError where all together hold too much; of what is written only the former,
+        or clients would write it again."""
+        self._bytes += len(data)
+        if self._bytes > HTTP_ANSWER_BYTES_MAX:
+            raise self._too_long(f"The answer is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
+        self._open += data
+        if len(self._open) >= _CHUNK_BYTES:
+            self._turn()
+
+    def done(self) -> list[bytes]:
+        if self._open:
+            self._turn()
+        return self._chunks
+
+    def _turn(self) -> None:
+        try:
+            self._share.take(len(self._open))
+        except HttpError as error:
+            if not self.wrote:
+                raise
+            raise self._too_long(error.message) from None
+        self._chunks.append(bytes(self._open))
+        self._open.clear()
+
+    def _too_long(self, message: str) -> LimitError:
+        return LimitError(
+            f"{message}{' What the statement writes is written.' if self.wrote else ''}",
+            next_step="Return less, add SKIP and LIMIT, or take the rows over Bolt, which streams them.",
+            bytes_max=HTTP_ANSWER_BYTES_MAX,
+        )
+
+
+class Rows:
+    """Takes rows into pages, with commas between them: as arrays of values in a shape, or as the older endpoint has them."""
+
+    def __init__(self, pages: Pages, shape: Shape | None) -> None:
+        self._pages, self._shape, self._comma = pages, shape, b""
+
+    def take(self, rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
+        """As `work.Stream.blocks` asks for it."""
+        count, shape = 0, self._shape
+        for values in islice(rows, count_max):
+            self._pages.put(self._comma + encode(_older(values) if shape is None else [shape(value) for value in values]))
+            self._comma = b","
+            count += 1
+        return b"", count, count < count_max
+
+
+def _older(values: Row) -> dict[str, Any]:
+    return {"row": [row(value) for value in values], "meta": [entry for value in values for entry in meta(value)]}
+
+
+def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
+    """What follows the rows of the Query API, but for the bookmarks."""
+    found: dict[str, Any] = {}
+    if counters:
+        found["counters"] = {_camel(name): value for name, value in _counted(result).items()}
+    described, plan = result.description(), result.plan
+    if described is not None and plan is not None:
+        profiled = plan.statement.mode == "PROFILE"
+        found["profiledQueryPlan" if profiled else "queryPlan"] = _plan(described, shape, rows=rows if profiled else None)
+    notices = [notification(notice) for notice in result.notices()]
+    if notices:
+        found["notifications"] = notices
+    return found
+
+
+def statistics(result: Result) -> dict[str, Any]:
+    """The counters as the older endpoint names them."""
+    found = _counted(result)
+    found["relationship_deleted"] = found.pop("relationships_deleted")
+    return found
+
+
+def wrote(plan: Plan | None) -> bool:
+    return plan is not None and plan.checked.writes
+
+
+def _counted(result: Result) -> dict[str, Any]:
+    counters = result.counters
+    found: dict[str, Any] = {"contains_updates": any(counters.values())}
+    return found | {name: counters.get(name, 0) for name in _COUNTERS} | {"contains_system_updates": False, "system_updates": 0}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+def _plan(step: Described, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
+    """A step with those below it. `rows`: what a step of a PROFILE gave that has no count."""
+    found: dict[str, Any] = {"operatorType": step.name, "arguments": {"Details": shape(step.detail)}, "identifiers": []}
+    found["children"] = [_plan(child, shape, rows=None if rows is None else 0, depth=depth - 1) for child in step.children] if depth else []
+    if rows is not None:
+        given = rows if step.rows is None else step.rows
+        found |= {"records": given, "dbHits": 0, "time": int((step.milliseconds or 0.0) * 1_000_000)}
+    return found

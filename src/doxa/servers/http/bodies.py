@@ -1,0 +1,111 @@
+"""The bodies of requests, checked as they are read, on a thread: what is unknown is refused, what is too much is refused before it is made.
+
+A body is looked through once without making anything of its parameters; they are counted, and only then made.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from doxa.base.errors import InputError, LimitError
+from doxa.base.limits import HTTP_BATCH_ITEMS_MAX, HTTP_BODY_ITEMS_MAX
+from doxa.servers import codes
+from doxa.servers.http.problems import HttpError
+from doxa.servers.http.values import TYPED_STEP, read_typed
+
+_NONE = msgspec.Raw(b"null")
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks need no wait, see `work.bookmark`."""
+
+    statement: str
+    parameters: msgspec.Raw = _NONE
+    include_counters: bool | None = None
+    access_mode: str | None = None
+    max_execution_time: int | None = None
+    bookmarks: list[str] | None = None
+    impersonated_user: str | None = None
+
+
+class Statement(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """One of the statements of the older endpoint."""
+
+    statement: str
+    parameters: msgspec.Raw = _NONE
+    include_stats: bool | None = None
+    result_data_contents: list[str] | None = None
+
+
+class Batch(msgspec.Struct, forbid_unknown_fields=True):
+    """Statements of one transaction."""
+
+    statements: Annotated[list[Statement], msgspec.Meta(max_length=HTTP_BATCH_ITEMS_MAX)] = []
+
+
+Body = TypeVar("Body", Query, Batch)
+
+
+def read_body(data: bytes, kind: type[Body]) -> Body:
+    """The body, its parameters not yet made. Raises HttpError for what is no such body."""
+    try:
+        body = msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
+        example = '{"statement": "RETURN $x", "parameters": {"x": 1}}'
+        raise HttpError(
+            f"The body cannot be read: {reason}.",
+            http=400,
+            next_step=f"Send {example}." if kind is Query else f'Send {{"statements": [{example}]}}.',
+            status=codes.REQUEST_FORMAT,
+        ) from None
+    given = [body] if isinstance(body, Query) else body.statements
+    _check_count(sum(_count(bytes(one.parameters)) for one in given))
+    return body
+
+
+def read_mode(mode: str | None) -> bool:
+    """Whether a request only reads."""
+    if mode is not None and mode.upper() not in ("READ", "WRITE"):
+        raise InputError(f"The access mode {mode[:20]!r} is not known.", next_step="Give READ or WRITE.", field="accessMode")
+    return mode is not None and mode.upper() == "READ"
+
+
+def parameters_of(raw: msgspec.Raw, *, typed: bool) -> dict[str, Any]:
+    """The parameters by name. Raises InputError, also for names that only the context has."""
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        reason = "they nest too deep" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"The parameters cannot be read: {reason}.", next_step="Send JSON in UTF-8.", field="parameters") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise InputError("The parameters are no object.", next_step=TYPED_STEP if typed else 'Give {"name": value}.', field="parameters")
+    for name in found:
+        if name.startswith("_"):
+            raise InputError(
+                f"The parameter ${name:.80} is the context's.", next_step="Send it as a header X-Query-..., or take another name.", field="parameters"
+            )
+    return {name: read_typed(value, f"${name}") for name, value in found.items()} if typed else found
+
+
+def _count(data: bytes) -> int:
+    """How many values there are, at most. What is between quotes is taken out only where it matters."""
+    if _marks(data) <= HTTP_BODY_ITEMS_MAX:
+        return _marks(data)
+    return _marks(_STRINGS.sub(b"", data))
+
+
+def _marks(data: bytes) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{") + 1
+
+
+def _check_count(count: int) -> None:
+    if count > HTTP_BODY_ITEMS_MAX:
+        most = HTTP_BODY_ITEMS_MAX
+        raise LimitError(f"The parameters hold more than {most:,} values.", next_step="Send them in several requests.", items_max=most)

@@ -1,0 +1,79 @@
+"""One client's connection, with patience that ends: for a request that does not arrive, and for an answer that nobody reads.
+
+The HTTP library reads and writes requests; what it leaves open is how long a client may take. Between requests it may be silent for a
+while; a request that has begun must have its head whole in time (its body is `app.py`'s to wait for); an answer must be read. Where there is no
+room for another client, the one that has been without a request the longest makes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from doxa.base.limits import HTTP_CONNECTIONS_ITEMS_MAX, HTTP_HEAD_MS, HTTP_SEND_MS
+
+_NUMBERS = count()
+
+
+class Connection(H11Protocol):
+    """The library's protocol with timers."""
+
+    _number = 0
+    _late: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._number = next(_NUMBERS)
+        super().connection_made(transport)
+        if len(self.connections) > HTTP_CONNECTIONS_ITEMS_MAX:
+            idle = [one for one in self.connections if isinstance(one, Connection) and one.idle and one is not self]
+            leaving = min(idle, key=lambda one: one._number, default=self)
+            self.connections.discard(leaving)
+            leaving.transport.abort()
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        self._number = next(_NUMBERS)
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(HTTP_SEND_MS / 1000, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread = _stopped(self._unread)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._late, self._unread = _stopped(self._late), _stopped(self._unread)
+        super().connection_lost(exc)
+
+    @property
+    def idle(self) -> bool:
+        """No request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _watch(self) -> None:
+        """A timer runs from the first byte of a request, or the connection's beginning, until the head is whole."""
+        if not self.idle:
+            self._late = _stopped(self._late)
+        elif self._late is None and not self.transport.is_closing():
+            self._late = self.loop.call_later(HTTP_HEAD_MS / 1000, self._hang_up)
+
+    def _hang_up(self) -> None:
+        self._late = None
+        if self.idle:
+            self.transport.abort()
+
+
+def _stopped(timer: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
+    if timer is not None:
+        timer.cancel()
+    return None

@@ -1,0 +1,112 @@
+"""Who sends a request, by its Authorization header: Basic with a name and password, or Bearer with a token, as in Bolt.
+
+Every request of HTTP is a login, and a password costs some 60 ms on purpose. So a right one is believed again for a few seconds, by a keyed
+hash that only this process can make; whoever is taken away is out after that. Wrong ones are never believed, and slow down as everywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+from doxa.base.errors import LimitError, StoreError
+from doxa.base.limits import HTTP_LOGIN_KEPT_MS, HTTP_LOGIN_THREADS_MAX, LOGIN_PAUSE_MS, LOGIN_SECRET_BYTES_MAX, LOGIN_USERS_ITEMS_MAX
+from doxa.servers import codes
+from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
+from doxa.servers.http.problems import HttpError
+from doxa.servers.http.threads import Threads
+
+_LOG = logging.getLogger("doxa.http")
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="doxa", charset="UTF-8", Bearer realm="doxa"'}
+
+
+class Login:
+    """Logins of one server. `authenticator` None lets everybody in as operator."""
+
+    def __init__(self, authenticator: Authenticator | None) -> None:
+        self._authenticator = authenticator
+        self._passwords, self._tokens = Threads("http-password", HTTP_LOGIN_THREADS_MAX), Threads("http-token", HTTP_LOGIN_THREADS_MAX)
+        self._key = secrets.token_bytes(32)
+        self._right: dict[bytes, tuple[Principal, float]] = {}
+
+    async def principal(self, authorization: str | None) -> Principal:
+        """Who it is. Raises HttpError unless the header proves it."""
+        authenticator = self._authenticator
+        if authenticator is None:
+            return Principal(ANONYMOUS, "operator")
+        if authorization is None:
+            _refuse("The request has no login.")
+        scheme, _, rest = authorization.partition(" ")
+        if scheme.lower() == "basic":
+            name, password = _basic(rest.strip())
+            call: Callable[[], Principal | None] = lambda: self._with_password(authenticator, name, password)  # noqa: E731 - as its twin below
+            found = self._known(self._digest(name, password)) or await self._asked(self._passwords, call)
+        elif scheme.lower() == "bearer":
+            token = rest.strip()
+            name, found = "a token", await self._asked(self._tokens, lambda: authenticator.verify_token(token))
+        else:
+            _refuse(f"The login scheme {scheme[:20]!r} is not known.")
+        if found is None:
+            _LOG.warning("a login as %.80r was refused", name)
+            _refuse("The name, password or token is wrong.")
+        return found
+
+    def close(self) -> None:
+        self._passwords.close()
+        self._tokens.close()
+
+    async def _asked(self, threads: Threads, call: Callable[[], Principal | None]) -> Principal | None:
+        try:
+            return await threads.run(call)
+        except LimitError as error:
+            raise HttpError(
+                error.message, http=429, next_step=error.next_step, status=codes.RATE_LIMIT, headers={"Retry-After": str(LOGIN_PAUSE_MS // 1000)}
+            ) from None
+        except StoreError as error:  # its text names a file, and whoever asks is a stranger still
+            _LOG.error("logins cannot be checked: %s", error)
+            raise HttpError(
+                "Logins cannot be checked now.", http=503, next_step="The server's log says why; ask its operator.", status=codes.STOPPING
+            ) from None
+
+    def _with_password(self, authenticator: Authenticator, name: str, password: str) -> Principal | None:
+        """On a thread. A twin of this request may have been first."""
+        digest = self._digest(name, password)
+        found = self._known(digest) or authenticator.verify(name, password)
+        if found is not None:
+            if len(self._right) >= LOGIN_USERS_ITEMS_MAX:
+                self._right.clear()
+            self._right.setdefault(digest, (found, time.monotonic() + HTTP_LOGIN_KEPT_MS / 1000))
+        return found
+
+    def _known(self, digest: bytes) -> Principal | None:
+        found, until = self._right.get(digest, (None, 0.0))
+        if found is not None and until < time.monotonic():
+            self._right.pop(digest, None)
+            return None
+        return found
+
+    def _digest(self, name: str, password: str) -> bytes:
+        both = name.encode(errors="surrogatepass"), password.encode(errors="surrogatepass")
+        return hashlib.blake2b(b"".join(len(part).to_bytes(8, "big") + part for part in both), key=self._key).digest()
+
+
+def _basic(text: str) -> tuple[str, str]:
+    try:
+        data = base64.b64decode(text, validate=True)
+        name, colon, password = data.decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        colon = ""
+    if not colon or len(data) > 2 * LOGIN_SECRET_BYTES_MAX:
+        _refuse("The basic login cannot be read.")
+    return name, password
+
+
+def _refuse(message: str) -> NoReturn:
+    step = "Log in with basic or bearer authentication and valid credentials."
+    raise HttpError(message, http=401, next_step=step, status=codes.UNAUTHORIZED, headers=_CHALLENGE)

@@ -1,0 +1,56 @@
+"""What went wrong as an answer: the HTTP status beside the code of Neo4j, of which the latter is what programs decide by.
+
+    {"errors": [{"code": "Neo.ClientError.Statement.SyntaxError", "message": "what happened, to what, and what to do next"}]}
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from doxa.base.errors import DoxaError
+from doxa.servers import codes
+from doxa.servers.codes import DoorError, Status, message_of, status_of
+
+_LOG = logging.getLogger("doxa.http")
+
+_BY_CODE = {
+    codes.UNAUTHORIZED.code: 401, codes.RATE_LIMIT.code: 429, codes.FORBIDDEN.code: 403, codes.DATABASE_NOT_FOUND.code: 404,
+    codes.TERMINATED.code: 503,
+    "Neo.ClientError.Statement.AccessMode": 403, "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": 403,
+    "Neo.ClientError.Schema.ConstraintValidationFailed": 409,
+}  # fmt: skip
+_BY_KIND = {"ClientError": 400, "TransientError": 503}
+
+
+class HttpError(DoorError):
+    """A request that is refused before anything of it is carried out, with the status and headers of the answer."""
+
+    code = "http"
+
+    def __init__(
+        self, message: str, *, http: int, next_step: str, status: Status = codes.REQUEST_INVALID, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message, status=status, next_step=next_step)
+        self.http = http
+        self.headers = dict(headers or {})
+
+
+def http_status(error: BaseException) -> int:
+    if isinstance(error, HttpError):
+        return error.http
+    code = status_of(error).code
+    return _BY_CODE.get(code) or _BY_KIND.get(code.split(".")[1], 500)
+
+
+def errors_of(error: BaseException) -> list[dict[str, Any]]:
+    return [{"code": status_of(error).code, "message": message_of(error)}]
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Where an error that is not ours came from. Not its text, which may quote what a client sent."""
+    if not isinstance(error, DoxaError):
+        places = "".join(traceback.format_tb(error.__traceback__))
+        _LOG.error("an unexpected %s\n%s", type(error).__name__, places)

@@ -1,0 +1,153 @@
+"""The HTTP server: an address, uvicorn on it, and an end in order.
+
+    async with HttpServer(database, authenticator, port=7474) as server: ...
+    with running_server(database, authenticator) as server: ...      on a thread of its own, for tests and notebooks
+    serve(server)                                                    until SIGINT or SIGTERM, see listening.py
+
+uvicorn runs inside a loop that may have other doors, so signals are not its own, and the socket is opened here, so that errors are ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from doxa.base.errors import StoreError
+from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
+from doxa.servers.contract import Database
+from doxa.servers.credentials import Authenticator, guarded
+from doxa.servers.http.app import App
+from doxa.servers.http.connection import Connection
+from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+
+PORT = 7474
+_LOOK_S = 0.02
+_END_S = 2.0
+
+
+class HttpServer:
+    """Serves a database. `authenticator` None lets everybody in, on the loopback address only."""
+
+    def __init__(
+        self,
+        database: Database,
+        authenticator: Authenticator | None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        certificate: str | Path | None = None,
+        key: str | Path | None = None,
+        plaintext: bool = False,
+        version: str = "",
+        timeout_ms: int = QUERY_TIMEOUT_MS,
+    ) -> None:
+        """Raises InputError for an address that needs a login or TLS and has none, and for a certificate that cannot be used."""
+        self.host, self.port = host, port
+        self._tls = tls_context(certificate, key) if certificate or key else None
+        require_safe(host, login=authenticator is not None, encrypted=self._tls is not None or plaintext)
+        self._app = App(database, guarded(authenticator), host=host, version=version, timeout_ms=timeout_ms)
+        self._server = _Uvicorn(self._config())
+        self._serving: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def _config(self) -> uvicorn.Config:
+        tls: dict[str, Any] = {} if self._tls is None else {"ssl_context_factory": lambda *_: self._tls}
+        return uvicorn.Config(
+            self._app, http=Connection, ws="none", lifespan="off", interface="asgi3", log_config=None, access_log=False, proxy_headers=False,
+            server_header=False, backlog=BACKLOG, timeout_keep_alive=HTTP_IDLE_MS // 1000, h11_max_incomplete_event_size=HTTP_HEAD_BYTES_MAX, **tls,
+        )  # fmt: skip
+
+    async def start(self) -> None:
+        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the real one."""
+        try:
+            listener = _listener(self.host, self.port)
+        except OSError as error:
+            raise StoreError(
+                f"The HTTP server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
+                next_step="Choose another port or address.",
+                host=self.host,
+                port=self.port,
+            ) from error
+        self.port = listener.getsockname()[1]
+        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        while not self._server.started and not self._serving.done():
+            await asyncio.sleep(_LOOK_S)
+        if self._serving.done():
+            self._serving.result()
+
+    async def stop(self, grace_ms: int = HTTP_STOP_MS) -> None:
+        """Take no more requests, let what runs finish for at most so long, then end it. What had not committed leaves no trace."""
+        if self._serving is None or self._stopping:
+            return
+        self._stopping = self._server.should_exit = True
+        await asyncio.wait({self._serving}, timeout=grace_ms / 1000)
+        await self._end()
+        await self._serving
+        self._app.close()
+
+    async def _end(self) -> None:
+        """End what still runs: statements first, which are told so, then connections."""
+        end = time.monotonic() + _END_S
+        while (self._app.threads.busy or not self._ended) and time.monotonic() < end:
+            self._app.end_all()
+            await asyncio.sleep(_LOOK_S)
+        self._server.force_exit = True
+        for connection in list(self._server.server_state.connections):
+            connection.transport.abort()
+
+    @property
+    def _ended(self) -> bool:
+        return self._serving is None or self._serving.done()
+
+    async def __aenter__(self) -> HttpServer:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    @property
+    def uri(self) -> str:
+        """The address as clients take it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many clients there are."""
+        return len(self._server.server_state.connections)
+
+
+class _Uvicorn(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """A socket that is bound. Of a name's addresses, one of version 4 if there is any, as clients try both. It knows that it speaks TCP,
+    or the loop would hold small pieces of an answer back until the client acknowledges those before."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+    made = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+@contextmanager
+def running_server(database: Database, authenticator: Authenticator | None, **options: Any) -> Iterator[HttpServer]:
+    """A server on a thread of its own, listening when the block begins, stopped when it ends. The port is a free one unless given."""
+    with running(HttpServer(database, authenticator, **{"port": 0, **options})) as server:
+        yield server
