@@ -10,14 +10,14 @@ A statistic, an aggregation without collect(), returns no element. What its patt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate, is_aggregate
-from doxa.query.values import Edge, Element, Node, Path
+from doxa.query.values import HOLDING, Edge, Node, Path, detach
 from doxa.store import Noted, Reader
 
 if TYPE_CHECKING:
@@ -25,48 +25,90 @@ if TYPE_CHECKING:
     from doxa.query.run import Run
 
 SEEN, WALKED = "  seen", "  walked"
+IDENTITY, PASSED = "  id ", "  passed "  # columns of ids: of one variable, of all that a region passed through
 _ASKED_ABOUT = frozenset(("decayscore", "decay", "policy", "id", "elementid"))  # functions that tell of an element without returning any of it
+
+
+class Origins(list[Any]):
+    """Several elements and ids in one hidden column."""
+
+
+HIDING = HOLDING | {Origins}
 
 
 @dataclass(frozen=True, slots=True)
 class Origin(t.Expression):
-    """A value for hidden columns only: the elements in these columns, as a tuple."""
+    """A value for hidden columns only: what these columns hold. `sure`: that are elements, or ids fetched to be noted, and no value of a user."""
 
     names: tuple[str, ...]
+    sure: bool
 
 
-def compile_origin(origin: Origin, layout: Layout) -> Evaluate:
+def compile_origin(origin: Origin, layout: Layout) -> Evaluate | int:
+    """A function, or the slot that is to be read."""
     slots = [layout[name] for name in origin.names if layout.get(name, -1) >= 0]
-
-    def elements(row: Row, run: Run) -> tuple[Any, ...]:
-        return tuple([value for slot in slots if (value := row[slot]) is not None])
-
-    return elements
+    if origin.sure and len(slots) == 1:
+        return slots[0]
+    bare = frozenset(layout[name] for name in origin.names if name.startswith("  ") and name in layout)
+    return lambda row, run: Origins([value for slot in slots if type(value := row[slot]) in HIDING or slot in bare])
 
 
 def is_hidden(name: str) -> bool:
     return name.startswith((SEEN, WALKED))
 
 
-def with_origins(projection: t.Projection, layout: Mapping[str, int], matched: Collection[str], *, last: bool) -> t.Projection:
-    """A projection with hidden columns: of each column where it came from; `last`: of all of them together.
-    `matched` is what patterns bound."""
-    items = list(projection.items)
-    if projection.star:
-        items += [t.Item(t.Variable(name), name, True) for name in layout if not name.startswith("  ")]
-    grouped = any(has_aggregate(item.expression) for item in items)
-    if grouped and not any(_collects(item.expression) for item in items):
-        return projection
-    found = [(item.name, _names(item, layout)) for item in items]
-    if last:
-        hidden = [(SEEN, tuple(dict.fromkeys(name for _, names in found for name in names)))]
-    else:
-        hidden = [(f"{SEEN} {name}", names) for name, names in found if names]
-    if not grouped:
-        hidden.append((WALKED, tuple(name for name in layout if name in matched or name.startswith(WALKED))))
-    added = [(name, Origin(names)) for name, names in hidden]
-    collected = [t.Item(t.Call("collect", (origin,)) if grouped else origin, name, True) for name, origin in added]
-    return replace(projection, items=(*projection.items, *collected))
+class Noting:
+    """What a planner knows of the elements to note. `passing`: whether nodes, and edges, that are passed through are wanted."""
+
+    def __init__(self, query: t.Query, passing: tuple[bool, bool]) -> None:
+        self.passing = passing
+        self.matched: set[str] = set()  # what patterns bind
+        self._other = _bound_otherwise(query)
+
+    def matches(self, nodes: Iterable[str], edges: Iterable[str]) -> None:
+        self.matched |= {*(nodes if self.passing[0] else ()), *(edges if self.passing[1] else ())}
+
+    def _origin(self, names: Iterable[str]) -> Origin:
+        kept = tuple(names)
+        return Origin(kept, all(name.startswith("  ") or (name in self.matched and name not in self._other) for name in kept))
+
+    def with_origins(self, projection: t.Projection, layout: Mapping[str, int], *, last: bool) -> t.Projection:
+        """A projection with hidden columns: of each column where it came from; `last`: one for each thing to note."""
+        items = list(projection.items)
+        if projection.star:
+            items += [t.Item(t.Variable(name), name, True) for name in layout if not name.startswith("  ")]
+        grouped = any(has_aggregate(item.expression) for item in items)
+        if grouped and not any(_collects(item.expression) for item in items):
+            return projection
+        found = [(item.name, _names(item, layout)) for item in items]
+        seen = dict.fromkeys(name for _, names in found for name in names)
+        whole = {item.expression.name for item in items if isinstance(item.expression, t.Variable)} if last else set()
+        passed = [name for name in layout if name in self.matched or name.startswith((WALKED, PASSED, IDENTITY))]
+        walked = [name for name in passed if not (last and (name in seen or name in whole))]
+        if grouped:
+            columns = [(SEEN, tuple(seen))] if last else [(f"{SEEN} {name}", names) for name, names in found if names]
+            added = [t.Item(t.Call("collect", (Origin(names, False),)), name, True) for name, names in columns]
+        elif last:
+            hidden = [(f"{SEEN} {index}", self._origin((name,))) for index, name in enumerate(seen)]
+            hidden += [(f"{WALKED} {index}", self._origin((name,))) for index, name in enumerate(walked)]
+            added = [t.Item(origin, name, True) for name, origin in hidden]
+        else:
+            hidden = [(f"{SEEN} {name}", self._origin(names)) for name, names in found if names]
+            added = [t.Item(origin, name, True) for name, origin in (*hidden, (WALKED, self._origin(walked)))]
+        return replace(projection, items=(*projection.items, *added))
+
+
+def _bound_otherwise(query: t.Query) -> frozenset[str]:
+    """The names that something else than a pattern gives a value."""
+    found: set[str] = set()
+    for part in t.walk(query):
+        if isinstance(part, t.Item) and part.expression != t.Variable(part.name):
+            found.add(part.name)
+        elif isinstance(part, (t.Unwind, t.LoadCsv, t.Foreach)):
+            found.add(part.variable)
+        elif isinstance(part, t.CallProcedure):
+            found |= {name for _, name in part.yields or ()}
+    return frozenset(found)
 
 
 def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
@@ -80,11 +122,18 @@ def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
         part = todo.pop()
         if isinstance(part, t.Call) and (part.name.lower() in _ASKED_ABOUT or (is_aggregate(part) and part.name.lower() != "collect")):
             continue
-        if isinstance(part, t.Variable) and part.name in layout:
-            found[part.name] = None
+        if isinstance(part, t.Variable):
+            found |= {name: None for name in (part.name, IDENTITY + part.name) if name in layout}
             found |= {f"{SEEN} {part.name}": None} if f"{SEEN} {part.name}" in layout else {}
         todo.extend(t.children(part))
     return tuple(found)
+
+
+def origin_of(source: t.Expression, layout: Mapping[str, int]) -> int | None:
+    """The slot of what a list's items came from, if it is one column that knows."""
+    names = [name for name in _names(t.Item(source, "", False), layout) if layout[name] >= 0]
+    kept = [name for name in names if name.startswith("  ")] or names
+    return layout[kept[0]] if len(kept) == 1 else None
 
 
 def _collects(expression: t.Expression) -> bool:
@@ -114,48 +163,68 @@ class AccessLog:
 
     def __init__(self, note: Callable[[Noted], None], parameters: Mapping[str, Any], names: frozenset[str]) -> None:
         self._note = note
-        self._parameters = {name: value for name, value in parameters.items() if name in names and value is not None}
-        self._returned: dict[tuple[bool, int], None] = {}
-        self._walked: dict[tuple[bool, int], None] = {}
+        self._parameters, self._names = parameters, names
+        self._returned: list[Any] = []
+        self._walked: list[Any] = []
 
-    def rows(self, rows: Iterable[Row], width: int, *, reader: Reader, revealed: set[tuple[bool, int]]) -> Iterator[Row]:
-        """The rows without their hidden columns. What was taken is noted at the end, or when the taker stops."""
+    def rows(self, rows: Iterable[Row], width: int, seen: int, *, reader: Reader, revealed: set[tuple[bool, int]]) -> Iterator[Row]:
+        """The rows without their hidden columns, detached. Of these the first `seen` are what was returned. All is noted at the end, or when
+        the taker stops."""
+        returned, walked, most, middle = self._returned, self._walked, ACCESS_QUERY_ITEMS_MAX, width + seen
         try:
             for row in rows:
-                if len(self._returned) < ACCESS_QUERY_ITEMS_MAX:
-                    for value in row[: width + 1]:
-                        self._take(value, self._returned)
-                    for value in row[width + 1 :]:
-                        self._take(value, self._walked)
-                yield row[:width]
+                if len(row) > width:
+                    if len(returned) < most and len(walked) < most:
+                        returned += row[width:middle]
+                        walked += row[middle:]
+                    row = row[:width]
+                for value in row:
+                    if type(value) in HOLDING:
+                        detach(value)
+                        if len(returned) < most:
+                            returned.append(value)
+                yield row
         finally:
             self._finish(reader, revealed)
 
     def returned(self, node: int) -> None:
         """A node that a procedure returned in parts."""
-        self._returned[False, node] = None
-
-    def _take(self, value: Any, into: dict[tuple[bool, int], None]) -> None:
-        kind = type(value)
-        if kind is Node or kind is Edge:
-            into[kind is Edge, value.id] = None
-        elif kind is Path:
-            for element in value.elements():
-                into[type(element) is Edge, element.id] = None
-        elif kind is list or kind is tuple:
-            for item in value:
-                if isinstance(item, (Element, Path, list, tuple, dict)):
-                    self._take(item, into)
-        elif kind is dict:
-            for item in value.values():
-                self._take(item, into)
+        self._returned.append(node)
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
-        for key in [one for one in self._returned if one in revealed and not reader.is_seen(*one)]:
-            del self._returned[key]
-        walked = [one for one in self._walked if one not in self._returned and (one not in revealed or reader.is_seen(*one))]
-        parts = [[identity for edge, identity in found if edge is kind] for found in (self._returned, walked) for kind in (False, True)]
-        noted = Noted(reader.now, self._parameters, *map(tuple, parts))
-        if noted.size:
-            self._note(noted)
-        self._returned, self._walked = {}, {}
+        returned, walked = ids_in(self._returned), ids_in(self._walked)
+        self._returned, self._walked = [], []
+        if not returned and not walked:
+            return
+        if revealed:
+            hidden = {-identity if edge else identity for edge, identity in revealed if not reader.is_seen(edge, identity)}
+            returned, walked = (_without(found, hidden) for found in (returned, walked))
+        parameters = self._parameters
+        self._note(Noted(reader.now, {name: parameters[name] for name in self._names if parameters.get(name) is not None}, returned, walked))
+
+
+Ids = list[int | tuple[int, ...]]
+
+
+def ids_in(values: list[Any]) -> Ids:
+    """The ids of the elements in values, of edges with a minus. Whole numbers, and tuples of them, are ids that were fetched to be noted."""
+    found: Ids = []
+    for value in values:
+        kind = type(value)
+        if kind is int or kind is tuple:
+            found.append(value)
+        elif kind is Node:
+            found.append(value.id)
+        elif kind is Edge:
+            found.append(-value.id)
+        elif kind is Path:
+            found += ids_in(list(value.elements()))
+        elif kind is list or kind is dict:
+            found += ids_in([item for item in (value if kind is list else value.values()) if type(item) in HIDING])
+        elif kind is Origins:
+            found += ids_in(list(value))
+    return found
+
+
+def _without(found: Ids, hidden: set[int]) -> Ids:
+    return [one for ids in found for one in ((ids,) if type(ids) is int else ids) if one not in hidden]  # type: ignore[union-attr]  # a tuple

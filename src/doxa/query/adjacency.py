@@ -19,12 +19,16 @@ def edge_tests(run: Run, types: tuple[str, ...] | None, far: str) -> str:
     """SQL that rows `e` of the edge table must pass besides: the types, and what is seen at a valid time, the node at the far end too."""
     test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
     graph, valid = run.graph, run.graph.valid
-    edge = valid.edge("e") if valid is not None else ""
-    test += f" AND {edge}" if edge else ""
+    test += _also(graph.source("e", edge=True)[1]) + _also(valid.edge("e") if valid is not None else "")
     if not graph.tests_nodes:
         return test
-    node = valid.node("n") if valid is not None else ""
-    return f"{test} AND EXISTS (SELECT 1 FROM {graph.node_table()} n WHERE n.id = e.{far}{' AND ' + node if node else ''})"
+    table, seen = graph.source("n", edge=False)
+    node = _also(seen) + _also(valid.node("n") if valid is not None else "")
+    return f"{test} AND EXISTS (SELECT 1 FROM {table} n WHERE n.id = e.{far}{node})"
+
+
+def _also(test: str) -> str:
+    return f" AND {test}" if test else ""
 
 
 class Adjacency:
@@ -35,7 +39,7 @@ class Adjacency:
         self.passes = passes
         self._known: dict[int, list[tuple[Edge, int]]] = {}
         self._epoch = run.graph.epoch
-        table = run.graph.edge_table()
+        table, _ = run.graph.source("e", edge=True)
         self._types = types or ()
         columns = "id, type, src, dst, json(props)"
         out = f"SELECT {columns}, dst FROM {table} e WHERE src = ?{edge_tests(run, types, 'dst')}"

@@ -30,6 +30,23 @@ Evaluate = Callable[[Row, "Run"], Any]
 Layout = Mapping[str, int]
 
 
+class reading:
+    """The value of a slot of the row."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+    def __call__(self, row: Row, run: Run) -> Any:
+        return row[self.slot]
+
+
+def slot_of(evaluate: Evaluate) -> int | None:
+    """The slot that an expression only reads; None if it does more."""
+    return evaluate.slot if type(evaluate) is reading else None
+
+
 class Compiler:
     """Expressions of one query. `nested` plans what stands inside expressions: subqueries and patterns."""
 
@@ -58,11 +75,11 @@ class Compiler:
         return lambda row, run: run.parameter(name)
 
     def _origin(self, e: Origin, layout: Layout) -> Evaluate:
-        return compile_origin(e, layout)
+        found = compile_origin(e, layout)
+        return reading(found) if isinstance(found, int) else found
 
     def _variable(self, e: t.Variable, layout: Layout) -> Evaluate:
-        slot = layout[e.name]
-        return lambda row, run: row[slot]
+        return reading(layout[e.name])
 
     def _property(self, e: t.Property, layout: Layout) -> Evaluate:
         name = e.name
@@ -70,7 +87,7 @@ class Compiler:
         if isinstance(e.of, t.Variable):
             column = layout.get(column_name(e.of.name, name))
             if column is not None:
-                return lambda row, run: row[column]
+                return reading(column)
             slot = layout[e.of.name]
 
             def of_variable(row: Row, run: Run) -> Any:

@@ -95,12 +95,18 @@ class Graph:
     @property
     def sight_key(self) -> tuple[Any, ...]:
         """Equal where the tables and tests of visibility are."""
-        return (() if self.sight is None else self.sight.key), None if self.valid is None else self.valid.key
+        return (0 if self.sight is None else self.sight.key), None if self.valid is None else self.valid.key
 
     @property
     def tests_nodes(self) -> bool:
         """Whether a node at the end of an edge may be out of sight, so that each is to be looked at."""
         return (self.sight is not None and self.sight.tests_nodes) or (self.valid is not None and self.valid.tests_nodes)
+
+    def source(self, alias: str, *, edge: bool) -> tuple[str, str]:
+        """What to read from, and the test that its rows must pass; together the same as the table, and faster in a join."""
+        if self.sight is None:
+            return (self.edge_table() if edge else self.node_table()), ""
+        return self.sight.table(edge=edge, hidden=True), self.sight.test(alias, edge=edge)
 
     # As of a time the tables are the live rows that were there, united with the past versions that were
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
+from doxa.query.accesses import IDENTITY, PASSED
 from doxa.query.adjacency import Adjacency, ordered_trails, shortest, trails
 from doxa.query.conditions import Condition, Conditions
 from doxa.query.errors import fail, shown
@@ -49,6 +50,7 @@ class MatchPlanner:
         ends_only: bool = False,
         revealed: frozenset[str] = frozenset(),
         wanted: frozenset[str] = frozenset(),
+        lean: frozenset[str] = frozenset(),
     ) -> None:
         self.graph = graph
         self.layout = dict(layout)
@@ -67,13 +69,16 @@ class MatchPlanner:
         self.edge_slots: list[str] = []
         self.segments = 0
         path_keys = {key for _, keys in graph.paths for key in keys}
-        self.kept = {key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not key.startswith("  ")} | path_keys
+        named = {key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not key.startswith("  ")}
+        self.lean = lean & named  # of these at most single properties are wanted
+        self.wanted = wanted  # noted, returned or passed through
+        self.kept = (named - self.lean) | path_keys
         for edge in graph.edges:
             if not edge.fixed:
                 self.kept |= {edge.left, edge.right, edge.key}
         if sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout) and len(graph.edges) > 1:
             self.kept |= {edge.key for edge in graph.edges}
-        self.kept |= self._apart() | (wanted & {*graph.nodes, *(edge.key for edge in graph.edges)})
+        self.kept |= self._apart()
 
     def plan(self) -> tuple[list[Step], dict[str, int], int]:
         """The steps, the layout after them and the row's width."""
@@ -190,6 +195,7 @@ class MatchPlanner:
 
     def _region(self, piece: tuple[list[str], list[EdgeVar]]) -> None:
         nodes, edges = piece
+        self.lean_here: list[str] = []
         outside = frozenset(self.layout)
         known = {key: self.layout[key] for key in nodes if key in self.layout}
         new = frozenset(nodes) - known.keys()
@@ -205,20 +211,36 @@ class MatchPlanner:
                 region.outputs.append((key, "node", self.loads(key) or key in later))
                 self._slot(key)
             elif key not in region.known:
-                self.layout.setdefault(key, -1)
+                self._unkept(region, key, edge=False)
         for edge in edges:
             self.pending.remove(edge)
             if edge.key in self.kept or edge.key in later or edge.key in tested:
                 region.outputs.append((edge.key, "edge", self.loads(edge.key) or edge.key in later))
                 self._slot(edge.key)
                 self.edge_slots.append(edge.key)
-        for key, _, _ in region.outputs:
+            else:
+                self._unkept(region, edge.key, edge=True)
+        if region.passed:
+            self._slot(f"{PASSED}{next(self.fresh)}")
+        for key in dict.fromkeys((*(key for key, _, _ in region.outputs), *self.lean_here)):
             for name in self.columns(key):
                 region.columns.append((key, name))
                 self._slot(column_name(key, name))
         if edges:
             self.segments += 1
         self.steps.append(RegionStep(region, [self._fallback(condition) for condition in conditions.held]))
+
+    def _unkept(self, region: Region, key: str, *, edge: bool) -> None:
+        """An element that no value is wanted of: at most single properties, and its id to note it."""
+        read = key in self.lean and bool(self.columns(key))
+        if read:
+            self.lean_here.append(key)
+        if key in self.wanted and read:
+            region.outputs.append((key, "edge id" if edge else "node id", False))
+            self._slot(f"{IDENTITY}{key}")
+        elif key in self.wanted:
+            region.passed.append((key, edge))
+        self.layout.setdefault(key, -1)
 
     def _fallback(self, condition: Condition) -> Evaluate:
         """The condition in Python. One without comparisons never needs it."""

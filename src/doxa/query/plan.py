@@ -7,13 +7,14 @@ Region a  ·  Group a: count  ·  Project a, c  ·  Project a.name, c
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate, is_aggregate
-from doxa.query.accesses import SEEN, WALKED, revealed_names, with_origins
+from doxa.query.accesses import SEEN, WALKED, Noting, origin_of, revealed_names
 from doxa.query.conditions import pushable_name
 from doxa.query.evaluate import Compiler, Layout, Nested, Row
 from doxa.query.match import FilterStep, MatchPlanner
@@ -50,9 +51,8 @@ class Planner(Nested):
     """Plans one query. Without `optimise` SQL only fetches elements and Python does the rest: the plain reading that plans are tested against."""
 
     def __init__(self, query: t.Query, find_procedure: FindProcedure, *, optimise: bool = True, noting: tuple[bool, bool] | None = None) -> None:
-        self.noting = noting  # of nodes and edges: whether what a query passes through is noted; None: nothing is
+        self.noting = None if noting is None else Noting(query, noting)
         self.revealed = revealed_names(query)
-        self.matched: set[str] = set()  # what patterns bind and is noted as passed through
         self.optimise = optimise
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
@@ -60,6 +60,7 @@ class Planner(Nested):
         self.loaded, self.properties = _usage(query)
         if any(isinstance(part, (*UPDATES, t.CallProcedure)) for part in t.walk(query)):
             self.loaded, self.properties = self.loaded | frozenset(self.properties), {}  # a single property read early would miss a write
+        self.lean = _lean(query, self.loaded) if optimise else frozenset[str]()
 
     # Queries
 
@@ -69,7 +70,7 @@ class Planner(Nested):
     def union(self, query: t.Query, layout: Layout, keep: int, *, scope: Layout | None = None, top: bool = False) -> UnionStep:
         """All branches, over rows whose first `keep` slots are the outer variables of `layout`. `scope`: what the first clause sees besides."""
         branches = [self.branch(clauses, layout, keep, top=top) for clauses in query.branches]
-        return UnionStep(branches, every=query.every, keep=keep)
+        return UnionStep(branches, every=query.every, keep=keep, spread=top and len(branches) == 1)
 
     def branch(self, clauses: tuple[t.Clause, ...], layout: Layout, keep: int, *, top: bool = False, importing: bool = False) -> Branch:
         """One branch. `importing`: what its first WITH does not name is out of sight afterwards."""
@@ -104,7 +105,7 @@ class Planner(Nested):
         last: bool = False,
     ) -> tuple[list[Any], dict[str, int]]:
         if self.noting is not None:
-            projection = with_origins(projection, {name: slot for name, slot in layout.items() if slot >= 0}, self.matched, last=last)
+            projection = self.noting.with_origins(projection, {name: slot for name, slot in layout.items() if slot >= 0}, last=last)
         scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
         return plan_projection(
             projection, where, before=before if self.optimise else [], layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes
@@ -123,7 +124,9 @@ class Planner(Nested):
                 return self._match(clause, layout, width, ends_only=ends_only and self.optimise)
             case t.Unwind(source, variable):
                 step = UnwindStep(self.compiler.compile(source, layout))
-                return [step], {**layout, variable: width}, width + 1
+                after = {name: slot for name, slot in layout.items() if name != f"{SEEN} {variable}"}
+                origin = origin_of(source, layout) if self.noting is not None else None
+                return [step], {**after, variable: width, **({} if origin is None else {f"{SEEN} {variable}": origin})}, width + 1
             case t.LoadCsv(source, variable, headers, separator):
                 csv = CsvStep(self.compiler.compile(source, layout), headers=headers, separator=separator or ",")
                 return [csv], {**layout, variable: width}, width + 1
@@ -139,7 +142,7 @@ class Planner(Nested):
     def _match(self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False) -> tuple[list[Any], dict[str, int], int]:
         graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
         if self.noting is not None:
-            self.matched |= {*(graph.nodes if self.noting[0] else ()), *(edge.key for edge in graph.edges if self.noting[1])}
+            self.noting.matches(graph.nodes, (edge.key for edge in graph.edges))
         planner = MatchPlanner(
             graph,
             layout,
@@ -151,7 +154,8 @@ class Planner(Nested):
             pushing=self.optimise,
             ends_only=ends_only,
             revealed=self.revealed,
-            wanted=frozenset(self.matched),
+            wanted=frozenset(self.noting.matched) if self.noting is not None else frozenset(),
+            lean=self.lean,
         )
         steps, after, size = planner.plan()
         visible = {name: slot for name, slot in after.items() if slot >= 0}
@@ -344,6 +348,12 @@ def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
             whole.update(_pattern_names(query))
         todo.extend(t.children(part))
     return frozenset(whole), {name: tuple(names) for name, names in single.items()}
+
+
+def _lean(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
+    """The variables of which at most single properties are wanted: named in one pattern only, and nowhere else."""
+    places = Counter(_pattern_names(query))
+    return frozenset(name for name, count in places.items() if count == 1 and name not in loaded)
 
 
 def _pattern_names(query: t.Query) -> list[str]:

@@ -15,7 +15,7 @@ from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
 from doxa.query.accesses import is_hidden
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
-from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, without_columns
+from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, slot_of, without_columns
 from doxa.query.fold import folded_group, folded_top
 from doxa.query.held import IN_A_SET, Held
 from doxa.query.values import group_key, order_key
@@ -33,14 +33,29 @@ class ProjectStep:
         self.columns = columns
         self.keep = keep
         self.widen = widen
+        self.taken = _taken([slot_of(column) for column in columns])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         columns, keep = self.columns, self.keep
+        if self.taken is not None and not keep:
+            taken = self.taken
+            return map(taken, source) if not self.widen else (row + taken(row) for row in source)
         if self.widen:
             return ((*row, *[column(row, run) for column in columns]) for row in source)
         if keep:
             return ((*row[:keep], *[column(row, run) for column in columns]) for row in source)
         return (tuple([column(row, run) for column in columns]) for row in source)
+
+
+def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
+    """What takes these slots of a row; None if a column is more than a slot."""
+    if not slots or None in slots:
+        return None
+    if len(slots) == 1:
+        only = slots[0]
+        assert only is not None
+        return lambda row: (row[only],)
+    return itemgetter(*slots)
 
 
 class NarrowStep:

@@ -26,7 +26,7 @@ class Links:
 
     def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str) -> None:
         self.run = run
-        table = run.graph.edge_table()
+        table, _ = run.graph.source("e", edge=True)
         self._types = types or ()
         sides = {"out": (("src", "dst"),), "in": (("dst", "src"),), "both": (("src", "dst"), ("dst", "src"))}[direction]
         self._sql = [

@@ -58,6 +58,7 @@ class Region:
     conditions: Conditions
     outputs: list[tuple[str, str, bool]] = field(default_factory=list)  # (key, "node" or "edge", loaded with its properties)
     columns: list[tuple[str, str]] = field(default_factory=list)  # single properties (key, name), after the outputs
+    passed: list[tuple[str, bool]] = field(default_factory=list)  # (key, whether an edge): only ids, all in one value after the outputs
     revealed: frozenset[str] = frozenset()  # keys that `reveal` asks to see whatever the policies say
 
     def describe(self) -> str:
@@ -84,7 +85,6 @@ class Builder:
         self.read = read | {key for key, _ in region.columns}  # elements whose properties are read
         graph = self.graph = run.graph if run is not None else None
         self.node_table = graph.node_table() if graph else "node"
-        self.edge_table = graph.edge_table() if graph else "edge"
         self.label_table = graph.label_table(hidden=True) if graph else "node_label"
         self.tests_nodes = graph.tests_nodes if graph else False
         self.valid = graph.valid if graph else None
@@ -112,11 +112,13 @@ class Builder:
         pending = list(region.edges)
         if not any(edge.left in self.ids or edge.right in self.ids for edge in pending):
             self._start(pending)
+        self._attach_found()
         while pending:
             edge = next((e for e in pending if e.left in self.ids or e.right in self.ids), None)
             assert edge is not None
             pending.remove(edge)
             self._join(edge)
+            self._attach_found()
         for key in region.nodes:
             if key not in region.known and self._needs_table(key):
                 self._attach(key)
@@ -150,7 +152,7 @@ class Builder:
             self._seek("relationship by id")
         elif access is not None:
             self._enter(access, alias)
-        self.sources.append(f"{self._edge_table(edge.key)} {alias}")
+        self._from(edge.key, alias, edge=True)
         self._typed(edge)
         assert isinstance(edge.pattern, t.EdgePattern)
         if edge.pattern.direction == "both":
@@ -284,14 +286,14 @@ class Builder:
             assert first is not None
             self.scanned[key] = first
         else:
-            self.sources.append(f"{self._node_table(key)} {alias}")
+            self._from(key, alias, edge=False)
             self.ids[key] = f"{alias}.id"
             self.tables[key] = alias
 
     def _join(self, edge: EdgeVar) -> None:
         assert isinstance(edge.pattern, t.EdgePattern)
         alias = self.edge_alias[edge.key]
-        self.sources.append(f"{self._edge_table(edge.key)} {alias}")
+        self._from(edge.key, alias, edge=True)
         from_left = edge.left in self.ids
         here, there = (edge.left, edge.right) if from_left else (edge.right, edge.left)
         direction = edge.pattern.direction
@@ -331,11 +333,16 @@ class Builder:
             self.where.append(f"{alias}.type = ?" if len(names) == 1 else f"{alias}.type IN ({', '.join('?' * len(names))})")
             self.where_args.extend(names)
 
-    def _node_table(self, key: str) -> str:
-        return self.graph.raw_table(edge=False) if key in self.region.revealed and self.graph is not None else self.node_table
-
-    def _edge_table(self, key: str) -> str:
-        return self.graph.raw_table(edge=True) if key in self.region.revealed and self.graph is not None else self.edge_table
+    def _from(self, key: str, alias: str, *, edge: bool) -> None:
+        """Read an element from its table, if the policies show it or it is revealed."""
+        if self.graph is None:
+            self.sources.append(f"{'edge' if edge else 'node'} {alias}")
+        elif key in self.region.revealed:
+            self.sources.append(f"{self.graph.raw_table(edge=edge)} {alias}")
+        else:
+            table, test = self.graph.source(alias, edge=edge)
+            self.sources.append(f"{table} {alias}")
+            self.where += [test] if test else []
 
     def _needs_table(self, key: str) -> bool:
         region = self.region
@@ -349,13 +356,19 @@ class Builder:
             or (self.past and any(held == key for held, _ in self.conditions.labels()))
         )
 
+    def _attach_found(self) -> None:
+        """Look at each node as soon as it is found: what is not wanted leads no further."""
+        for key in self.region.nodes:
+            if key in self.ids and key not in self.region.known and self._needs_table(key):
+                self._attach(key)
+
     def _attach(self, key: str) -> None:
         alias = self.node_alias[key]
         if key not in self.ids:  # a node by itself
             self._scan(key)
             if key in self.tables or not self._needs_table(key):
                 return
-        self.sources.append(f"{self._node_table(key)} {alias}")
+        self._from(key, alias, edge=False)
         self.where.append(f"{alias}.id = {self.ids[key]}")
         self.tables[key] = alias
 
@@ -442,7 +455,9 @@ class Builder:
     def select(self) -> tuple[list[str], list[Any]]:
         columns: list[str] = []
         for key, kind, loaded in self.region.outputs:
-            if kind == "edge":
+            if kind == "edge id":
+                columns.append(f"-{self.edge_alias[key]}.id")
+            elif kind == "edge":
                 alias = self.edge_alias[key]
                 columns.extend((f"{alias}.id", f"{alias}.type", f"{alias}.src", f"{alias}.dst"))
                 if loaded:
@@ -451,6 +466,7 @@ class Builder:
                 columns.append(self.ids[key])
                 if loaded:
                     columns.extend((f"{self.tables[key]}.labels", f"json({self.tables[key]}.props)"))
+        columns.extend(f"-{self.edge_alias[key]}.id" if edge else self.ids[key] for key, edge in self.region.passed)
         columns.extend(f"{self.table(key)}.props -> ?" for key, _ in self.region.columns)
         return columns, [json_path(name) for _, name in self.region.columns]
 
@@ -597,11 +613,19 @@ def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
     for _, kind, loaded in region.outputs:
         parts.append(_builder(graph, kind, loaded=loaded, at=at))
         at += (5 if loaded else 4) if kind == "edge" else (3 if loaded else 1)
+    if region.passed:
+        parts.append(_ids(at, len(region.passed)))
+        at += len(region.passed)
     parts.extend(_column(at + index) for index in range(len(region.columns)))
     if len(parts) == 1:
         only = parts[0]
         return lambda found: (only(found),)
     return lambda found: tuple([part(found) for part in parts])
+
+
+def _ids(at: int, count: int) -> Callable[[tuple[Any, ...]], Any]:
+    """So many ids as one value."""
+    return itemgetter(at) if count == 1 else itemgetter(*range(at, at + count))
 
 
 def _column(at: int) -> Callable[[tuple[Any, ...]], Any]:
@@ -611,6 +635,8 @@ def _column(at: int) -> Callable[[tuple[Any, ...]], Any]:
 def _builder(graph: Any, kind: str, *, loaded: bool, at: int) -> Callable[[tuple[Any, ...]], Any]:
     from doxa.query.values import Edge
 
+    if kind.endswith("id"):
+        return itemgetter(at)
     if kind == "edge":
         if loaded:
             return lambda found: graph.edge_of(found[at], found[at + 1], found[at + 2], found[at + 3], found[at + 4])

@@ -30,7 +30,7 @@ from doxa.query.procedures import Procedure, Registry
 from doxa.query.show import shown_as_query
 from doxa.query.sources import UnionStep
 from doxa.query.span import Span
-from doxa.query.values import detach
+from doxa.query.values import detached
 from doxa.store import Reader
 
 T = TypeVar("T")
@@ -200,14 +200,14 @@ class QueryEngine:
         assert plan.steps is not None
         self._require_parameters(plan, run)
         rows = plan.steps.rows(run, iter(((),)))
-        if run.accesses is not None:
-            rows = run.accesses.rows(rows, len(plan.steps.names), reader=run.graph.reader, revealed=run.graph.revealed)
         if not plan.steps.names:
             rows = _exhausted(rows)
-        elif plan.writes:
-            rows = iter(Held("rows of a write").all(map(_detached, rows)))
+        elif run.accesses is not None:
+            rows = run.accesses.rows(rows, len(plan.steps.names), plan.steps.seen, reader=run.graph.reader, revealed=run.graph.revealed)
         else:
-            rows = map(_detached, rows)
+            rows = detached(rows)
+        if plan.writes:
+            rows = iter(Held("rows of a write").all(rows))
         return Result(plan.steps.names, rows, run)
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:
@@ -220,10 +220,6 @@ class QueryEngine:
                     for name, _ in signature.args:
                         if name not in run.params:
                             _missing(name, phase="compile")
-
-
-def _detached(row: Row) -> Row:
-    return tuple([detach(value) for value in row])
 
 
 def _missing(name: str, *, phase: str) -> NoReturn:

@@ -262,7 +262,7 @@ def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
     graph = run.graph
     if rule.edge:
         tests = "".join(edge_tests(run, None, end) for end in ("src", "dst")) if graph.tests_nodes else edge_tests(run, None, "dst")
-        sql = f"SELECT id, type, src, dst, json(props) FROM {graph.edge_table()} e WHERE id = ?{tests}"
+        sql = f"SELECT id, type, src, dst, json(props) FROM {graph.source('e', edge=True)[0]} e WHERE id = ?{tests}"
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
     sql = f"SELECT id, labels, json(props) FROM {graph.node_table()} n WHERE id = ?{' AND ' + test if test else ''}"

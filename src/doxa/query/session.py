@@ -32,9 +32,6 @@ from doxa.query.span import Span
 from doxa.query.visibility import ValidTime, instant_ns
 from doxa.store import Identity, Reader, Store, Transaction
 
-_WHO = frozenset(("_session", "_agent", "_source", "_tenant"))
-
-
 def _worth(expression: t.Expression, run: Run) -> Any:
     """The value of an expression that stands by itself."""
     if isinstance(expression, t.Parameter):
@@ -251,11 +248,13 @@ class GraphSession:
     def _noting(self, plan: Plan, run: Run) -> Plan:
         """The plan that notes what it returns, if a policy could ask: not of a past time, nor where decay is off."""
         judge = run.graph.reader.declared().judge
-        notes = plan.steps is not None and plan.steps.names and run.graph.as_of is None and run.profile is None
-        if not judge.rules.any or self.store.read_only or not self.store.decay_enabled or not notes:
+        about = judge.about
+        if about is None or self.store.read_only or not self.store.decay_enabled:
             return plan
-        run.accesses = AccessLog(self.store.note, run.params, judge.parameters | _WHO)
-        return self.engine.noting(plan, (judge.rules.about(edge=False), judge.rules.about(edge=True)))
+        if plan.steps is None or not plan.steps.names or run.graph.as_of is not None or run.profile is not None:
+            return plan
+        run.accesses = AccessLog(self.store.note, run.params, judge.parameters)
+        return self.engine.noting(plan, about)
 
     # Time
 

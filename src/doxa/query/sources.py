@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlparse
 from doxa.base.errors import DoxaError
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
 from doxa.cypher import tree as t
-from doxa.query.accesses import SEEN, WALKED, is_hidden
+from doxa.query.accesses import SEEN, WALKED, Origins, is_hidden
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.held import IN_A_SET, Held
@@ -64,36 +64,48 @@ class OptionalStep:
 class UnionStep:
     """The branches one after the other, columns in the first branch's order behind the kept slots."""
 
-    def __init__(self, branches: list[Branch], *, every: bool, keep: int) -> None:
+    def __init__(self, branches: list[Branch], *, every: bool, keep: int, spread: bool = False) -> None:
+        """`spread`: hidden columns stay as they are; else two follow the others, one of all that was returned and one of what was passed through."""
         self.branches = branches
         self.every = every
         self.keep = keep
         self.names = tuple(name for name in branches[0].columns if not is_hidden(name))
-        self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)  # then two slots follow: seen and walked
+        self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)
+        self.spread = spread
+        self.seen = sum(name.startswith(SEEN) for name in branches[0].columns) if spread else int(self.hidden)
         self.width = len(self.names) + (2 if self.hidden else 0)
+        self._places = [self._place(branch) for branch in branches]
+
+    def _place(self, branch: Branch) -> tuple[list[int], list[int], list[int], bool]:
+        """Where a branch has its columns, what was returned and what was passed through; and whether its rows are as they should be."""
+        slots = [branch.columns[name] for name in self.names]
+        seen, walked = ([slot for name, slot in branch.columns.items() if name.startswith(kind)] for kind in (SEEN, WALKED))
+        order = [*slots, *seen, *walked]
+        return slots, seen, walked, (self.spread or not self.hidden) and order == list(range(self.keep, self.keep + len(order)))
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if len(self.branches) == 1:
-            return self._branch(run, source, self.branches[0])
+            return self._branch(run, source, 0)
         return self._all(run, source)
 
-    def _branch(self, run: Run, source: Iterator[Row], branch: Branch) -> Iterator[Row]:
-        rows = branch.rows(run, source)
-        slots = [branch.columns[name] for name in self.names]
+    def _branch(self, run: Run, source: Iterator[Row], number: int) -> Iterator[Row]:
+        rows = self.branches[number].rows(run, source)
+        slots, seen, walked, straight = self._places[number]
         keep = self.keep
-        if self.hidden:
-            seen, walked = branch.columns.get(SEEN), branch.columns.get(WALKED)
-            return ((*row[:keep], *[row[slot] for slot in slots], *[() if slot is None else row[slot] for slot in (seen, walked)]) for row in rows)
-        if slots == list(range(keep, keep + len(slots))):
+        if straight:
             return rows
-        return ((*row[:keep], *[row[slot] for slot in slots]) for row in rows)
+        if self.hidden and not self.spread:
+            return (
+                (*row[:keep], *[row[slot] for slot in slots], Origins(row[slot] for slot in seen), Origins(row[slot] for slot in walked)) for row in rows
+            )
+        return ((*row[:keep], *[row[slot] for slot in (*slots, *seen, *walked)]) for row in rows)
 
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
             seen: set[Any] = set()
             held = Held("distinct rows")
-            for branch in self.branches:
-                for found in self._branch(run, iter((row,)), branch):
+            for number in range(len(self.branches)):
+                for found in self._branch(run, iter((row,)), number):
                     if not self.every:
                         key = tuple([group_key(value) for value in found[self.keep : self.keep + len(self.names)]])
                         if key in seen:

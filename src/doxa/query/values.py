@@ -9,7 +9,7 @@ Sources: openCypher CIP2016-06-14 (comparability, orderability, equivalence), Ne
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -183,6 +183,18 @@ def detach(value: Any) -> Any:
         for item in value.values():
             detach(item)
     return value
+
+
+HOLDING = frozenset((Node, Edge, Path, list, dict))  # values that are, or may hold, elements
+
+
+def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Rows as they leave the query."""
+    for row in rows:
+        for value in row:
+            if type(value) in HOLDING:
+                detach(value)
+        yield row
 
 
 # Equality: true, false, or None for unknown

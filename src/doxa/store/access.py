@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -132,31 +132,42 @@ def decode_access(text: str | bytes | None) -> Access:
     return Access(**found)
 
 
+Ids = Sequence[int | tuple[int, ...]]  # of nodes; of edges with a minus
+
+
 class Noted(NamedTuple):
-    """What one query, or one recall, returned and passed through."""
+    """What one query, or one recall, returned and passed through, as it came: ids may be there more than once."""
 
     at: int
     parameters: Mapping[str, Any]
-    nodes: tuple[int, ...] = ()
-    edges: tuple[int, ...] = ()
-    walked_nodes: tuple[int, ...] = ()
-    walked_edges: tuple[int, ...] = ()
+    returned: Ids = ()
+    walked: Ids = ()
 
     @property
     def size(self) -> int:
-        """How many elements."""
-        return len(self.nodes) + len(self.edges) + len(self.walked_nodes) + len(self.walked_edges)
+        return len(self.returned) + len(self.walked)
 
 
-def used(notes: Iterable[Noted]) -> dict[tuple[bool, int], list[tuple[Noted, bool]]]:
-    """The accesses of each element, (edge, id), in order; with each whether it was only passed through."""
-    found: dict[tuple[bool, int], list[tuple[Noted, bool]]] = {}
+def used(notes: Iterable[Noted]) -> dict[int, list[tuple[Noted, bool]]]:
+    """The accesses of each element (an edge under its id with a minus), in order; with each whether it was only passed through. A note counts
+    an element once."""
+    found: dict[int, list[tuple[Noted, bool]]] = {}
     for noted in notes:
-        ways = ((False, False, noted.nodes), (True, False, noted.edges), (False, True, noted.walked_nodes), (True, True, noted.walked_edges))
-        for edge, walked, identities in ways:
-            for identity in identities:
-                found.setdefault((edge, identity), []).append((noted, walked))
+        returned = dict.fromkeys(_flat(noted.returned))
+        for identity in returned:
+            found.setdefault(identity, []).append((noted, False))
+        for identity in dict.fromkeys(_flat(noted.walked)):
+            if identity not in returned:
+                found.setdefault(identity, []).append((noted, True))
     return found
+
+
+def _flat(ids: Ids) -> Iterator[int]:
+    for one in ids:
+        if type(one) is int:
+            yield one
+        else:
+            yield from one  # type: ignore[misc]  # a tuple
 
 
 class AccessBuffer:

@@ -23,17 +23,19 @@ class Declared(NamedTuple):
     constraints: Constraints
     judge: Judge
     suppressing: Mapping[str, bool]
+    swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:
         """Whether a node, or an edge, may be hidden."""
         return self.suppressing.get("edge" if edge else "node", False) or self.judge.rules.hides(edge=edge)
 
 
-def declared(catalogue: dict[str, Any], expressions: Expressions | None = None) -> Declared:
+def declared(catalogue: dict[str, Any], expressions: Expressions | None = None, swept: Mapping[str, int] | None = None) -> Declared:
     indexes = Indexes(catalogue)
     rules = Rules({name: value for name, value in catalogue.items() if name.startswith(PREFIX)}, structural_of(indexes.rules))
     return Declared(
-        Guards(catalogue), rules_of(catalogue), indexes, Constraints(catalogue), Judge(rules, expressions), catalogue.get(SUPPRESSING) or {}
+        Guards(catalogue), rules_of(catalogue), indexes, Constraints(catalogue), Judge(rules, expressions), catalogue.get(SUPPRESSING) or {},
+        swept or {},
     )
 
 

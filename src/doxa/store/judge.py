@@ -6,6 +6,7 @@ judged whenever it is read. The expressions of WHEN and ON ACCESS are compiled b
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
@@ -14,7 +15,7 @@ from doxa.base.errors import DoxaError, StoreError
 from doxa.base.values import Properties
 from doxa.policy.decay import ALWAYS, NEVER, NO_PROMOTION, TIME_MAX, Promotion, Window, base, score, window
 from doxa.policy.rules import Clause, Curve, Policy, Rule, Rules
-from doxa.store.access import Access, Noted, moment_of
+from doxa.store.access import SUPPORT, Access, Noted, moment_of
 
 _ERROR_CHARS = 300
 DYNAMIC = -1  # the vis_from of an element that is judged when it is read
@@ -91,6 +92,7 @@ class Judge:
         self._expressions = expressions
         self._conditions: dict[tuple[str, str], Condition] = {}
         self._values: dict[tuple[str, str, str, bool], Value] = {}
+        self.sights: dict[bool, Any] = {}  # what follows for reads, kept here since it lasts as long (sight.py)
 
     # Expressions
 
@@ -117,14 +119,19 @@ class Judge:
             )
         return self._expressions
 
-    @property
+    @functools.cached_property
     def parameters(self) -> frozenset[str]:
-        """The names of all parameters that ON ACCESS blocks read."""
-        found: set[str] = set()
+        """The names of all parameters that are kept with an access: those that ON ACCESS blocks read, and who supports."""
+        found = {f"_{name}" for name in SUPPORT}
         for policy in self.rules.policies:
             for number in range(len(policy.setters)):
                 found |= self.value(policy, number).parameters
         return frozenset(found)
+
+    @functools.cached_property
+    def about(self) -> tuple[bool, bool] | None:
+        """Whether any policy is about nodes, and about edges; None if there is none at all."""
+        return (self.rules.about(edge=False), self.rules.about(edge=True)) if self.rules.any else None
 
     def is_dynamic(self, policy: Policy | None) -> bool:
         """Whether a WHEN of the policy reads the clock."""

@@ -6,6 +6,7 @@ As of a system time t, an element's version is the live row with since <= t, or 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -15,6 +16,7 @@ from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 
+_NOW = "doxa_now()"
 _WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
 _NODE = "id, labels, json(props), since, born"
 _EDGE = "id, type, src, dst, json(props), since, born"
@@ -42,7 +44,7 @@ class Reader:
         expressions: Expressions | None = None,
         neutral: bool = False,
     ) -> None:
-        self._sight: Sight | None = None
+        self._held: Declared | None = None
         self.neutral = neutral  # policies are kept, but hide nothing and score nothing
         self._expressions = expressions
         self._pending = pending  # what a transaction of this connection still holds of the log
@@ -158,14 +160,18 @@ class Reader:
     def declared(self) -> Declared:
         """What the catalogue of this snapshot declares."""
         from doxa.store.declared import declared
+        from doxa.store.window import swept
 
         if self._known is None:
-            return declared(self.catalogue_all(), self._expressions)
+            return declared(self.catalogue_all(), self._expressions, swept(self._db))
+        if self._held is not None:
+            return self._held
         version = int(self._db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get)
         found = self._known.get(version)
         if found is None:
             self._known.clear()
-            found = self._known[version] = declared(self.catalogue_all(), self._expressions)
+            found = self._known[version] = declared(self.catalogue_all(), self._expressions, swept(self._db))
+        self._held = found
         return found
 
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
@@ -193,17 +199,13 @@ class Reader:
 
     def sight(self) -> Sight:
         """What the policies show on this snapshot."""
-        if self._sight is None or self._pending is not None:  # in a transaction policies may change
-            from doxa.store.sight import Sight
+        from doxa.store.sight import sight_of
 
-            self._sight = Sight(self)
-        return self._sight
+        return sight_of(self.declared(), self.neutral)
 
     def swept(self) -> dict[str, int]:
         """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not yet as the policies say. Usually empty."""
-        from doxa.store.window import swept
-
-        return swept(self._db) or {}
+        return dict(self.declared().swept)
 
     def receipt(self, tx: TxId) -> Receipt | None:
         row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx = ?", (tx,)).fetchone()
@@ -247,6 +249,8 @@ class Reader:
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
         self._settle()
+        if _NOW in sql:
+            sql, args = timed(sql), (self.now, *args)
         cursor = self._db.execute(sql, tuple(args))
         return cursor.fetchall()
 
@@ -257,12 +261,21 @@ class Reader:
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The same, row by row: for results of any size."""
         self._settle()
+        if _NOW in sql:
+            sql, args = timed(sql), (self.now, *args)
         try:
             return iter(self._db.execute(sql, tuple(args)))
         except apsw.SQLError as error:
             if "too large" in str(error) or "too many" in str(error):
                 raise LimitError(f"This is more than one statement holds: {error}.", next_step="Split the query.", field="text") from error
             raise
+
+
+@lru_cache(maxsize=2_048)
+def timed(sql: str) -> str:
+    """A statement whose doxa_now() is its first parameter, so that the engine need not call for the time."""
+    rest = sql.replace(_NOW, "?1")
+    return f"WITH doxa_moment(now) AS (SELECT ?1), {rest[5:]}" if rest.startswith("WITH ") else f"WITH doxa_moment(now) AS (SELECT ?1) {rest}"
 
 
 def int64_array(values: Sequence[int]) -> Any:

@@ -7,34 +7,36 @@ statement; `doxa_seen` and `doxa_shown` judge elements that have no window, or n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from typing import TYPE_CHECKING
 
 from doxa.store.judge import DYNAMIC
 
 if TYPE_CHECKING:
-    from doxa.store.reader import Reader
+    from doxa.store.declared import Declared
+
+_serials = itertools.count(1)
 
 
 class Sight:
-    """The tables of the present as the policies let a query see them. `key` is equal where they are."""
+    """The tables of the present as the policies let a query see them. `key` tells it from all others of the process; 0 hides nothing."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, declared: Declared, neutral: bool) -> None:
         self.tests_nodes = self.tests = False
-        self.key: tuple[Any, ...] = ()
+        self.key = 0
         self._hides = self._fades = self._dynamic = (False, False)
         self._swept: dict[str, int] = {}
-        declared = reader.declared()
         rules = declared.judge.rules
-        if reader.neutral or not (rules.any or declared.suppressing):
+        if neutral or not (rules.any or declared.suppressing):
             return
         self._hides = declared.hides(edge=False), declared.hides(edge=True)
         self._fades = rules.fades(edge=False), rules.fades(edge=True)
         self.tests = any((*self._hides, *self._fades))
         if self.tests:
             self._dynamic = declared.judge.has_dynamic(edge=False), declared.judge.has_dynamic(edge=True)
-            self._swept = reader.swept()
+            self._swept = dict(declared.swept)
             self.tests_nodes = self._hides[0]
-            self.key = (self._hides, self._fades, self._dynamic, tuple(sorted(self._swept.items())))
+            self.key = next(_serials)
 
     def unsure(self, *, edge: bool) -> tuple[int, bool] | None:
         """Which elements a stored window does not tell of: those with a greater id, and whether dynamic ones too. None if windows tell of all."""
@@ -44,17 +46,21 @@ class Sight:
     def table(self, *, edge: bool, hidden: bool = False) -> str:
         """The table of nodes, or of edges; with `hidden` those too that are out of sight, without what has faded of them all the same."""
         name = "edge" if edge else "node"
-        where = f" WHERE {self._window(edge, name)}" if self._hides[edge] and not hidden else ""
+        where = f" WHERE {self.test(name, edge=edge)}" if self._hides[edge] and not hidden else ""
         if not where and not self._fades[edge]:
             return name
         columns = "id, type, src, dst, vis_from, vis_until" if edge else "id, labels, kref, vis_from, vis_until"
         return f"(SELECT {columns}, {self._props(edge, name)} AS props FROM {name}{where})"
 
-    def _window(self, edge: bool, name: str) -> str:
-        test = "vis_from <= doxa_now() AND doxa_now() < vis_until"
+    def test(self, alias: str, *, edge: bool) -> str:
+        """The test by itself, of a row of the `table` with `hidden`: joins of many tables run faster so. Empty if all is seen."""
+        if not self._hides[edge]:
+            return ""
+        test = f"{alias}.vis_from <= doxa_now() AND doxa_now() < {alias}.vis_until"
         if self._dynamic[edge]:
-            test = f"({test} AND (vis_from <> {DYNAMIC} OR doxa_seen({int(edge)}, id)))"
-        return f"CASE WHEN id <= {self._swept[name]} THEN {test} ELSE doxa_seen({int(edge)}, id) END" if name in self._swept else test
+            test = f"({test} AND ({alias}.vis_from <> {DYNAMIC} OR doxa_seen({int(edge)}, {alias}.id)))"
+        swept = self._swept.get("edge" if edge else "node")
+        return test if swept is None else f"CASE WHEN {alias}.id <= {swept} THEN {test} ELSE doxa_seen({int(edge)}, {alias}.id) END"
 
     def _props(self, edge: bool, name: str) -> str:
         if not self._fades[edge]:
@@ -62,3 +68,12 @@ class Sight:
         whole = "fades IS NULL OR (fades ->> 0 <= doxa_now() AND doxa_now() < fades ->> 1)"
         ahead = f"WHEN id > {self._swept[name]} THEN doxa_shown({int(edge)}, id, json(props), NULL) " if name in self._swept else ""
         return f"CASE {ahead}WHEN {whole} THEN props ELSE doxa_shown({int(edge)}, id, json(props), json(fades)) END"
+
+
+def sight_of(declared: Declared, neutral: bool) -> Sight:
+    """That of a state of the catalogue, made once for each."""
+    held = declared.judge.sights
+    found = held.get(neutral)
+    if found is None:
+        found = held[neutral] = Sight(declared, neutral)
+    return found

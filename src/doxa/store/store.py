@@ -32,6 +32,7 @@ from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, note_analyser, rules_of
 from doxa.store.transaction import Identity, Transaction
+from doxa.store.window import swept
 
 
 class Store:
@@ -197,7 +198,7 @@ class Store:
             return
         rows = reader.rows("SELECT id FROM node WHERE kref IN (SELECT value FROM json_each(?))", (canonical(list(krefs)).decode(),))
         given = {f"_{name}": value for name, value in context.items() if value is not None}
-        self.note(Noted(reader.now, given, tuple(row[0] for row in rows)))
+        self.note(Noted(reader.now, given, [row[0] for row in rows]))
 
     def flush_accesses(self) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A failure keeps the notes for the next flush."""
@@ -230,7 +231,7 @@ class Store:
                     path=self.path,
                 )
             catalogue = Reader(db, now=0).catalogue_all()
-            self._declared, self._catalogue_version = declared(catalogue, self._expressions), version
+            self._declared, self._catalogue_version = declared(catalogue, self._expressions, swept(db)), version
 
     def search_rules(self) -> dict[str, SearchRule]:
         """The search declarations in force."""

@@ -283,7 +283,7 @@ class Transaction(Reader):
         self._windows.judge, self._windows.idle = judge, False
 
     def declared(self) -> Declared:
-        return declared(self.catalogue_all(), self._expressions) if self.catalogue_changed else self._declared
+        return declared(self.catalogue_all(), self._expressions, swept(self._db)) if self.catalogue_changed else self._declared
 
     def verify_constraints(self) -> None:
         """Test what was touched since the last call: at the end of a statement, and before the commit. Raises ConstraintError."""
@@ -375,7 +375,8 @@ class Transaction(Reader):
         """Take notes of accesses into the metadata of the elements that policies are about, each access in order. Returns how many elements."""
         judge = self._windows.judge
         count = 0
-        for (edge, identity), uses in used(notes).items():
+        for key, uses in used(notes).items():
+            edge, identity = key < 0, abs(key)
             found = load(self._db, identity, edge=edge)
             rule = judge.rule(found[0]) if found is not None else None
             if found is None or rule is None:
@@ -396,6 +397,7 @@ class Transaction(Reader):
         for kind, done in held.items():
             at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS)
             note_swept(self._db, {**held, kind: at} if at is not None else {one: value for one, value in held.items() if one != kind})
+            self.catalogue_changed = True  # what is declared says how far it has come
             return at is not None or len(held) > 1
         return False
 
@@ -455,7 +457,7 @@ class Transaction(Reader):
         for src, kind, dst in self._judged:
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
                 raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
-        if any(self._policies_changed):
+        if any(self._policies_changed):  # in the catalogue, so that other readers ask for it again
             self.left_to_sweep = self._windows.policies_changed(nodes=self._policies_changed[0], edges=self._policies_changed[1])
         self._search.flush()
         self.entries.flush()
