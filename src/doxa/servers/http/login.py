@@ -13,6 +13,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn
 
 from doxa.base.errors import LimitError, StoreError
@@ -45,15 +46,15 @@ class Login:
         scheme, _, rest = authorization.partition(" ")
         if scheme.lower() == "basic":
             name, password = _basic(rest.strip())
-            call: Callable[[], Principal | None] = lambda: self._with_password(authenticator, name, password)  # noqa: E731 - as its twin below
-            found = self._known(self._digest(name, password)) or await self._asked(self._passwords, call)
+            whom = f"as {name[:80]!r}"
+            proof = partial(self._with_password, authenticator, name, password)
+            found = self._known(self._digest(name, password)) or await self._asked(self._passwords, proof)
         elif scheme.lower() == "bearer":
-            token = rest.strip()
-            name, found = "a token", await self._asked(self._tokens, lambda: authenticator.verify_token(token))
+            whom, found = "with a token", await self._asked(self._tokens, partial(authenticator.verify_token, rest.strip()))
         else:
             _refuse(f"The login scheme {scheme[:20]!r} is not known.")
         if found is None:
-            _LOG.warning("a login as %.80r was refused", name)
+            _LOG.warning("http: a login %s was refused", whom)
             _refuse("The name, password or token is wrong.")
         return found
 
@@ -69,7 +70,7 @@ class Login:
                 error.message, http=429, next_step=error.next_step, status=codes.RATE_LIMIT, headers={"Retry-After": str(LOGIN_PAUSE_MS // 1000)}
             ) from None
         except StoreError as error:  # its text names a file, and whoever asks is a stranger still
-            _LOG.error("logins cannot be checked: %s", error)
+            _LOG.error("http: logins cannot be checked: %s", error)
             raise HttpError(
                 "Logins cannot be checked now.", http=503, next_step="The server's log says why; ask its operator.", status=codes.STOPPING
             ) from None
