@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from doxa.cli.text import json_text
 def mcp(
     project: Project = "default",
     actor: Annotated[str, typer.Option(help="The agent's name in the log.")] = "agent",
+    session: Annotated[str, typer.Option(help="What policies know this conversation by, as $_session (default: a name of its own).")] = "",
     config: Annotated[bool, typer.Option("--config", help="Print the entry for a host's list of servers, and end.")] = False,
     db: Db = None,
 ) -> None:
@@ -39,7 +41,8 @@ def mcp(
         from doxa import __version__
 
         memory = open_memory(db, role="agent", actor=actor, project=project)
-        serve_stdio(memory, memory.session(), version=__version__)
+        context = {"session": session or str(uuid.uuid4()), "agent": actor}
+        serve_stdio(memory, memory.session(context=context), version=__version__)
 
 
 @app.command()

@@ -22,7 +22,6 @@ from doxa.store import Noted, Reader
 
 if TYPE_CHECKING:
     from doxa.query.evaluate import Evaluate, Layout, Row
-    from doxa.query.run import Run
 
 SEEN, WALKED = "  seen", "  walked"
 IDENTITY, PASSED = "  id ", "  passed "  # columns of ids: of one variable, of all that a region passed through
@@ -71,6 +70,11 @@ class Noting:
     def _origin(self, names: Iterable[str]) -> Origin:
         kept = tuple(names)
         return Origin(kept, all(name.startswith("  ") or (name in self.matched and name not in self._other) for name in kept))
+
+    def origin_of(self, source: t.Expression, layout: Mapping[str, int]) -> int | None:
+        """The slot of what a list's items came from, if it is one column that knows."""
+        names = [name for name in _names(t.Item(source, "", False), layout) if layout[name] >= 0 and self._origin((name,)).sure]
+        return layout[names[0]] if len(names) == 1 else None
 
     def with_origins(self, projection: t.Projection, layout: Mapping[str, int], *, last: bool) -> t.Projection:
         """A projection with hidden columns: of each column where it came from; `last`: one for each thing to note."""
@@ -127,13 +131,6 @@ def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
             found |= {f"{SEEN} {part.name}": None} if f"{SEEN} {part.name}" in layout else {}
         todo.extend(t.children(part))
     return tuple(found)
-
-
-def origin_of(source: t.Expression, layout: Mapping[str, int]) -> int | None:
-    """The slot of what a list's items came from, if it is one column that knows."""
-    names = [name for name in _names(t.Item(source, "", False), layout) if layout[name] >= 0]
-    kept = [name for name in names if name.startswith("  ")] or names
-    return layout[kept[0]] if len(kept) == 1 else None
 
 
 def _collects(expression: t.Expression) -> bool:

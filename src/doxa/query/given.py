@@ -13,6 +13,7 @@ from doxa.base.temporal_python import from_python
 from doxa.query.operators import INT_MAX, INT_MIN
 from doxa.query.values import Edge, Node, Path
 
+_PLACE_CHARS = 80  # of where a value is, for an error
 _DEPTH_MAX = 100
 _OURS = (*temporal.INSTANTS, temporal.Duration, spatial.Point, Node, Edge, Path)
 _NATIVE = (datetime.date, datetime.time, datetime.timedelta)
@@ -44,7 +45,7 @@ def _value(value: Any, place: str, depth: int) -> Any:
     if kind is list or kind is tuple:
         return [_value(item, place, depth + 1) for item in value]
     if isinstance(value, Mapping):
-        return _map(value, place, depth)
+        return _map(value, place[:_PLACE_CHARS], depth)
     return _other(value, place, depth)
 
 

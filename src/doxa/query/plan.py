@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate, is_aggregate
-from doxa.query.accesses import SEEN, WALKED, Noting, origin_of, revealed_names
+from doxa.query.accesses import SEEN, WALKED, Noting, revealed_names
 from doxa.query.conditions import pushable_name
 from doxa.query.evaluate import Compiler, Layout, Nested, Row
 from doxa.query.match import FilterStep, MatchPlanner
@@ -125,7 +125,7 @@ class Planner(Nested):
             case t.Unwind(source, variable):
                 step = UnwindStep(self.compiler.compile(source, layout))
                 after = {name: slot for name, slot in layout.items() if name != f"{SEEN} {variable}"}
-                origin = origin_of(source, layout) if self.noting is not None else None
+                origin = self.noting.origin_of(source, layout) if self.noting is not None else None
                 return [step], {**after, variable: width, **({} if origin is None else {f"{SEEN} {variable}": origin})}, width + 1
             case t.LoadCsv(source, variable, headers, separator):
                 csv = CsvStep(self.compiler.compile(source, layout), headers=headers, separator=separator or ",")

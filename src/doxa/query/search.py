@@ -19,7 +19,7 @@ from doxa.query.errors import fail, shown
 from doxa.query.fulltext import Part, parse_query
 from doxa.query.held import Held
 from doxa.query.values import Edge, Node
-from doxa.store import IndexRule, after_key
+from doxa.store import IndexRule, after_key, int64_array
 from doxa.store.index import FLOAT_MAX
 
 _K1, _B = 1.2, 0.75
@@ -129,8 +129,9 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
     total: dict[int, float] = {}
     must: list[set[int]] = []
     never: set[int] = set()
-    for part in parts:
-        found = [_postings(run, entries, term, prefix=part.prefix) for term in part.terms]
+    gathered = [[_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts]
+    _forget_faded(run, rule, parts, gathered)
+    for part, found in zip(parts, gathered, strict=True):
         held = set.intersection(*[set(one) for one in found])
         if part.phrase or part.field:
             held = {identity for identity in held if _holds(run, part, rule, identity)}
@@ -146,6 +147,28 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
                 weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
                 total[identity] = total.get(identity, 0.0) + idf * weight
     return {identity: score for identity, score in total.items() if identity not in never and all(identity in held for held in must)}
+
+
+def _forget_faded(run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
+    """Words of properties that have faded are not found: the postings of elements with such properties are those of what is left."""
+    sight = run.graph.sight
+    if sight is None or not sight.fades(edge=rule.edge):
+        return
+    candidates = sorted({identity for found in gathered for one in found for identity in one})
+    table, raw = sight.table(edge=rule.edge, hidden=True), "edge" if rule.edge else "node"
+    sql = "SELECT id, json(props) FROM {} WHERE id IN (SELECT value FROM carray(?))"
+    before = dict(run.graph.rows(sql.format(raw), (int64_array(candidates),)))
+    for identity, props in run.graph.rows(sql.format(table), (int64_array(candidates),)):
+        if props == before[identity]:
+            continue
+        held = [key for key in rule.keys(decode_properties(props)) if key[:1] == b"\x01"]
+        for part, found in zip(parts, gathered, strict=True):
+            for term, one in zip(part.terms, found, strict=True):
+                low = b"\x01" + term.encode() + (b"" if part.prefix else b"\x00")
+                fitting = [key for key in held if key.startswith(low)]
+                one.pop(identity, None)
+                if fitting:
+                    one[identity] = (sum(key[-3] for key in fitting), int.from_bytes(fitting[0][-2:], "big"))
 
 
 def _statistics(entries: Entries) -> tuple[int, float]:
@@ -229,7 +252,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     found = 0
     for place in order:
         element = _element(run, rule, rows[int(place)][1])
-        if element is not None:
+        if element is not None and rule.properties[0] in element.properties:  # it may have faded
             yield element, float(similarity[int(place)])
             found += 1
             if found >= most:

@@ -32,6 +32,7 @@ from doxa.query.span import Span
 from doxa.query.visibility import ValidTime, instant_ns
 from doxa.store import Identity, Reader, Store, Transaction
 
+
 def _worth(expression: t.Expression, run: Run) -> Any:
     """The value of an expression that stands by itself."""
     if isinstance(expression, t.Parameter):
@@ -100,7 +101,7 @@ class GraphSession:
         self._settle()
         plan = self.engine.prepare(text)
         span = self._running = Span(self.timeout_ms if timeout_ms is None else timeout_ms)
-        given = {**self._known, **converted(params or {})}
+        given = {**converted(params or {}), **self._known}  # who asks is not the statement's to say
         try:
             if self._explicit:
                 result = self._in_transaction(plan, given, span)

@@ -95,9 +95,8 @@ class UnionStep:
         if straight:
             return rows
         if self.hidden and not self.spread:
-            return (
-                (*row[:keep], *[row[slot] for slot in slots], Origins(row[slot] for slot in seen), Origins(row[slot] for slot in walked)) for row in rows
-            )
+            behind = seen, walked
+            return ((*row[:keep], *[row[slot] for slot in slots], *[Origins(row[slot] for slot in one) for one in behind]) for row in rows)
         return ((*row[:keep], *[row[slot] for slot in (*slots, *seen, *walked)]) for row in rows)
 
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

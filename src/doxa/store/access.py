@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from doxa.base.limits import ACCESS_SUPPORTERS_MAX
+from doxa.base.limits import ACCESS_SUPPORT_ITEMS_MAX
 from doxa.base.temporal_instant import instant_of
 from doxa.base.values import canonical, check_properties, decode, decode_properties, encode_properties
 from doxa.policy.kalman import Filter, observe
@@ -75,7 +75,7 @@ class Access:
                 continue
             seen = self.support.setdefault(name, [])
             key = hashlib.blake2b(canonical(str(value)), digest_size=8).hexdigest()
-            if key not in seen and len(seen) < ACCESS_SUPPORTERS_MAX:
+            if key not in seen and len(seen) < ACCESS_SUPPORT_ITEMS_MAX:
                 seen.append(key)
 
     def set(self, name: str, value: Any, *, kalman: Mapping[str, float] | None, now: int) -> None:

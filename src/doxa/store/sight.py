@@ -38,6 +38,10 @@ class Sight:
             self.tests_nodes = self._hides[0]
             self.key = next(_serials)
 
+    def fades(self, *, edge: bool) -> bool:
+        """Whether properties of nodes, or of edges, may have faded."""
+        return self._fades[edge]
+
     def unsure(self, *, edge: bool) -> tuple[int, bool] | None:
         """Which elements a stored window does not tell of: those with a greater id, and whether dynamic ones too. None if windows tell of all."""
         swept = self._swept.get("edge" if edge else "node")

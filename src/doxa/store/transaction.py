@@ -14,7 +14,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
-from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS, TRANSACTION_ENTRIES_MAX
+from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import Properties, canonical, check_properties, check_text, decode, encode_properties, same_value
 from doxa.policy.rules import PREFIX
 from doxa.store import apply
@@ -395,7 +395,7 @@ class Transaction(Reader):
         """Judge the next batch of elements after a change of policies. True if there is more to do."""
         held = swept(self._db) or {}
         for kind, done in held.items():
-            at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS)
+            at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS_MAX)
             note_swept(self._db, {**held, kind: at} if at is not None else {one: value for one, value in held.items() if one != kind})
             self.catalogue_changed = True  # what is declared says how far it has come
             return at is not None or len(held) > 1
