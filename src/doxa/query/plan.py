@@ -352,8 +352,11 @@ def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
 
 def _lean(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
     """The variables of which at most single properties are wanted: named in one pattern only, and nowhere else."""
+    imported = {name for part in t.walk(query) if isinstance(part, t.CallSubquery) for name in part.imports or ("*",)}
+    if "*" in imported:
+        return frozenset()
     places = Counter(_pattern_names(query))
-    return frozenset(name for name, count in places.items() if count == 1 and name not in loaded)
+    return frozenset(name for name, count in places.items() if count == 1 and name not in loaded and name not in imported)
 
 
 def _pattern_names(query: t.Query) -> list[str]:

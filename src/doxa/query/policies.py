@@ -252,7 +252,10 @@ def _simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
 
 def _drafted(run: Any, ddl: str, held: dict[str, Any]) -> Rules:
     """The rules after the commands. Raises QueryError with the place in the given text."""
-    statement = parse(ddl)
+    try:
+        statement = parse(ddl)
+    except QueryError as error:
+        fail(f"The policies to try cannot be read: {error.message}", kind="ArgumentError", detail="InvalidArgumentValue", hint=error.next_step)
     if not isinstance(statement.body, POLICY_COMMANDS):
         fail("Only policies can be simulated.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Give CREATE, ALTER or DROP of policies.")
     draft = _Draft(held)
