@@ -5,6 +5,7 @@
     python -m bench beam --data FOLDER            long technical chats with updates and contradictions
     python -m bench speed                         times and sizes beside plain tools
     python -m bench graph                         times of graph queries beside embedded graph databases
+    python -m bench persistence                   the paper's evaluation of persistence policies: answers counted, overheads timed
     python -m bench all --data FOLDER             everything present, kept under bench/results/
     python -m bench table                         the newest results as docs/benchmarks.md
 

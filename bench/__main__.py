@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import beam, locomo, locomo_plus, peers, results, speed, tck
+from bench import beam, locomo, locomo_plus, peers, persistence, results, speed, tck
 from bench.embedders import CachedEmbedder, local_embedder
+from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
 from doxa.models import Embedder
 
@@ -16,7 +17,10 @@ SEED = 7
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.command == "persistence" and options.record and set(options.parts) != set(persistence.PARTS):
+        parser.error("only a run of all parts is kept: leave --parts or --record out")
     if options.command == "table":
         print(results.render(options.results, options.document))
         return 0
@@ -27,6 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.record:
             results.write(options.results, [report])
         return _finish(report, options.json)
+    if options.command == "persistence":
+        report, passed = persistence.run(QUICK if options.quick else FULL, seed=options.seed, parts=options.parts)
+        if options.record:
+            results.write(options.results, [report])
+        _finish(report, options.json)
+        return 0 if passed else 1
     embedder = None if options.words_only else _cached()
     if options.command == "all":
         reports = []
@@ -89,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--json", type=Path, help="write figures and tables here")
     graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     _graph_options(graph)
+    _persistence_options(commands.add_parser("persistence"))
     features = commands.add_parser("tck")
     features.add_argument("--features", type=Path, required=True, help="a folder of openCypher feature files")
     features.add_argument("--json", type=Path, help="write figures and tables here")
@@ -96,6 +107,23 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--results", type=Path, default=results.FOLDER)
     table.add_argument("--document", type=Path, default=results.DOCUMENT)
     return parser
+
+
+def _persistence_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", type=int, default=SEED)
+    command.add_argument("--quick", action="store_true", help="fewer keys, operations, elements and repetitions")
+    command.add_argument("--parts", type=_parts, default=tuple(persistence.PARTS), help="some parts only, as supersession,replay")
+    command.add_argument("--json", type=Path, help="write figures and tables here")
+    command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
+    command.add_argument("--results", type=Path, default=results.FOLDER)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    unknown = [name for name in names if name not in persistence.PARTS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}; they are {', '.join(persistence.PARTS)}")
+    return names
 
 
 def _graph_options(command: argparse.ArgumentParser) -> None:
