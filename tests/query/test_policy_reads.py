@@ -227,7 +227,8 @@ def test_every_way_of_reading(tmp_path: Path, mode: str, indexed: bool) -> None:
     for text in EVERY_WAY:
         found, wanted = (sorted(map(repr, pair.run(store, text))) for store in (pair.hiding, pair.plain))
         assert found == wanted, text
-    assert len(pair.run(pair.hiding, "MATCH (n:C) RETURN reveal(n)")) == len(pair.run(pair.hiding, "MATCH (n:C) WHERE reveal(n).i >= 0 RETURN n.i")) == 4
+    for text in ("MATCH (n:C) RETURN reveal(n)", "MATCH (n:C) WHERE reveal(n).i >= 0 RETURN n.i"):
+        assert len(pair.run(pair.hiding, text)) == 4
     assert len(pair.run(pair.hiding, "MATCH ()-[r:T]->() RETURN reveal(r)")) == 1
     pair.close()
 

@@ -227,8 +227,9 @@ class Graph:
             self._writer().set_node(NodeId(node.id), props, labels=after)
 
     def delete_edge(self, identity: int) -> None:
-        if self.edge(identity) is not None:
-            self._writer().delete_edge(EdgeId(identity))
+        writer = self._writer()
+        if writer.edge(EdgeId(identity)) is not None:  # hidden or not: a node goes with all its relationships
+            writer.delete_edge(EdgeId(identity))
             self.counters["relationships_deleted"] += 1
 
     def delete_node(self, identity: int) -> None:
