@@ -130,7 +130,8 @@ GRAPH = (
     "(a)-[:R {i: 2}]->(d:C {i: 3, s: 'tea'}), "
     "(d)-[:R {i: 3}]->(c), (b)-[:R {i: 4}]->(c), (c)-[:S {i: 5}]->(:C:B {i: 4, s: 'tea'}), "
     "(a)-[:S {i: 6}]->(:D {i: 5, s: 'tea', v: [1.0, 0.0]}), "
-    "(:C {i: 6, v: [0.9, 0.1], s: 'tea'}), (:FactVersion:C {i: 7, validFrom: date('2000-01-01')}), (:FactVersion {i: 8, validFrom: date('2000-01-01')})"
+    "(:C {i: 6, v: [0.9, 0.1], s: 'tea'}), (:FactVersion:C {i: 7, validFrom: date('2000-01-01')}), "
+    "(:FactVersion {i: 8, validFrom: date('2000-01-01')})"
 )
 EVERY_WAY = (
     "MATCH (n) RETURN n.i",

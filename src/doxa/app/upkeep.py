@@ -28,6 +28,9 @@ class Upkeep:
         self.error: DoxaError | None = None  # what kept it from its work last time; it tries again
         if background and not store.read_only:
             store.on_due = self.due
+            with store.read() as reader:
+                if reader.rows("SELECT 1 FROM meta WHERE key = 'sweep'"):  # left by whoever had the file open
+                    self.due(True)
 
     def due(self, urgent: bool) -> None:
         """There is something to do: soon, or when it is `urgent` at once."""
