@@ -26,9 +26,8 @@ import math
 from dataclasses import dataclass
 
 K_MAX = 2.0  # k: standard deviations beyond which a value is wild
-BETA = 1 / 8  # memory of one-sidedness: about eight observations
+WINDOW = 8  # how many observations, about, one-sidedness and noise are remembered over: β = α = 1/8
 GAMMA = 2.0
-ALPHA = 1 / 8  # memory of the noise
 NOISE, NOISE_MIN = 1e-3, 1e-4  # R at first and at least, for values between 0 and 1; both grow with the square of the first value
 SHARE = 0.01  # Q as a share of R
 
@@ -45,8 +44,9 @@ class Filter:
     n: int = 0
 
 
-def observe(state: Filter, z: float, *, q: float | None = None, r: float | None = None) -> float:
-    """Take one observation in; the estimate after it. `q` and `r` as `WITH KALMAN {q, r}` gives them."""
+def observe(state: Filter, z: float, *, q: float | None = None, r: float | None = None, scale: float = 1.0, window: int = WINDOW) -> float:
+    """Take one observation in; the estimate after it. `q` and `r` as `WITH KALMAN {q, r}` gives them. Where R adapts, `scale` multiplies it: more
+    dampens harder; `window` is about how many observations it remembers."""
     state.n += 1
     if state.n == 1:
         size = max(1.0, z * z)
@@ -54,7 +54,7 @@ def observe(state: Filter, z: float, *, q: float | None = None, r: float | None 
         state.p = state.r
         return z
     if r is None:
-        _adaptive(state, z, SHARE if q is None else q)
+        _adaptive(state, z, share=SHARE if q is None else q, scale=scale, memory=1 / max(1, window))
     else:
         state.r = r
         state.p += (q or 0.0) / 1_000
@@ -62,16 +62,17 @@ def observe(state: Filter, z: float, *, q: float | None = None, r: float | None 
     return state.x
 
 
-def _adaptive(state: Filter, z: float, share: float) -> None:
+def _adaptive(state: Filter, z: float, *, share: float, scale: float, memory: float) -> None:
     innovation = z - state.x
-    spread = math.sqrt(state.p + state.r)
-    state.c += BETA * (max(-K_MAX, min(K_MAX, innovation / spread)) - state.c)
-    state.p += share * state.r + GAMMA * state.c**2 * spread**2
-    variance = state.p + state.r
+    noise = scale * state.r
+    spread = math.sqrt(state.p + noise)
+    state.c += memory * (max(-K_MAX, min(K_MAX, innovation / spread)) - state.c)
+    state.p += share * noise + GAMMA * state.c**2 * spread**2
+    variance = state.p + noise
     weight = min(1.0, K_MAX * math.sqrt(variance) / abs(innovation)) if innovation else 1.0
-    _update(state, z, state.r / weight)
-    seen = (weight * innovation) ** 2 * state.r / variance
-    state.r += ALPHA * (max(NOISE_MIN, seen) - state.r)
+    _update(state, z, noise / weight)
+    seen = (weight * innovation) ** 2 * noise / variance
+    state.r += memory * (max(NOISE_MIN, seen) - state.r)
 
 
 def _update(state: Filter, z: float, noise: float) -> None:

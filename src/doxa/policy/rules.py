@@ -5,7 +5,7 @@ Catalogue entries, each with "order" (when it was registered) and "enabled":
     policy:binding:<name>   {"edge": bool, "names": [labels, or one type; none: wildcard], **LEVERS, "properties": {name: LEVERS}}
     policy:profile:<name>   {"multiplier", "floor", "cap", "scope"}
     policy:policy:<name>    {"edge", "names", "variable", "rules": [{"when": expression, "profile": name}],
-                             "access": [{"property", "value": expression, "kalman": null or {"q", "r"}}]}
+                             "access": [{"property", "value": expression, "kalman": null or some of {"q", "r", "scale", "window"}}]}
 LEVERS: "profile": bundle, "half_life": ns, "floor", "threshold", "none": bool; null where the binding does not say.
 
 A binding, or promotion policy, is for elements that have all its labels. Of several the one with the most labels counts, then the one registered
@@ -65,11 +65,11 @@ class Clause(NamedTuple):
 
 
 class Setter(NamedTuple):
-    """One SET of an ON ACCESS block; `kalman` is None for a plain one, else what was given of q and r."""
+    """One SET of an ON ACCESS block; `kalman` is None for a plain one, else what was given to the filter."""
 
     property: str
     value: str
-    kalman: Mapping[str, float] | None
+    kalman: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,12 +78,12 @@ class Access:
             if key not in seen and len(seen) < ACCESS_SUPPORT_ITEMS_MAX:
                 seen.append(key)
 
-    def set(self, name: str, value: Any, *, kalman: Mapping[str, float] | None, now: int) -> None:
+    def set(self, name: str, value: Any, *, kalman: Mapping[str, Any] | None, now: int) -> None:
         """Keep a value under a name; a smoothed one is observed first. Raises TypeError for what cannot be smoothed, or be a count or time."""
         if kalman is not None:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _SMOOTHED_MAX:
                 raise TypeError(f"{name} is smoothed, so it takes a number, not {value!r:.40}")
-            value = observe(self.kalman.setdefault(name, Filter()), float(value), q=kalman.get("q"), r=kalman.get("r"))
+            value = observe(self.kalman.setdefault(name, Filter()), float(value), **kalman)
         if name in FIXED:
             self._set_fixed(name, value)
         else:
