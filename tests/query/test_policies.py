@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import doxa
 from doxa.base.clock import FakeClock
-from doxa.base.errors import RoleError
+from doxa.base.errors import ConflictError, RoleError
 from doxa.cypher.errors import QueryError
 
 START = 1_700_000_000_000_000_000
@@ -449,3 +450,62 @@ def test_simulating_writes_nothing(world: World) -> None:
         world.run("CALL doxa.policy.simulate($ddl)", {"ddl": "CREATE DECAY PROFILE b FOR (n:X) APPLY { DECAY PROFILE 'nope' }"})
     with pytest.raises(QueryError, match="Only policies"):
         world.run("CALL doxa.policy.simulate('MATCH (n) RETURN n')")
+
+
+# Beside other work
+
+
+def test_a_transaction_keeps_its_score_when_it_begins_to_write(world: World) -> None:
+    world.run(EPISODES)
+    world.run("CREATE (:Episode {i: 1})")
+    world.later(23)
+    with world.memory.graph() as graph:
+        graph.begin()
+        first = graph.run("MATCH (n:Episode) RETURN decayScore(n)").single()
+        world.later(5)
+        graph.run("CREATE (:Note)")
+        assert graph.run("MATCH (n:Episode) RETURN decayScore(n)").single() == first
+        graph.commit()
+    assert world.run("MATCH (n:Episode) RETURN n") == []
+
+
+def test_notes_of_accesses_do_not_disturb_a_transaction(world: World) -> None:
+    world.run(EPISODES)
+    world.run("CREATE (:Episode {i: 1})")
+    with world.memory.graph() as graph:
+        graph.begin()
+        list(graph.run("MATCH (n:Episode) RETURN n"))
+        world.run("MATCH (n:Episode) RETURN n")
+        flushed: list[int] = []
+        thread = threading.Thread(target=lambda: flushed.append(world.memory.settle()))
+        thread.start()
+        thread.join()
+        assert flushed == [1]
+        graph.run("MATCH (n:Episode) SET n.i = 2")
+        graph.commit()
+    assert world.one("MATCH (n:Episode) RETURN n.i") == 2
+
+
+def test_a_suppression_can_be_undone_and_accesses_cannot(world: World) -> None:
+    world.run(EPISODES)
+    world.run("CREATE (:Episode {i: 1})")
+    world.run("MATCH (n:Episode) CALL doxa.policy.suppress(n) YIELD id RETURN id")
+    assert world.run("MATCH (n:Episode) RETURN n") == []
+    world.memory.undo(world.memory.log(limit=1)[0].tx)
+    assert len(world.run("MATCH (n:Episode) RETURN n")) == 1
+    world.memory.settle()
+    with pytest.raises(ConflictError, match="notes accesses"):
+        world.memory.undo(world.memory.log(limit=1)[0].tx)
+
+
+def test_an_erasure_takes_the_metadata_with_it(world: World) -> None:
+    world.run("CREATE PROMOTION POLICY p FOR (n:Exchange) APPLY { ON ACCESS { SET n.asked = $question } }")
+    world.memory.ingest([{"speaker": "Ann", "text": "My address is 7 Harbour Street"}], thread="t")
+    hit = world.memory.recall("address").hits[0]
+    world.run("MATCH (x:Exchange) RETURN x.text, $question", {"question": "zanzibar-marker"})
+    world.memory.settle()
+    assert world.one("MATCH (x:Exchange) RETURN policy(x).asked") == "zanzibar-marker"
+    world.memory.forget(hit.kref, erase=True)
+    with world.memory.store.read() as reader:
+        assert reader.rows("SELECT * FROM access WHERE json(data) LIKE '%zanzibar%'") == []
+        assert not [1 for entry in reader.log(limit=10_000) if "zanzibar" in str(entry.payload)]

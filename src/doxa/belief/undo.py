@@ -14,7 +14,7 @@ from doxa.base.errors import ConflictError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import decode, decode_properties
 from doxa.belief.writes import set_deprecated
-from doxa.store import LogEntry, Receipt, Transaction
+from doxa.store import SUPPRESSING, LogEntry, Receipt, Transaction
 
 _KEPT_EDGES = frozenset(("HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "HAS_THREAD", "HAS_EXCHANGE", "NEXT"))
 _KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread"))
@@ -28,7 +28,7 @@ def undo(tx: Transaction, change: int) -> str:
     if receipt is None:
         raise NotFoundError(f"There is no change {change!s:.60}.", next_step="List changes with `doxa log`.", change=change)
     entries = tx.log_of(TxId(change))
-    if any(entry.payload is None or entry.op in ("erase", "catalogue.set") for entry in entries):
+    if any(entry.payload is None or entry.op == "erase" or (entry.op == "catalogue.set" and entry.payload["name"] != SUPPRESSING) for entry in entries):
         raise ConflictError(
             f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its own content was erased.",
             next_step="Write the belief anew.",
@@ -67,6 +67,14 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
             _unchanged_since(tx, "node", entry.element, receipt=receipt)
             tx.set_node(NodeId(entry.element), decode_properties(past[0]))
             return str(body["props"].get("kref", ""))
+        case "node.suppress" | "edge.suppress":
+            tx.restore(entry.element, edge=entry.op[0] == "e")
+        case "node.restore" | "edge.restore":
+            tx.suppress(entry.element, edge=entry.op[0] == "e")
+        case "node.access" | "edge.access":
+            raise ConflictError(
+                f"Change {receipt.tx} notes accesses, which have happened.", next_step="Undo what was decided by them.", change=receipt.tx
+            )
         case "node.delete":
             return _restore_node(tx, NodeId(entry.element), receipt)
     return ""

@@ -196,11 +196,11 @@ class GraphSession:
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
-    def _writer(self, span: Span) -> Iterator[Transaction]:
+    def _writer(self, span: Span, scored_at: int | None = None) -> Iterator[Transaction]:
         """A transaction; who waits for it can be cancelled, and has a timeout."""
         waiting = True
         try:
-            with self.store.write(self.identity, op="cypher", stopped=span.stopped) as tx:
+            with self.store.write(self.identity, op="cypher", stopped=span.stopped, scored_at=scored_at) as tx:
                 waiting = False
                 yield tx
         except BusyError:
@@ -215,10 +215,9 @@ class GraphSession:
         seen = self._reader.last_receipt() if self._reader is not None else None
         snapshot = self._reader
         self._let_go()
-        held = self._writer(span)
+        held = self._writer(span, None if snapshot is None else snapshot.scored_at)
         tx = held.__enter__()
-        last = tx.last_receipt()
-        if snapshot is not None and (last.tx if last else 0) != (seen.tx if seen else 0):
+        if snapshot is not None and tx.written_since(seen.tx if seen else 0):
             held.__exit__(None, None, None)
             fail(
                 "Another transaction wrote after this one began to read.", kind="TransientError", detail="Outdated", hint="Run the transaction again."

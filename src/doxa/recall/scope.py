@@ -89,7 +89,7 @@ def _visible(reader: Reader, shelf: Shelf) -> Mask:
     there: Mask = shelf["node"] > 0
     if not reader.sight().tests:
         return there
-    windows: Mask = (shelf["vis_from"] <= reader.now) & (reader.now < shelf["vis_until"])
+    windows: Mask = (shelf["vis_from"] <= reader.scored_at) & (reader.scored_at < shelf["vis_until"])
     swept = reader.swept().get("node")
     return there & (windows if swept is None else windows | (shelf["node"] > swept))
 

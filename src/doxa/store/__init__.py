@@ -2,6 +2,7 @@
 
 from doxa.store.access import Access, Noted
 from doxa.store.constraint import Constraints
+from doxa.store.declared import SUPPRESSING
 from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, Subject, Value
@@ -15,7 +16,7 @@ from doxa.store.transaction import Identity, Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [
-    "DYNAMIC", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity", "IndexRule", "Indexes",
+    "DYNAMIC", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity", "IndexRule", "Indexes",
     "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store", "Subject",
     "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest", "text_of",
     "verify_log",

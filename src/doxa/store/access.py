@@ -23,6 +23,7 @@ from doxa.base.values import canonical, check_properties, decode, decode_propert
 from doxa.policy.kalman import Filter, observe
 
 FIXED = ("accessCount", "lastAccessedAt", "traversalCount", "lastTraversedAt")
+ACCESSES = "accesses"  # the operation of a flush, as receipts call it
 SUPPORT = ("session", "agent", "source")  # parameters $_session and so on, whose distinct values are counted
 _MS, _MS_MAX = 1_000_000, 10**14  # a whole number below counts milliseconds, as timestamp() gives them; above, nanoseconds
 _TIME_MAX = 2**63 - 1

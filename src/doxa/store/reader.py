@@ -14,6 +14,7 @@ import apsw
 from doxa.base.errors import LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties
+from doxa.store.access import ACCESSES
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 
 _NOW = "doxa_now()"
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Reads of one connection. `now` is the time at which visibility is judged."""
+    """Reads of one connection. `now` is their time."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Reader:
         self._known = known  # declarations by version of the catalogue, shared by the readers of a store
         self._db = db
         self.now = now
+        self.scored_at = now  # the time by which the policies judge: of a transaction that began with reading, the time of that
 
     def _settle(self) -> None:
         """Before anything that may read the log."""
@@ -184,16 +186,16 @@ class Reader:
     def is_seen(self, edge: bool, identity: int) -> bool:
         """Whether an element is visible now, judged and not looked up."""
         found = self.subject(identity, edge=edge)
-        return found is not None and self.declared().judge.seen(*found, self.now)
+        return found is not None and self.declared().judge.seen(*found, self.scored_at)
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """An element's properties (JSON) without those that have faded by now."""
         from doxa.store.judge import faded_names
 
-        hidden = faded_names(fades, self.now) if fades else None
+        hidden = faded_names(fades, self.scored_at) if fades else None
         if hidden is None:
             found = self.subject(identity, edge=edge)
-            kept = self.declared().judge.shown(*found, self.now) if found is not None else {}
+            kept = self.declared().judge.shown(*found, self.scored_at) if found is not None else {}
             return canonical({name: value for name, value in decode(props).items() if name in kept}).decode()
         return canonical({name: value for name, value in decode(props).items() if name not in hidden}).decode() if hidden else props
 
@@ -210,6 +212,11 @@ class Reader:
     def receipt(self, tx: TxId) -> Receipt | None:
         row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx = ?", (tx,)).fetchone()
         return Receipt(*row) if row else None
+
+    def written_since(self, tx: int) -> bool:
+        """Whether anything was committed after a transaction besides notes of accesses."""
+        sql = "SELECT 1 FROM receipt WHERE tx > ? AND NOT (op = ? AND role = 'system') LIMIT 1"
+        return self._db.execute(sql, (tx, ACCESSES)).get is not None
 
     def receipts(self, *, after: int = 0, limit: int = 100, newest_first: bool = False) -> list[Receipt]:
         order = "DESC" if newest_first else "ASC"
@@ -250,7 +257,7 @@ class Reader:
         """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
         self._settle()
         if _NOW in sql:
-            sql, args = timed(sql), (self.now, *args)
+            sql, args = timed(sql), (self.scored_at, *args)
         cursor = self._db.execute(sql, tuple(args))
         return cursor.fetchall()
 
@@ -262,7 +269,7 @@ class Reader:
         """The same, row by row: for results of any size."""
         self._settle()
         if _NOW in sql:
-            sql, args = timed(sql), (self.now, *args)
+            sql, args = timed(sql), (self.scored_at, *args)
         try:
             return iter(self._db.execute(sql, tuple(args)))
         except apsw.SQLError as error:

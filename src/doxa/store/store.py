@@ -20,7 +20,7 @@ from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
-from doxa.store.access import AccessBuffer, Noted
+from doxa.store.access import ACCESSES, AccessBuffer, Noted
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.files import copy_whole, discard, holds_nothing
@@ -128,13 +128,16 @@ class Store:
     def _judging(self, reader: Reader) -> None:
         """From here on the SQL of this thread judges visibility at the time of this transaction, and by its rules."""
         moment = self._engine.moment
-        moment.now, moment.seen, moment.shown = reader.now, reader.is_seen, reader.shown_of
+        moment.now, moment.seen, moment.shown = reader.scored_at, reader.is_seen, reader.shown_of
 
     @contextmanager
-    def write(self, identity: Identity, *, op: str, note: str = "", stopped: Callable[[], bool] | None = None) -> Iterator[Transaction]:
+    def write(
+        self, identity: Identity, *, op: str, note: str = "", stopped: Callable[[], bool] | None = None, scored_at: int | None = None
+    ) -> Iterator[Transaction]:
         """One transaction, durable when the block ends, absent when it raises. Waits for other writers up to the busy limit.
 
-        `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
+        `stopped` is asked while it waits; when it says yes, the wait ends with BusyError. `scored_at`: the time by which policies judge in it, if
+        it goes on where a read began.
         """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
@@ -153,6 +156,7 @@ class Store:
                     expressions=self._expressions, neutral=not self.decay_enabled,
                 )  # fmt: skip
                 self._local.entries = tx.entries
+                tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)
                 yield tx
                 tx.finish()
@@ -207,7 +211,7 @@ class Store:
         with self._flushing:
             notes = self.accesses.take()
             try:
-                with self.write(Identity("doxa", "system"), op="accesses") as tx:
+                with self.write(Identity("doxa", "system"), op=ACCESSES) as tx:
                     return tx.record(notes)
             except BaseException:
                 self.accesses.put_back(notes)

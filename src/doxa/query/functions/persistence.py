@@ -45,7 +45,7 @@ def _subject_then(run: Any, value: Any, edge: bool) -> tuple[Subject, Access] | 
 
 def scoring_time(run: Any) -> int:
     """Integer ns: the transaction's time, or the one that is read as of."""
-    return int(run.graph.reader.now if run.graph.as_of is None else run.graph.as_of)
+    return int(run.graph.reader.scored_at if run.graph.as_of is None else run.graph.as_of)
 
 
 def property_of_options(options: Any, function: str) -> str | None:
