@@ -500,7 +500,7 @@ def test_a_suppression_can_be_undone_and_accesses_cannot(world: World) -> None:
 
 def test_an_erasure_takes_the_metadata_with_it(world: World) -> None:
     world.run("CREATE PROMOTION POLICY p FOR (n:Exchange) APPLY { ON ACCESS { SET n.asked = $question } }")
-    world.memory.ingest([{"speaker": "Ann", "text": "My address is 7 Harbour Street"}], thread="t")
+    world.memory.ingest([{"speaker": "Ann", "text": "My address is 7 Harbour Street"}], thread="t", extract=False)
     hit = world.memory.recall("address").hits[0]
     world.run("MATCH (x:Exchange) RETURN x.text, $question", {"question": "zanzibar-marker"})
     world.memory.settle()

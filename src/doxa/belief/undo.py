@@ -28,7 +28,7 @@ def undo(tx: Transaction, change: int) -> str:
     if receipt is None:
         raise NotFoundError(f"There is no change {change!s:.60}.", next_step="List changes with `doxa log`.", change=change)
     entries = tx.log_of(TxId(change))
-    if any(entry.payload is None or entry.op == "erase" or (entry.op == "catalogue.set" and entry.payload["name"] != SUPPRESSING) for entry in entries):
+    if any(entry.payload is None or entry.op == "erase" or _sets_a_rule(entry) for entry in entries):
         raise ConflictError(
             f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its own content was erased.",
             next_step="Write the belief anew.",
@@ -45,6 +45,11 @@ def undo(tx: Transaction, change: int) -> str:
             done.add(entry.element)
         about = _reverse(tx, entry, receipt) or about
     return about
+
+
+def _sets_a_rule(entry: LogEntry) -> bool:
+    """What a first suppression notes in the catalogue is none: it only says that there may be some."""
+    return entry.op == "catalogue.set" and (entry.payload or {}).get("name") != SUPPRESSING
 
 
 def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:

@@ -16,8 +16,8 @@ from doxa.store.transaction import Identity, Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [
-    "DYNAMIC", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity", "IndexRule", "Indexes",
-    "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store", "Subject",
-    "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest", "text_of",
-    "verify_log",
+    "DYNAMIC", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity",
+    "IndexRule", "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight",
+    "Standing", "Store", "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of",
+    "rank_of", "replayed_digest", "text_of", "verify_log",
 ]
