@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import doxa
-from bench.persistence_load import DIMENSIONS, LONG_S, SHORT_S, Elements, build, declare, elements, reopened
+from bench.persistence_load import DIMENSIONS, LONG_S, SHORT_S, VECTORS_MAX, Elements, build, declare, elements, reopened
 from bench.persistence_parts import SECOND_NS, Part, Scale, Tally, ask, fresh
 from bench.texts import questions_of, turns_of
 from bench.timing import Spread, seconds_of, spread
@@ -40,7 +40,7 @@ _QUERIES = {
     "one_hop": ("one hop, 10 rows", "MATCH (:Memory {key: $hub})-[:ABOUT]->(m) RETURN m.key, m.text"),
     "two_hops": ("two hops, 100 rows", "MATCH (:Memory {key: $hub})-[:ABOUT]->()-[:ABOUT]->(m) RETURN m.key, m.text"),
     "fulltext": ("full-text, first ten", f"CALL db.index.fulltext.queryNodes('memory_text', $words, {{limit: 10}}) {_FOUND}"),
-    "vector": ("vector, first ten", f"CALL db.index.vector.queryNodes('memory_vector', 10, $vector) {_FOUND}"),
+    "vector": (f"vector, first ten of at most {VECTORS_MAX:,}", f"CALL db.index.vector.queryNodes('memory_vector', 10, $vector) {_FOUND}"),
 }
 _OF_TURNS = """
 CREATE DECAY PROFILE fading OPTIONS {
