@@ -112,6 +112,11 @@ class Judge:
             found = self._values[key] = self._compiler().value(key[0], key[1], target=key[2], smoothed=key[3])
         return found
 
+    @property
+    def can_judge(self) -> bool:
+        """Whether expressions can be compiled."""
+        return self._expressions is not None
+
     def _compiler(self) -> Expressions:
         if self._expressions is None:
             raise StoreError(

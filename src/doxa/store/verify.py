@@ -24,6 +24,7 @@ from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
+from doxa.store.window import WindowWriter
 from doxa.store.window import problems as window_problems
 
 _STATE = (
@@ -37,6 +38,11 @@ _STATE = (
 
 
 _TOLD_MAX = 100
+
+
+_WINDOWS = tuple(
+    f"SELECT '{table[0]}w', id, vis_from, vis_until, json(fades) FROM {table} ORDER BY id" for table in ("node", "edge")
+)
 
 
 class LogProof(NamedTuple):
@@ -92,9 +98,15 @@ def _all_bytes(*values: object) -> bool:
 
 
 def digest(store: Store) -> str:
-    """sha256 of the whole state: elements, past versions, catalogue."""
+    """sha256 of the whole state: elements, past versions, access metadata, catalogue, and what is visible when."""
     with store.read() as snapshot:
-        return _digest(snapshot._db)
+        return _digest(snapshot._db, windows=_knows_windows(snapshot))
+
+
+def _knows_windows(snapshot: Reader) -> bool:
+    """Whether windows are as the policies say, and policies can be judged here."""
+    judge = snapshot.declared().judge
+    return not snapshot.swept() and (judge.can_judge or not any(policy.clauses for policy in judge.rules.policies))
 
 
 def replayed_digest(store: Store) -> str:
@@ -109,15 +121,20 @@ def replayed_digest(store: Store) -> str:
         )
         for op, payload, time in cursor:
             replay_entry(replica, op, body=decode(payload), now=time)
+        windows, known = _knows_windows(snapshot), snapshot.declared()
+        if windows and (known.judge.rules.any or known.suppressing):
+            writer = WindowWriter(replica, known.judge, lambda: known.search, suppressing=True)
+            for kind in ("node", "edge"):
+                writer.sweep(kind, 0, -1)
     replica.execute("COMMIT")
-    result = _digest(replica)
+    result = _digest(replica, windows=windows)
     replica.close()
     return result
 
 
-def _digest(db: apsw.Connection) -> str:
+def _digest(db: apsw.Connection, *, windows: bool) -> str:
     sha = hashlib.sha256()
-    for sql in _STATE:
+    for sql in (*_STATE, *(_WINDOWS if windows else ())):
         for row in db.execute(sql):
             sha.update(repr(row).encode())
             sha.update(b"\n")
