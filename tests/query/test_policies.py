@@ -245,6 +245,22 @@ def test_resolution_is_by_specificity_and_ties_are_told(world: World) -> None:
     assert row["chain"] == ["binding a (:A)", "binding b (:B)", "binding w ()"]
 
 
+def test_a_policy_that_is_shadowed_is_told(world: World) -> None:
+    world.run(EPISODES)
+    with world.memory.graph() as graph:
+        text = "CREATE DECAY PROFILE late FOR (n:Episode) APPLY { NO DECAY }"
+        result = graph.run(text)
+        list(result)
+        (notice,) = result.notices()
+        assert (notice.severity, notice.offset) == ("WARNING", text.index("(n:Episode)"))
+        assert notice.description == "episodes is for the same target and was registered first: late has no effect while both are enabled."
+        other = graph.run("CREATE DECAY PROFILE other FOR (n:Other) APPLY { NO DECAY }")
+        list(other)
+        assert other.notices() == []
+    world.run("CREATE (:Episode {i: 1})")
+    assert world.one("MATCH (n:Episode) RETURN decay(n).policy") == "episodes"
+
+
 # Properties
 
 

@@ -48,6 +48,9 @@ _PRODUCT = _Kind(
 )  # fmt: skip
 
 
+_SHADOWED = _Kind("PolicyShadowed", "Another persistence policy is for the same target.", "WARNING", "GENERIC", "01N00", "policy shadowed")
+
+
 class Outline(NamedTuple):
     """What a query's text alone says: labels and types that it reads and MATCHes of several parts, with their places."""
 
@@ -76,6 +79,21 @@ def notices_of(outline: Outline, text: str, graph: Graph) -> list[Notice]:
         else:
             found.append((at, _TYPE, f"No relationship has the type {name}: nothing can match it. Look for a misspelt name."))
     return [_notice(kind, description, text, at) for at, kind, description in sorted(found, key=lambda one: one[0])]
+
+
+def policy_notices(command: t.Clause, text: str, graph: Graph) -> list[Notice]:
+    """Where a binding or policy that was just made is for the very target of one registered before, so that it does nothing."""
+    rules = graph.reader.declared().judge.rules
+    found = []
+    for one in command.commands if isinstance(command, t.PolicyCommands) else (command,):
+        if isinstance(one, (t.CreateDecayBinding, t.CreatePromotionPolicy)):
+            held: list[Any] = list(rules.bindings if isinstance(one, t.CreateDecayBinding) else rules.policies)
+            same = [each for each in held if each.target == (one.target.edge, frozenset(one.target.names))]
+            first = min(same, key=lambda each: each.order, default=None)
+            if first is not None and len(same) > 1 and first.name != one.name:
+                said = f"{first.name} is for the same target and was registered first: {one.name} has no effect while both are enabled."
+                found.append(_notice(_SHADOWED, said, text, one.target.at))
+    return found
 
 
 def _notice(kind: _Kind, description: str, text: str, at: int) -> Notice:

@@ -23,7 +23,7 @@ from doxa.query.evaluate import Compiler, Nested
 from doxa.query.explain import Profile
 from doxa.query.given import converted
 from doxa.query.graph import Graph
-from doxa.query.notices import Notice, notices_of
+from doxa.query.notices import Notice, notices_of, policy_notices
 from doxa.query.policy_schema import POLICY_COMMANDS, run_policy
 from doxa.query.result import GraphResult, taken, told
 from doxa.query.run import Plan, QueryEngine, Result, Run
@@ -118,6 +118,9 @@ class GraphSession:
 
     def _notices(self, plan: Plan) -> list[Notice]:
         """Asked when the rows are taken, so that what the statement itself made is known."""
+        if isinstance(plan.statement.body, POLICY_COMMANDS):
+            with self.store.read() as reader:
+                return policy_notices(plan.statement.body, plan.text, Graph(reader))
         outline = plan.outline
         if outline is None or plan.statement.system_time is not None or self.system_time is not None:
             return []
