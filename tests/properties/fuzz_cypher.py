@@ -25,6 +25,7 @@ from doxa.cypher.parser import parse
 from doxa.cypher.printer import print_statement
 from doxa.cypher.statements import statements
 from doxa.query.run import QueryEngine
+from tests.cypher.policy_corpus import EVERY as POLICIES
 from tests.properties.random_queries import Dialect, query
 
 FEATURES = Path(__file__).resolve().parents[3] / "shared" / "data" / "tck"
@@ -72,8 +73,8 @@ HUGE = ("9" * 300, "9" * 5_000, "0x" + "F" * 40, "1e" + "9" * 20, "1." + "0" * 4
 
 @cache
 def corpus() -> tuple[str, ...]:
-    """Queries to begin with: those above, and those of the TCK if its files are at hand."""
-    found = list(SEEDS)
+    """Texts to begin with: those above, those of persistence policies, and those of the TCK if its files are at hand."""
+    found = [*SEEDS, *POLICIES]
     for path in sorted(FEATURES.rglob("*.feature")) if FEATURES.is_dir() else ():
         found += [step.document for scenario in scenarios(path) for step in scenario.steps if step.document]
     return tuple(found)

@@ -15,6 +15,7 @@ import doxa
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, RoleError
 from doxa.cypher.errors import QueryError
+from tests.cypher.policy_corpus import EVERY, PAPER
 
 START = 1_700_000_000_000_000_000
 DAY = 86_400
@@ -80,6 +81,30 @@ def test_the_curve_of_the_paper(world: World) -> None:
     for days, seen in ((hidden - 1e-6, True), (hidden + 1e-6, False)):
         exactly(world, born + int(days * DAY * 10**9))
         assert bool(world.run("MATCH (n:Episode) RETURN n.i")) is seen
+
+
+@pytest.mark.parametrize(("section", "text"), PAPER.items())
+def test_the_commands_of_the_paper_run_as_they_stand(world: World, section: str, text: str) -> None:
+    made = world.memory.run(text).counters["policies_added"]
+    assert made == {"4.2.1": 4, "4.2.3": 1, "4.3": 1, "5.2": 3, "5.3": 2}[section]
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_every_form_is_carried_out_or_refused_with_its_reason(world: World, text: str) -> None:
+    params = {"name": "p", "h": 60, "f": "step", "a": "CUSTOM", "p": "p", "t": 0.5, "m": 2, "c": 0.5, "q": 0.1, "v": 1}
+    for name in ("a", "p", "p q"):
+        world.run(f"CREATE DECAY PROFILE `{name}` OPTIONS {{ halfLifeSeconds: 60 }}")
+    for name in ("a", "p", "x", "y", "z", "a b"):
+        world.run(f"CREATE PROMOTION PROFILE `{name}` OPTIONS {{ }}")
+    world.run("CREATE PROMOTION POLICY p FOR (n:Q) APPLY { WHEN true APPLY PROFILE p }")
+    world.run("CREATE (:A {x: 2})-[:T {x: 1}]->(:A:B:C), (:Q)")
+    try:
+        world.run(text, params)
+    except QueryError as error:
+        assert error.kind in ("ArgumentError", "ParameterMissing") and error.next_step, error
+    world.run("MATCH (a)-[r]->(b) RETURN a, r, b", params)
+    world.later(1)
+    world.run("MATCH (n) RETURN decay(reveal(n)), policy(n)")
 
 
 # What is refused, and where
