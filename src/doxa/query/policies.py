@@ -176,10 +176,8 @@ def _explain(run: Any, value: Any, options: Any = None) -> Rows:
 
 
 def _told(time: int | None) -> str | None:
-    """A time as text; what has no bound is null, and so is what lies beyond the years that text can say."""
-    if time is None or not -62_135_596_800_000_000_000 < time < 253_402_300_799_000_000_000:
-        return None
-    return format_time(time)
+    """A time as text; what has no bound is null."""
+    return None if time is None or not TIME_MIN < time < TIME_MAX else format_time(time)
 
 
 def _change(window: tuple[int, int], now: int) -> int | None:

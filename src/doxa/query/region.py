@@ -93,6 +93,7 @@ class Builder:
         self.source_args: list[Any] = []
         self.where: list[str] = []
         self.where_args: list[Any] = []
+        self.late: list[str] = []
         self.ids: dict[str, str] = {}
         self.tables: dict[str, str] = {}
         self.scanned: dict[str, t.LabelExpression] = {}  # labels whose first name the scan already tests
@@ -125,6 +126,7 @@ class Builder:
         self._conditions()
         self._unique()
         self._visible()
+        self.where += self.late
         sql = f"FROM {' CROSS JOIN '.join(self.sources)}"
         if self.where:
             sql += f" WHERE {' AND '.join(self.where)}"
@@ -342,7 +344,8 @@ class Builder:
         else:
             table, test = self.graph.source(alias, edge=edge)
             self.sources.append(f"{table} {alias}")
-            self.where += [test] if test else []
+            if test:  # one that judges row by row comes after all that SQL tests by itself
+                (self.late if self.graph.sight is not None and self.graph.sight.unsure(edge=edge) else self.where).append(test)
 
     def _needs_table(self, key: str) -> bool:
         region = self.region
