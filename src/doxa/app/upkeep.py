@@ -36,10 +36,10 @@ class Upkeep:
         """There is something to do: soon, or when it is `urgent` at once."""
         if urgent:
             self._due.set()
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_alive():  # in a forked child it is not
             return
         with self._lock:
-            if self._thread is None and not self._stopping.is_set():
+            if (self._thread is None or not self._thread.is_alive()) and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._work, name="doxa-upkeep", daemon=True)
                 self._thread.start()
 
