@@ -35,17 +35,18 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "app": BELOW_APP,
     "servers": DOOR | {"belief", "recall"},  # the types they show
     "demo": DOOR | {"belief", "recall"},
-    # it starts the other doors, reports their results, and reads and shows what a query says
-    "cli": DOOR | {"belief", "recall", "curation", "servers", "demo", "doxa", "cypher", "query"},
+    # it starts the other doors, reports their results, reads and shows what a query says, and draws a policy's curve
+    "cli": DOOR | {"belief", "recall", "curation", "servers", "demo", "doxa", "cypher", "query", "policy"},
     "doxa": DOOR | {"belief", "recall"},  # the package's own list of public names
 }
 MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "TRUSTS", "TRUST_DEFAULT", "Constraints", "Edge", "Identity", "IndexRule", "Indexes", "Interrupted", "LogEntry", "LogProof", "Node", "Reader",
-        "Receipt", "SearchRule", "Store", "Transaction", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of",
-        "replayed_digest", "text_of", "verify_log",
+        "DYNAMIC", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity", "IndexRule",
+        "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
+        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest",
+        "text_of", "verify_log",
     ),
     "doxa.belief": (
         "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Draft", "Exchange", "Fact", "Kref", "Ledger", "Member", "Place",

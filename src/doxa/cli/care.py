@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.frame import Db, Json, app, errors_told, opened, user
+from doxa.cli.frame import Db, Json, app, decay_enabled, errors_told, opened, user
 from doxa.cli.text import doctor_text, fields_text, log_text, show
 
 
@@ -55,7 +55,7 @@ def doctor(db: Db = None, as_json: Json = False) -> None:
 
     with errors_told(as_json):
         try:
-            with open_memory(db, role="operator", actor=user(), background=False) as memory:
+            with open_memory(db, role="operator", actor=user(), background=False, decay_enabled=decay_enabled()) as memory:
                 findings = memory.doctor()
         except CorruptError as error:  # too damaged to be opened: that is a finding too
             findings = [unopened(error)]

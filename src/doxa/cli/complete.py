@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.errors import DoxaError
+from doxa.cypher.dashes import about_policies, lead
 from doxa.cypher.printer import name
 from doxa.cypher.signatures import FUNCTIONS
 
@@ -21,6 +22,16 @@ _KEYWORDS = tuple(
     "UNION UNIQUE UNWIND VALID WHEN WHERE WITH XOR YIELD CONSTRAINTS DATABASES FUNCTIONS INDEXES PROCEDURES SETTINGS shortestPath "
     "allShortestPaths".split()
 )
+_POLICY_KEYWORDS = tuple(
+    "ACCESS ALTER APPLY DECAY DISABLE ENABLE FLOOR HALF KALMAN LIFE NO OPTIONS POLICIES POLICY PROFILES PROMOTION REPLACE THRESHOLD "
+    "VISIBILITY".split()
+)
+_ALL_KEYWORDS = _KEYWORDS + _POLICY_KEYWORDS
+OPTION_KEYS = tuple(
+    "decayEnabled enabled function halfLifeSeconds multiplier q r scope scoreCap scoreFloor scoreFrom scoreFromProperty varianceScale "
+    "visibilityThreshold windowSize".split()
+)
+_OPTION = re.compile(r"(?:OPTIONS|KALMAN)\s*\{[^}]*$", re.IGNORECASE)
 _AFTER_COLON = re.compile(r"[:|&!]\s*$")
 _AFTER_CALL = re.compile(r"\bCALL\s*$", re.IGNORECASE)
 _SAMPLE_NAMES, _SAMPLE_ROWS, _PATIENCE_MS = 100, 20, 500
@@ -67,9 +78,11 @@ def candidates(before: str, word: str, *, names: Names, parameters: Iterable[str
     if "." in word:
         owner = word.rpartition(".")[0]
         return _beginning(word, [*functions, *(f"{owner}.{name(key)}" for key in names.properties)])
-    if inside == "{":
+    if inside == "{" and not about_policies(before, lead(before)):
         return _beginning(word, [*(f"{name(key)}: " for key in names.properties), *functions])
-    keywords = [keyword.lower() for keyword in _KEYWORDS] if word.islower() else list(_KEYWORDS)
+    if inside == "{" and _OPTION.search(before):
+        return _beginning(word, (f"{option}: " for option in OPTION_KEYS))
+    keywords = [keyword.lower() for keyword in _ALL_KEYWORDS] if word.islower() else list(_ALL_KEYWORDS)
     return _beginning(word, [*keywords, *functions])
 
 

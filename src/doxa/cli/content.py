@@ -81,10 +81,15 @@ def recall(
 
 
 @app.command()
-def get(kref: KrefArg, db: Db = None, as_json: Json = False) -> None:
+def get(
+    kref: KrefArg,
+    reveal: Annotated[bool, typer.Option("--reveal", help="Also what a persistence policy hides.")] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """Show what an address means now."""
     with opened(db, as_json) as memory:
-        show(memory.get(kref), as_json, fields_text)
+        show(memory.get(kref, reveal=reveal), as_json, fields_text)
 
 
 @app.command("import")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.frame import Db, Project, app, errors_told, must_be_new
+from doxa.cli.frame import Db, Project, app, decay_enabled, errors_told, must_be_new
 from doxa.cli.text import json_text
 
 
@@ -40,7 +40,7 @@ def mcp(
             raise InputError("The MCP door needs the extra mcp.", next_step="Install it where doxa is: pip install 'mcp>=2.3'", extra="mcp") from None
         from doxa import __version__
 
-        memory = open_memory(db, role="agent", actor=actor, project=project)
+        memory = open_memory(db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled())
         context = {"session": session or str(uuid.uuid4()), "agent": actor}
         serve_stdio(memory, memory.session(context=context), version=__version__)
 

@@ -5,6 +5,7 @@ Imports are inside the functions: a command pays only for what it uses.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -83,9 +84,23 @@ def opened(db: Path | None, as_json: bool, *, read_only: bool = False, csv_folde
 
     with (
         errors_told(as_json),
-        open_memory(db, role="operator", actor=user(), background=False, read_only=read_only, csv_folder=csv_folder) as memory,
+        open_memory(
+            db, role="operator", actor=user(), background=False, read_only=read_only, csv_folder=csv_folder, decay_enabled=decay_enabled()
+        ) as memory,
     ):
         yield memory
+
+
+def decay_enabled() -> bool | None:
+    """DOXA_DECAY: `on` gives a new file the standard policies, `off` leaves all policies without effect; unset, they do what the file says."""
+    said = os.environ.get("DOXA_DECAY")
+    if not said:
+        return None
+    if said not in ("on", "off"):
+        from doxa.base.errors import InputError
+
+        raise InputError(f"DOXA_DECAY is on or off; this is {said[:40]!r}.", next_step="Set it to one of them, or not at all.", field="DOXA_DECAY")
+    return said == "on"
 
 
 @contextmanager

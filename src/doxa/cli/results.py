@@ -51,6 +51,11 @@ def _table(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
 
 
 def print_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """Rows as a table to standard output."""
+    sys.stdout.write(table_text(columns, rows))
+
+
+def table_text(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
     """Rows as a table as wide as the terminal; for a file or pipe as wide as the rows."""
     from rich import box
     from rich.console import Console
@@ -63,9 +68,9 @@ def print_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     for row in rows:
         table.add_row(*[Text(cypher_text(value)) for value in row])
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, markup=False, emoji=False, highlight=False)
-    with console.capture() as set_:  # written below: rich has an answer of its own to a reader that stops early
+    with console.capture() as set_:  # and not printed: rich has an answer of its own to a reader that stops early
         console.print(table)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in set_.get().splitlines()))
+    return "".join(f"{line.rstrip()}\n" for line in set_.get().splitlines())
 
 
 def _json(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from doxa.cli.frame import Db, Json, Project, app, errors_told, given_of, user
+from doxa.cli.frame import Db, Json, Project, app, decay_enabled, errors_told, given_of, user
 from doxa.cli.text import json_text, show
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def serve(
         known = None if no_login else _credentials(users, db)
         count = len(known.users()) if known else 0
         guard = guarded(known)  # one for all doors: wrong passwords count together
-        with open_memory(db, role="operator", actor=user(), project=project, csv_folder=folder) as memory:
+        with open_memory(
+            db, role="operator", actor=user(), project=project, csv_folder=folder, decay_enabled=decay_enabled()
+        ) as memory:
             database = MemoryDatabase(memory)
             made = {name: kind(database, guard, **given_of(**shared, **own[name])) for name, kind in kinds.items()}
             told = _Told(memory.config.path, known, count, as_json)
