@@ -15,16 +15,29 @@ Passes = Callable[[Edge], bool]
 _REMEMBERED_MAX = 50_000
 
 
-def edge_tests(run: Run, types: tuple[str, ...] | None, far: str) -> str:
-    """SQL that rows `e` of the edge table must pass besides: the types, and what is seen at a valid time, the node at the far end too."""
+def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: bool = False) -> str:
+    """SQL that rows `e` of the edge table must pass besides: the types, and what is seen, now or at a valid time, the node at the far end too.
+    `revealed`: whatever the policies say."""
     test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
     graph, valid = run.graph, run.graph.valid
-    test += _also(graph.source("e", edge=True)[1]) + _also(valid.edge("e") if valid is not None else "")
-    if not graph.tests_nodes:
-        return test
-    table, seen = graph.source("n", edge=False)
+    test += _also("" if revealed else graph.source("e", edge=True)[1]) + _also(valid.edge("e") if valid is not None else "")
+    node = node_test(run, far, revealed=revealed)
+    return f"{test} AND {node}" if node else test
+
+
+def edge_source(run: Run, *, revealed: bool = False) -> str:
+    """The table for rows `e` that those tests are about."""
+    return run.graph.raw_table(edge=True) if revealed else run.graph.source("e", edge=True)[0]
+
+
+def node_test(run: Run, far: str, *, revealed: bool = False) -> str:
+    """SQL that says whether the node at an end of `e` is seen; empty if all are."""
+    graph, valid = run.graph, run.graph.valid
+    if not (graph.tests_nodes and not revealed) and not (valid is not None and valid.tests_nodes):
+        return ""
+    table, seen = (graph.raw_table(edge=False), "") if revealed else graph.source("n", edge=False)
     node = _also(seen) + _also(valid.node("n") if valid is not None else "")
-    return f"{test} AND EXISTS (SELECT 1 FROM {table} n WHERE n.id = e.{far}{node})"
+    return f"EXISTS (SELECT 1 FROM {table} n WHERE n.id = e.{far}{node})"
 
 
 def _also(test: str) -> str:
@@ -32,18 +45,29 @@ def _also(test: str) -> str:
 
 
 class Adjacency:
-    """The edges of nodes that a pattern may follow, as (edge, the node at its other end)."""
+    """The edges of nodes that a pattern may follow, as (edge, the node at its other end).
 
-    def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str, passes: Passes | None) -> None:
+    `revealed`: those that are hidden too. `open_ended`: a hidden node may be the last of a walk, but nothing goes on from it.
+    """
+
+    def __init__(
+        self, run: Run, *, types: tuple[str, ...] | None, direction: str, passes: Passes | None, revealed: bool = False, open_ended: bool = False
+    ) -> None:
         self.run = run
+        self._hidden: set[int] = set()
         self.passes = passes
         self._known: dict[int, list[tuple[Edge, int]]] = {}
         self._epoch = run.graph.epoch
-        table, _ = run.graph.source("e", edge=True)
         self._types = types or ()
-        columns = "id, type, src, dst, json(props)"
-        out = f"SELECT {columns}, dst FROM {table} e WHERE src = ?{edge_tests(run, types, 'dst')}"
-        into = f"SELECT {columns}, src FROM {table} e WHERE dst = ?{edge_tests(run, types, 'src')}"
+
+        def asked(near: str, far: str) -> str:
+            tests, seen = edge_tests(run, types, far, revealed=revealed), node_test(run, far, revealed=revealed)
+            if open_ended and seen:
+                tests = tests.removesuffix(f" AND {seen}")
+            last = seen if open_ended and seen else "1"
+            return f"SELECT id, type, src, dst, json(props), {far}, {last} FROM {edge_source(run, revealed=revealed)} e WHERE {near} = ?{tests}"
+
+        out, into = asked("src", "dst"), asked("dst", "src")
         self._sql = {"out": (out,), "in": (into,), "both": (out, f"{into} AND src <> dst")}[direction]
 
     def of(self, node: int) -> list[tuple[Edge, int]]:
@@ -51,6 +75,8 @@ class Adjacency:
         if self._epoch != graph.epoch:
             self._known.clear()
             self._epoch = graph.epoch
+        if node in self._hidden:
+            return []
         found = self._known.get(node)
         if found is None:
             self.run.tick()
@@ -60,6 +86,8 @@ class Adjacency:
                     edge = graph.edge_of(row[0], row[1], row[2], row[3], row[4])
                     if self.passes is None or self.passes(edge):
                         found.append((edge, row[5]))
+                        if not row[6]:
+                            self._hidden.add(row[5])
             if len(self._known) < _REMEMBERED_MAX:
                 self._known[node] = found
         return found

@@ -66,8 +66,9 @@ class Graph:
             return dict(decode_properties(row[0]))
         fail("The relationship was deleted; it has no properties any more.", kind="EntityNotFound", detail="DeletedEntityAccess", edge=identity)
 
-    def edge(self, identity: int) -> Edge | None:
-        for row in self.rows(f"SELECT id, type, src, dst, json(props) FROM {self.edge_table()} WHERE id = ?", (identity,)):
+    def edge(self, identity: int, *, revealed: bool = False) -> Edge | None:
+        table = self.raw_table(edge=True) if revealed else self.edge_table()
+        for row in self.rows(f"SELECT id, type, src, dst, json(props) FROM {table} WHERE id = ?", (identity,)):
             return self.edge_of(*row)
         return None
 

@@ -285,10 +285,17 @@ class MatchPlanner:
             if edge.path is not None:
                 path_slot = self._slot(edge.path)
             tests = [self.compiler.condition(conjunct, self.layout) for conjunct in wanted]
-            self.steps.append(ShortestStep(edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None))
+            revealed = edge.key in self.revealed
+            shortest = ShortestStep(edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None, revealed=revealed)
+            self.steps.append(shortest)
             return
         once = self.ends_only and edge.key.startswith("  ")
-        self.steps.append(WalkStep(edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base, once=once))
+        self.steps.append(
+            WalkStep(
+                edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base, once=once,
+                revealed=edge.key in self.revealed, open_ended=(edge.right if left_known else edge.left) in self.revealed,
+            )
+        )  # fmt: skip
 
     def _about_path(self, edge: EdgeVar) -> tuple[list[t.Expression], list[t.Expression]]:
         """Conditions on a shortest path take part in its search: the shortest that satisfies them is meant."""
@@ -335,7 +342,10 @@ class MatchPlanner:
         layout = {key: slot for key, slot in self.layout.items() if slot >= 0 and key not in inner.nodes}
         start_slot = self.size
         layout[inner_start] = start_slot
-        planner = MatchPlanner(inner, layout, compiler=self.compiler, loads=lambda _: True, width=self.size + 1, fresh=self.fresh)
+        revealed = frozenset((*inner.nodes, *(one.key for one in inner.edges))) if edge.key in self.revealed else self.revealed
+        planner = MatchPlanner(
+            inner, layout, compiler=self.compiler, loads=lambda _: True, width=self.size + 1, fresh=self.fresh, revealed=frozenset(revealed)
+        )
         planner.kept |= {*inner.nodes, *(one.key for one in inner.edges)}
         steps, after, _ = planner.plan()
         base = self.size
@@ -468,7 +478,10 @@ class WalkStep:
         passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
         base: int,
         once: bool = False,
+        revealed: bool = False,
+        open_ended: bool = False,
     ) -> None:
+        self.revealed, self.open_ended = revealed, open_ended and not revealed
         assert isinstance(edge.pattern, t.EdgePattern) and edge.pattern.length is not None
         self.edge = edge
         least, most = edge.pattern.length
@@ -491,13 +504,15 @@ class WalkStep:
             if not isinstance(start, Node):
                 fail(f"A pattern needs a node here, not {shown(start)}.")
             passes = self.passes(row, run)
-            if self.once and passes is None:
-                links = Links(run, types=self.types, direction=self.direction)
+            if self.once and passes is None and not self.open_ended:
+                links = Links(run, types=self.types, direction=self.direction, revealed=self.revealed)
                 for end in ends(links, start.id, least=self.least, most=self.most):
                     yield (*row, run.graph.node(end), None)
                 continue
             if shared is None or passes is not None:
-                shared = Adjacency(run, types=self.types, direction=self.direction, passes=passes)
+                shared = Adjacency(
+                    run, types=self.types, direction=self.direction, passes=passes, revealed=self.revealed, open_ended=self.open_ended
+                )
             for edges, end in trails(shared, start.id, least=self.least, most=self.most):
                 run.tick()
                 if target is not None and target.id != end:
@@ -518,7 +533,9 @@ class ShortestStep:
         passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
         tests: list[Evaluate],
         path: bool,
+        revealed: bool = False,
     ) -> None:
+        self.revealed = revealed
         assert isinstance(edge.pattern, t.EdgePattern)
         self.edge = edge
         self.left, self.right = left, right
@@ -540,14 +557,16 @@ class ShortestStep:
             if passes is None and not self.tests and self.least <= 1 and start.id != end.id:
                 yield from self._by_levels(run, row)
                 continue
-            adjacency = Adjacency(run, types=self.types, direction=self.direction, passes=passes)
+            adjacency = Adjacency(run, types=self.types, direction=self.direction, passes=passes, revealed=self.revealed)
             yield from self._tested(run, row, adjacency) if self.tests else self._plain(run, row, adjacency)
 
     def _by_levels(self, run: Run, row: Row) -> Iterator[Row]:
         start, end = row[self.left].id, row[self.right].id
         every = self.edge.shortest == "all"
-        for ids in shortest_ids(run, start, end=end, types=self.types, direction=self.direction, most=self.most, every=every):
-            yield self._row(run, row, [edge for edge in map(run.graph.edge, ids) if edge is not None])
+        revealed = self.revealed
+        for ids in shortest_ids(run, start, end=end, types=self.types, direction=self.direction, most=self.most, every=every, revealed=revealed):
+            edges = [run.graph.edge(identity, revealed=revealed) for identity in ids]
+            yield self._row(run, row, [edge for edge in edges if edge is not None])
 
     def _plain(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:
         start, end = row[self.left], row[self.right]

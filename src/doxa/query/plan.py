@@ -226,7 +226,8 @@ class Planner(Nested):
         if yields is None or yields == (("*", "*"),):
             yields = tuple((name, name) for name in names)
         after = {**layout, **{alias: width + index for index, (_, alias) in enumerate(yields)}}
-        step: Any = ProcedureStep(procedure, args, [names.index(name) for name, _ in yields])
+        revealed = any(alias in self.revealed for _, alias in yields)
+        step: Any = ProcedureStep(procedure, args, [names.index(name) for name, _ in yields], revealed=revealed)
         steps = [step]
         if clause.where is not None:
             steps.append(FilterStep(self.compiler.condition(clause.where, after), clause.where))

@@ -45,8 +45,9 @@ class Registry:
 class ProcedureStep:
     """Calls a procedure for each row and appends the columns asked for. One without results lets the row pass."""
 
-    def __init__(self, procedure: Procedure, args: list[Evaluate] | None, columns: list[int]) -> None:
-        self.procedure, self.args, self.columns = procedure, args, columns
+    def __init__(self, procedure: Procedure, args: list[Evaluate] | None, columns: list[int], *, revealed: bool = False) -> None:
+        """`revealed`: a column of it is asked for by `reveal`, so that a search finds what is hidden too."""
+        self.procedure, self.args, self.columns, self.revealed = procedure, args, columns, revealed
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         signature = self.procedure.signature
@@ -56,7 +57,7 @@ class ProcedureStep:
             else:
                 values = [arg(row, run) for arg in self.args]
             values = [_fitting(value, kind, name) for value, (name, kind) in zip(values, signature.args, strict=False)]
-            found = self.procedure.call(run, *values)
+            found = self._revealing(run, values) if self.revealed else self.procedure.call(run, *values)
             if not signature.results:
                 for _ in found:
                     pass
@@ -65,6 +66,13 @@ class ProcedureStep:
             for result in found:
                 run.tick()
                 yield (*row, *[result[column] for column in self.columns])
+
+    def _revealing(self, run: Run, values: list[Any]) -> list[tuple[Any, ...]]:
+        before, run.revealing = run.revealing, True
+        try:
+            return list(self.procedure.call(run, *values))
+        finally:
+            run.revealing = before
 
 
 _KINDS = {"INTEGER": ("INTEGER",), "FLOAT": ("FLOAT",), "NUMBER": ("INTEGER", "FLOAT"), "STRING": ("STRING",), "BOOLEAN": ("BOOLEAN",),

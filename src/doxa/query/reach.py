@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from doxa.query.adjacency import edge_tests
+from doxa.query.adjacency import edge_source, edge_tests
 from doxa.store import int64_array
 
 if TYPE_CHECKING:
@@ -24,13 +24,13 @@ Parents = dict[int, list[tuple[int, int]]]  # by node: the edges that lead there
 class Links:
     """The edges that a pattern may follow, without their properties."""
 
-    def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str) -> None:
+    def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: bool = False) -> None:
         self.run = run
-        table, _ = run.graph.source("e", edge=True)
+        table = edge_source(run, revealed=revealed)
         self._types = types or ()
         sides = {"out": (("src", "dst"),), "in": (("dst", "src"),), "both": (("src", "dst"), ("dst", "src"))}[direction]
         self._sql = [
-            f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} = f.value{edge_tests(run, types, far)}"
+            f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} = f.value" + edge_tests(run, types, far, revealed=revealed)
             for near, far in sides
         ]
 
@@ -63,10 +63,10 @@ def ends(links: Links, start: int, *, least: int, most: int | None) -> Iterator[
 
 
 def shortest_ids(
-    run: Run, start: int, *, end: int, types: tuple[str, ...] | None, direction: str, most: int | None, every: bool
+    run: Run, start: int, *, end: int, types: tuple[str, ...] | None, direction: str, most: int | None, every: bool, revealed: bool = False
 ) -> Iterator[list[int]]:
     """The edges of a shortest walk between two different nodes, or of each one with `every`."""
-    sides = [_Side(run, start, types, direction), _Side(run, end, types, _FLIPPED[direction])]
+    sides = [_Side(run, start, types, direction, revealed), _Side(run, end, types, _FLIPPED[direction], revealed)]
     depth = 0
     while all(side.level for side in sides) and (most is None or depth < most):
         depth += 1
@@ -85,8 +85,8 @@ def shortest_ids(
 class _Side:
     """A search from one end: what was reached, how, and the nodes of its last level."""
 
-    def __init__(self, run: Run, start: int, types: tuple[str, ...] | None, direction: str) -> None:
-        self.links = Links(run, types=types, direction=direction)
+    def __init__(self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: bool) -> None:
+        self.links = Links(run, types=types, direction=direction, revealed=revealed)
         self.parents: Parents = {start: []}
         self.level: Collection[int] = (start,)
 

@@ -62,6 +62,7 @@ class Run:
         self.outer_row: Row = ()
         self.profile: Profile | None = None
         self.accesses: AccessLog | None = None
+        self.revealing = False  # a procedure whose elements `reveal` asks for is running
         self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
         self.text = ""  # for errors that say where
         self.span = span if span is not None else Span()

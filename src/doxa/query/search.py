@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from doxa.base.values import decode_properties
 from doxa.base.words import terms
-from doxa.query.adjacency import edge_tests
+from doxa.query.adjacency import edge_source, edge_tests
 from doxa.query.errors import fail, shown
 from doxa.query.fulltext import Part, parse_query
 from doxa.query.held import Held
@@ -152,7 +152,7 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
 def _forget_faded(run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
     """Words of properties that have faded are not found: the postings of elements with such properties are those of what is left."""
     sight = run.graph.sight
-    if sight is None or not sight.fades(edge=rule.edge):
+    if sight is None or run.revealing or not sight.fades(edge=rule.edge):
         return
     candidates = sorted({identity for found in gathered for one in found for identity in one})
     table, raw = sight.table(edge=rule.edge, hidden=True), "edge" if rule.edge else "node"
@@ -284,9 +284,10 @@ def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
     """The element, if the query may see it."""
     graph = run.graph
     if rule.edge:
-        tests = "".join(edge_tests(run, None, end) for end in ("src", "dst")) if graph.tests_nodes else edge_tests(run, None, "dst")
-        sql = f"SELECT id, type, src, dst, json(props) FROM {graph.source('e', edge=True)[0]} e WHERE id = ?{tests}"
+        tests = "".join(dict.fromkeys(edge_tests(run, None, end, revealed=run.revealing) for end in ("src", "dst")))
+        sql = f"SELECT id, type, src, dst, json(props) FROM {edge_source(run, revealed=run.revealing)} e WHERE id = ?{tests}"
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
-    sql = f"SELECT id, labels, json(props) FROM {graph.node_table()} n WHERE id = ?{' AND ' + test if test else ''}"
+    table = graph.raw_table(edge=False) if run.revealing else graph.node_table()
+    sql = f"SELECT id, labels, json(props) FROM {table} n WHERE id = ?{' AND ' + test if test else ''}"
     return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)
