@@ -163,6 +163,8 @@ class AccessLog:
         self._parameters, self._names = parameters, names
         self._returned: list[Any] = []
         self._walked: list[Any] = []
+        self._direct: list[Any] = []
+        self._first = 0
 
     def rows(self, rows: Iterable[Row], width: int, seen: int, *, reader: Reader, revealed: set[tuple[bool, int]]) -> Iterator[Row]:
         """The rows without their hidden columns, detached. Of these the first `seen` are what was returned. All is noted at the end, or when
@@ -184,13 +186,26 @@ class AccessLog:
         finally:
             self._finish(reader, revealed)
 
+    def directly(self, first: int) -> Callable[[Any], None]:
+        """For a region that notes the ids of its own rows: of each row's, the first ones were returned."""
+        self._first = first
+        return self._direct.append
+
     def returned(self, node: int) -> None:
         """A node that a procedure returned in parts."""
         self._returned.append(node)
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
         returned, walked = ids_in(self._returned), ids_in(self._walked)
-        self._returned, self._walked = [], []
+        direct, first = self._direct[:ACCESS_QUERY_ITEMS_MAX], self._first
+        if direct and type(direct[0]) is int:
+            (returned if first else walked).extend(direct)
+        elif direct and first == len(direct[0]):
+            returned.extend(direct)
+        elif direct:
+            returned.extend([ids[:first] for ids in direct] if first else ())
+            walked.extend([ids[first:] for ids in direct] if first else direct)
+        self._returned, self._walked, self._direct = [], [], []
         if not returned and not walked:
             return
         if revealed:

@@ -20,7 +20,7 @@ from doxa.query.evaluate import Compiler, Layout, Nested, Row
 from doxa.query.match import FilterStep, MatchPlanner
 from doxa.query.pattern import taken_apart
 from doxa.query.procedures import Procedure, ProcedureStep
-from doxa.query.project import plan_projection
+from doxa.query.project import plan_projection, project_directly
 from doxa.query.sources import CsvStep, OptionalStep, SubqueryStep, UnionStep, UnwindStep
 from doxa.query.update import ChangeStep, CreateStep, DeleteStep, ForeachStep, MergeStep, PatternMaker, changer
 
@@ -57,6 +57,7 @@ class Planner(Nested):
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
         self.fresh = itertools.count()
+        self.alone = True  # no UNION
         self.loaded, self.properties = _usage(query)
         if any(isinstance(part, (*UPDATES, t.CallProcedure)) for part in t.walk(query)):
             self.loaded, self.properties = self.loaded | frozenset(self.properties), {}  # a single property read early would miss a write
@@ -69,6 +70,8 @@ class Planner(Nested):
 
     def union(self, query: t.Query, layout: Layout, keep: int, *, scope: Layout | None = None, top: bool = False) -> UnionStep:
         """All branches, over rows whose first `keep` slots are the outer variables of `layout`. `scope`: what the first clause sees besides."""
+        if top:
+            self.alone = len(query.branches) == 1
         branches = [self.branch(clauses, layout, keep, top=top) for clauses in query.branches]
         return UnionStep(branches, every=query.every, keep=keep, spread=top and len(branches) == 1)
 
@@ -84,6 +87,8 @@ class Planner(Nested):
                 added, current = self._projection(clause.projection, None, current, before=steps, keep=keep, writes=wrote, last=True)
                 steps += added
                 columns = {name: slot for name, slot in current.items() if slot >= keep}
+                if top and self.optimise and not keep and self.alone:
+                    project_directly(steps, list(columns))
             elif isinstance(clause, t.With):
                 added, current = self._projection(clause.projection, clause.where, current, before=steps, keep=keep, writes=wrote)
                 steps += added

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.projection import Resolved, in_columns, resolve, substitute
-from doxa.query.accesses import is_hidden
+from doxa.query.accesses import SEEN, WALKED, is_hidden
 from doxa.query.aggregate import AGGREGATES, Aggregation, Distinct
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, slot_of, without_columns
 from doxa.query.fold import folded_group, folded_top
 from doxa.query.held import IN_A_SET, Held
+from doxa.query.region import RegionStep
 from doxa.query.values import group_key, order_key
 
 if TYPE_CHECKING:
@@ -33,9 +34,13 @@ class ProjectStep:
         self.columns = columns
         self.keep = keep
         self.widen = widen
-        self.taken = _taken([slot_of(column) for column in columns])
+        self.slots = [slot_of(column) for column in columns]
+        self.taken = _taken(self.slots)
+        self.done = False  # the step before gives the columns already
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self.done:
+            return source
         columns, keep = self.columns, self.keep
         if self.taken is not None and not keep:
             taken = self.taken
@@ -56,6 +61,18 @@ def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
         assert only is not None
         return lambda row: (row[only],)
     return itemgetter(*slots)
+
+
+def project_directly(steps: list[Any], names: list[str]) -> None:
+    """A region and a projection of nothing but what it reads become one: no row is made twice. What is noted is taken from the region's own rows."""
+    if not (len(steps) == 2 or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)):
+        return
+    region, project = steps[0], steps[1]
+    if not (isinstance(region, RegionStep) and isinstance(project, ProjectStep)) or project.widen or project.keep or project.taken is None:
+        return
+    kinds = [SEEN if name.startswith(SEEN) else WALKED if name.startswith(WALKED) else "" for name in names]
+    parts = [[slot for slot, kind in zip(project.slots, kinds, strict=True) if kind == wanted and slot is not None] for wanted in ("", SEEN, WALKED)]
+    project.done = region.project(*parts)
 
 
 class NarrowStep:

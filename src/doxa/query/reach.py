@@ -29,9 +29,9 @@ class Links:
         table = edge_source(run, revealed=revealed)
         self._types = types or ()
         sides = {"out": (("src", "dst"),), "in": (("dst", "src"),), "both": (("src", "dst"), ("dst", "src"))}[direction]
+        tests = {far: edge_tests(run, types, far, revealed=revealed) for _, far in sides}
         self._sql = [
-            f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} = f.value" + edge_tests(run, types, far, revealed=revealed)
-            for near, far in sides
+            f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} = f.value{tests[far]}" for near, far in sides
         ]
 
     def of(self, nodes: Collection[int]) -> Iterator[tuple[int, int, int]]:

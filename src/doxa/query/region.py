@@ -518,8 +518,43 @@ class RegionStep:
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
         self._indexable = region.conditions.indexable()
+        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int] | None = None
+
+    def project(self, slots: list[int], seen: list[int], walked: list[int]) -> bool:
+        """Give only these slots of the rows, in the same breath; note the ids in the others as returned, or as passed through. For a region that is
+        all that a query matches. False if it cannot be."""
+        places = _places(self.region)
+        noted = [at for slot in (*seen, *walked) for at in places[slot]]
+        if self.region.known or None in noted:
+            return False
+        first = sum(len(places[slot]) for slot in seen)
+        self._last = slots, itemgetter(*noted) if noted else None, first
+        return True
+
+    def _projected(self, run: Run) -> Iterator[Row]:
+        assert self._last is not None
+        slots, noted, first = self._last
+        parts, build = _parts(self.region, run.graph), self.builder(run)
+        made = [parts[slot] for slot in slots]
+        note = run.accesses.directly(first) if run.accesses is not None and noted is not None else None
+        for _, prepared, values in self._asked(run, iter(((),))):
+            leftover = prepared.leftover
+            for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
+                run.tick()
+                if leftover:
+                    whole = build(found)
+                    if not all(test(whole, run) is True for test in leftover):
+                        continue
+                if note is not None and noted is not None:
+                    note(noted(found))
+                yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self._last is not None:
+            return self._projected(run)
+        return self._found(run, source)
+
+    def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         build = self.builder(run)
         for chunk in chunks(self._asked(run, source)):
             for prepared, alike in groupby(chunk, key=_PREPARED):
@@ -609,21 +644,42 @@ def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:
     return [place[arg] if type(arg) is tuple else arg for arg in prepared.args]
 
 
-def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
-    graph = run.graph
-    parts: list[Callable[[tuple[Any, ...]], Any]] = []
+def _places(region: Region) -> list[list[int | None]]:
+    """For each slot of a region's rows, where in a row of SQL the ids lie that it tells of, of edges with a minus; None where they have none."""
+    places: list[list[int | None]] = []
     at = 0
     for _, kind, loaded in region.outputs:
-        parts.append(_builder(graph, kind, loaded=loaded, at=at))
-        at += (5 if loaded else 4) if kind == "edge" else (3 if loaded else 1)
+        places.append([None if kind == "edge" else at])
+        at += _width(kind, loaded)
     if region.passed:
-        parts.append(_ids(at, len(region.passed)))
-        at += len(region.passed)
-    parts.extend(_column(at + index) for index in range(len(region.columns)))
+        places.append(list(range(at, at + len(region.passed))))
+    return places + [[None] for _ in region.columns]
+
+
+def _width(kind: str, loaded: bool) -> int:
+    """How many columns of SQL an output takes."""
+    return 1 if kind.endswith("id") else (5 if loaded else 4) if kind == "edge" else (3 if loaded else 1)
+
+
+def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+    parts = _parts(region, run.graph)
     if len(parts) == 1:
         only = parts[0]
         return lambda found: (only(found),)
     return lambda found: tuple([part(found) for part in parts])
+
+
+def _parts(region: Region, graph: Graph) -> list[Callable[[tuple[Any, ...]], Any]]:
+    parts: list[Callable[[tuple[Any, ...]], Any]] = []
+    at = 0
+    for _, kind, loaded in region.outputs:
+        parts.append(_builder(graph, kind, loaded=loaded, at=at))
+        at += _width(kind, loaded)
+    if region.passed:
+        parts.append(_ids(at, len(region.passed)))
+        at += len(region.passed)
+    parts.extend(_column(at + index) for index in range(len(region.columns)))
+    return parts
 
 
 def _ids(at: int, count: int) -> Callable[[tuple[Any, ...]], Any]:
