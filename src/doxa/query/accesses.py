@@ -10,6 +10,7 @@ A statistic, an aggregation without collect(), returns no element. What its patt
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -163,8 +164,8 @@ class AccessLog:
         self._parameters, self._names = parameters, names
         self._returned: list[Any] = []
         self._walked: list[Any] = []
-        self._direct: list[Any] = []
-        self._first = 0
+        self._direct: array[int] = array("q")
+        self._width = self._first = 0
 
     def rows(self, rows: Iterable[Row], width: int, seen: int, *, reader: Reader, revealed: set[tuple[bool, int]]) -> Iterator[Row]:
         """The rows without their hidden columns, detached. Of these the first `seen` are what was returned. All is noted at the end, or when
@@ -186,57 +187,47 @@ class AccessLog:
         finally:
             self._finish(reader, revealed)
 
-    def directly(self, first: int) -> Callable[[Any], None]:
-        """For a region that notes the ids of its own rows: of each row's, the first ones were returned."""
-        self._first = first
-        return self._direct.append
+    def directly(self, width: int, first: int) -> array[int]:
+        """Where a region puts the ids of its own rows, `width` for each; the `first` of them were returned."""
+        self._width, self._first = width, first
+        return self._direct
 
     def returned(self, node: int) -> None:
         """A node that a procedure returned in parts."""
         self._returned.append(node)
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
-        returned, walked = ids_in(self._returned), ids_in(self._walked)
-        direct, first = self._direct[:ACCESS_QUERY_ITEMS_MAX], self._first
-        if direct and type(direct[0]) is int:
-            (returned if first else walked).extend(direct)
-        elif direct and first == len(direct[0]):
-            returned.extend(direct)
-        elif direct:
-            returned.extend([ids[:first] for ids in direct] if first else ())
-            walked.extend([ids[first:] for ids in direct] if first else direct)
-        self._returned, self._walked, self._direct = [], [], []
-        if not returned and not walked:
+        rows = self._direct
+        if not (rows or self._returned or self._walked):
             return
+        parameters, returned, walked = self._parameters, set[int](), set[int]()
+        collect_ids(self._returned, returned)
+        collect_ids(self._walked, walked)
+        given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
+        noted = Noted(reader.now, given, array("q", returned), array("q", walked), rows, self._width, self._first)
+        self._returned, self._walked, self._direct = [], [], array("q")
         if revealed:
             hidden = {-identity if edge else identity for edge, identity in revealed if not reader.is_seen(edge, identity)}
-            returned, walked = (_without(found, hidden) for found in (returned, walked))
-        parameters = self._parameters
-        self._note(Noted(reader.now, {name: parameters[name] for name in self._names if parameters.get(name) is not None}, returned, walked))
+            noted = noted.without(hidden)
+        if noted.size:
+            self._note(noted)
 
 
-Ids = list[int | tuple[int, ...]]
-
-
-def ids_in(values: list[Any]) -> Ids:
+def collect_ids(values: Iterable[Any], into: set[int]) -> None:
     """The ids of the elements in values, of edges with a minus. Whole numbers, and tuples of them, are ids that were fetched to be noted."""
-    found: Ids = []
     for value in values:
         kind = type(value)
-        if kind is int or kind is tuple:
-            found.append(value)
+        if kind is int:
+            into.add(value)
+        elif kind is tuple:
+            into.update(value)
         elif kind is Node:
-            found.append(value.id)
+            into.add(value.id)
         elif kind is Edge:
-            found.append(-value.id)
+            into.add(-value.id)
         elif kind is Path:
-            found += ids_in(list(value.elements()))
+            collect_ids(value.elements(), into)
         elif kind is list or kind is dict:
-            found += ids_in([item for item in (value if kind is list else value.values()) if type(item) in HIDING])
+            collect_ids([item for item in (value if kind is list else value.values()) if type(item) in HIDING], into)
         elif kind is Origins:
-            found += ids_in(list(value))
-    return found
-
-
-def _without(found: Ids, hidden: set[int]) -> Ids:
-    return [one for ids in found for one in ((ids,) if type(ids) is int else ids) if one not in hidden]  # type: ignore[union-attr]  # a tuple
+            collect_ids(value, into)

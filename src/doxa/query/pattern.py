@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from doxa.cypher import tree as t
 
+_PLAIN = (t.Property, t.Variable, t.Parameter, t.Literal)  # what may be evaluated twice
+
 
 @dataclass(slots=True)
 class EdgeVar:
@@ -128,6 +130,10 @@ def equalities(variable: t.Variable, properties: t.Expression | None) -> list[t.
 
 
 def conjuncts(where: t.Expression) -> list[t.Expression]:
+    """Conditions that must all hold; 1 < n.x <= 5 as 1 < n.x and n.x <= 5."""
+    if isinstance(where, t.Comparison) and len(where.ops) > 1 and all(isinstance(one, _PLAIN) for one in where.operands[1:-1]):
+        pairs = zip(where.operands, where.ops, where.operands[1:], strict=False)
+        return [t.Comparison((left, right), (op,), at=where.at) for left, op, right in pairs]
     if isinstance(where, t.Logic) and where.op == "AND":
         return [part for item in where.items for part in conjuncts(item)]
     return [where]

@@ -120,7 +120,7 @@ def _resolve(run: Any, entity: str | None = None, labels: str | None = None, kin
         policy.name if policy else None, standing.clause.profile if standing.clause else None,
         decay.half_life / 1e9, decay.threshold, standing.clause.promotion.multiplier if standing.clause else 1.0,
         1.0 if off else standing.base, 1.0 if off else standing.score, decay.function == "none", not off and decay.threshold > 0,
-        _sentence(subject, standing, now, off=run.graph.reader.neutral),
+        "; ".join([_sentence(subject, standing, now, off=run.graph.reader.neutral), *(rule.ties if rule else ())]),
     )  # fmt: skip
 
 

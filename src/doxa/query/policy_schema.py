@@ -241,7 +241,7 @@ def _unused(at: int, tx: Transaction, kind: str, name: str, what: str) -> None:
         for other, held in tx.catalogue_all(f"{PREFIX}binding:").items():
             if name in (held["profile"], *(levers["profile"] for levers in held["properties"].values())):
                 users.append(other.split(":", 2)[2])
-    if kind == "profile" and name not in STANDARD_PROFILES:
+    if kind == "profile":
         for other, held in tx.catalogue_all(f"{PREFIX}policy:").items():
             if any(rule["profile"] == name for rule in held["rules"]):
                 users.append(other.split(":", 2)[2])

@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.base.values import canonical, decode_value
 from doxa.cypher import tree as t
 from doxa.query.access import Access, Way, choose, way_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all of one, an equality, a label
 _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 _STATEMENTS_MAX = 64
+_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids that one query notes: some, of every row, of the same elements
 _PREPARED = itemgetter(1)
 
 
@@ -518,7 +520,7 @@ class RegionStep:
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
         self._indexable = region.conditions.indexable()
-        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int] | None = None
+        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None = None
 
     def project(self, slots: list[int], seen: list[int], walked: list[int]) -> bool:
         """Give only these slots of the rows, in the same breath; note the ids in the others as returned, or as passed through. For a region that is
@@ -528,15 +530,15 @@ class RegionStep:
         if self.region.known or None in noted:
             return False
         first = sum(len(places[slot]) for slot in seen)
-        self._last = slots, itemgetter(*noted) if noted else None, first
+        self._last = slots, _taking(noted) if noted else None, len(noted), first
         return True
 
     def _projected(self, run: Run) -> Iterator[Row]:
         assert self._last is not None
-        slots, noted, first = self._last
+        slots, noted, width, first = self._last
         parts, build = _parts(self.region, run.graph), self.builder(run)
         made = [parts[slot] for slot in slots]
-        note = run.accesses.directly(first) if run.accesses is not None and noted is not None else None
+        notes = run.accesses.directly(width, first) if run.accesses is not None and noted is not None else None
         for _, prepared, values in self._asked(run, iter(((),))):
             leftover = prepared.leftover
             for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
@@ -545,8 +547,8 @@ class RegionStep:
                     whole = build(found)
                     if not all(test(whole, run) is True for test in leftover):
                         continue
-                if note is not None and noted is not None:
-                    note(noted(found))
+                if notes is not None and noted is not None and len(notes) < _NOTES_MAX:
+                    notes.extend(noted(found))
                 yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -654,6 +656,12 @@ def _places(region: Region) -> list[list[int | None]]:
     if region.passed:
         places.append(list(range(at, at + len(region.passed))))
     return places + [[None] for _ in region.columns]
+
+
+def _taking(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
+    """What takes these columns of a row of SQL, always as a tuple; those that lie together as a slice, which is quickest."""
+    first, last = places[0], places[-1] + 1
+    return itemgetter(slice(first, last)) if places == list(range(first, last)) else itemgetter(*places)
 
 
 def _width(kind: str, loaded: bool) -> int:

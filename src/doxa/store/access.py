@@ -13,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -133,42 +134,48 @@ def decode_access(text: str | bytes | None) -> Access:
     return Access(**found)
 
 
-Ids = Sequence[int | tuple[int, ...]]  # of nodes; of edges with a minus
+_NONE = array("q")
 
 
 class Noted(NamedTuple):
-    """What one query, or one recall, returned and passed through, as it came: ids may be there more than once."""
+    """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a minus, any number of times.
+
+    `rows` holds `width` ids for each row, of which the `first` were returned and the others passed through, as they came.
+    """
 
     at: int
     parameters: Mapping[str, Any]
-    returned: Ids = ()
-    walked: Ids = ()
+    returned: Sequence[int] = ()
+    walked: Sequence[int] = ()
+    rows: array[int] = _NONE
+    width: int = 0
+    first: int = 0
 
     @property
     def size(self) -> int:
-        return len(self.returned) + len(self.walked)
+        return len(self.returned) + len(self.walked) + len(self.rows)
+
+    def elements(self) -> tuple[dict[int, None], dict[int, None]]:
+        """What was returned, and what was only passed through, each once."""
+        returned, walked = dict.fromkeys(self.returned), dict.fromkeys(self.walked)
+        for place in range(self.width):
+            (returned if place < self.first else walked).update(dict.fromkeys(self.rows[place :: self.width]))
+        return returned, {identity: None for identity in walked if identity not in returned}
+
+    def without(self, hidden: Container[int]) -> Noted:
+        """The same without these elements."""
+        returned, walked = ([one for one in part if one not in hidden] for part in self.elements())
+        return Noted(self.at, self.parameters, returned, walked)
 
 
 def used(notes: Iterable[Noted]) -> dict[int, list[tuple[Noted, bool]]]:
-    """The accesses of each element (an edge under its id with a minus), in order; with each whether it was only passed through. A note counts
-    an element once."""
+    """The accesses of each element (an edge under its id with a minus), in order; with each whether it was only passed through."""
     found: dict[int, list[tuple[Noted, bool]]] = {}
     for noted in notes:
-        returned = dict.fromkeys(_flat(noted.returned))
-        for identity in returned:
-            found.setdefault(identity, []).append((noted, False))
-        for identity in dict.fromkeys(_flat(noted.walked)):
-            if identity not in returned:
-                found.setdefault(identity, []).append((noted, True))
+        for walked, identities in enumerate(noted.elements()):
+            for identity in identities:
+                found.setdefault(identity, []).append((noted, bool(walked)))
     return found
-
-
-def _flat(ids: Ids) -> Iterator[int]:
-    for one in ids:
-        if type(one) is int:
-            yield one
-        else:
-            yield from one  # type: ignore[misc]  # a tuple
 
 
 class AccessBuffer:
