@@ -50,7 +50,7 @@ class Form(NamedTuple):
 
 _PLAIN, _ALL = ["a", "b", "c", "x"], ["a", "b", "c", "h", "u", "x"]
 _RED = "CALL db.index.fulltext.queryNodes('memory_text', 'red') YIELD node"
-_TO = "CALL db.index.fulltext.queryRelationships('next_text', 'to') YIELD relationship AS r"
+_TO = "CALL db.index.fulltext.queryRelationships('next_text', 'plum') YIELD relationship AS r"
 _NEAR = "CALL db.index.vector.queryNodes('memory_vector', 4, [1.0, 0.0]) YIELD node"
 _FORMS = (
     Form("MATCH by label", "MATCH (n:Memory) RETURN n.key", _PLAIN, "MATCH (n:Memory) RETURN reveal(n).key", _ALL),
