@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import doxa
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConflictError, RoleError
+from doxa.base.errors import ConflictError, ConstraintError, RoleError
 from doxa.cypher.errors import QueryError
 from tests.cypher.policy_corpus import EVERY, PAPER
 
@@ -550,3 +550,24 @@ def test_an_erasure_takes_the_metadata_with_it(world: World) -> None:
     with world.memory.store.read() as reader:
         assert reader.rows("SELECT * FROM access WHERE json(data) LIKE '%zanzibar%'") == []
         assert not [1 for entry in reader.log(limit=10_000) if "zanzibar" in str(entry.payload)]
+
+
+def test_what_a_failed_statement_made_leaves_no_access_behind(world: World) -> None:
+    world.run("CREATE DECAY PROFILE b FOR (n:Note) APPLY { NO DECAY }")
+    world.run("CREATE CONSTRAINT FOR (n:U) REQUIRE n.i IS UNIQUE")
+    world.run("CREATE (:U:Note {i: 1})")
+    with pytest.raises(ConstraintError):
+        world.run("MATCH (m:Note {i: 1}) CREATE (n:U:Note {i: 1}) RETURN n, m")
+    with pytest.raises(QueryError):
+        world.run("MATCH (m:Note {i: 1}) CREATE (n:Note {i: 3}) RETURN n, m.i, 1 / (m.i - 1)")
+    world.run("CREATE (:Note {i: 9})")
+    world.memory.settle()
+    assert world.one("MATCH (n:Note {i: 9}) RETURN policy(n).accessCount") == 0
+
+
+def test_a_source_is_told_by_who_asks_and_not_by_the_statement(world: World) -> None:
+    world.run("CREATE DECAY PROFILE b FOR (n:Note) APPLY { NO DECAY }")
+    world.run("CREATE (:Note)")
+    world.run("MATCH (n:Note) RETURN n", {"_source": "x", "_session": "y"})
+    world.memory.settle()
+    assert world.one("MATCH (n:Note) RETURN [k IN keys(policy(n)) WHERE k ENDS WITH 'Support']") == []

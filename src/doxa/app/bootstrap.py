@@ -76,7 +76,7 @@ CREATE PROMOTION POLICY exchange_consolidation FOR (n:Exchange) APPLY {
 CREATE PROMOTION POLICY wisdom_directive_stability FOR (n:WisdomDirective) APPLY {
   ON ACCESS {
     SET n.evaluationCount = coalesce(n.evaluationCount, 0) + 1
-    WITH KALMAN SET n.crossSessionSupport =
+    SET n.crossSessionSupport =
       CASE WHEN n._lastSessionId <> $_session
         THEN coalesce(n.crossSessionSupport, 0) + 1
         ELSE n.crossSessionSupport

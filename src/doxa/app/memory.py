@@ -765,6 +765,8 @@ def _check_config(config: Config) -> None:
     if config.decay_enabled is not None:
         arguments.flags(decay_enabled=config.decay_enabled)
     arguments.whole(config.access_flush_ms, "access_flush_ms")
+    if not config.access_flush_ms:
+        raise InputError("access_flush_ms is at least 1.", next_step="Give milliseconds; the default is 2,000.", field="access_flush_ms")
     if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):  # opening a pipe would wait for its other end
         raise StoreError(f"{config.path} is no file.", next_step="Give the path of a memory file, or of a new one.", path=str(config.path))
     if config.model_folder is not None:

@@ -90,6 +90,21 @@ def _profiles(run: Any) -> Rows:
                held["profile"], held["none"], held["order"])  # fmt: skip
 
 
+def _own_profiles(run: Any) -> Rows:
+    """The same, and what bindings say of single properties."""
+    yield from _profiles(run)
+    rules = _judge(run).rules
+    held = rules.of("binding")
+    for binding in rules.bindings:
+        target = held[binding.name]
+        labels, kind = ([], (target["names"] or [None])[0]) if target["edge"] else (target["names"], None)
+        for name, curve in binding.properties.items():
+            decay = curve.decay
+            yield ("decayProperty", f"{binding.name}.{name}", decay.half_life / 1e9, decay.threshold, decay.floor, decay.function, "PROPERTY",
+                   decay.function != "none", curve.anchor, curve.property, True, labels, kind, not target["names"], target["edge"], curve.bundle,
+                   decay.function == "none", binding.order)  # fmt: skip
+
+
 def _policies(run: Any) -> Rows:
     rules = _judge(run).rules
     for name, held in rules.of("profile").items():
@@ -403,7 +418,8 @@ def register_policies(registry: Registry) -> None:
     for name, args, columns, description, call in _BOTH:
         for prefix in ("nornicdb.knowledgepolicy", "doxa.policy"):
             results = tuple((column, "ANY") for column in columns)
-            registry.add(Procedure(ProcedureSignature(f"{prefix}.{name}", args, results, False, len(args), description), call))
+            carry_out = _own_profiles if (prefix, name) == ("doxa.policy", "profiles") else call
+            registry.add(Procedure(ProcedureSignature(f"{prefix}.{name}", args, results, False, len(args), description), carry_out))
     for name, args, optional, columns, writes, description, call in _OWN:
         results = tuple((column, "ANY") for column in columns)
         registry.add(Procedure(ProcedureSignature(f"doxa.policy.{name}", args, results, writes, optional, description), call))

@@ -32,6 +32,8 @@ from doxa.query.span import Span
 from doxa.query.visibility import ValidTime, instant_ns
 from doxa.store import Identity, Reader, Store, Transaction
 
+_WHO = ("_session", "_agent", "_tenant", "_source")  # null unless the context says
+
 
 def _worth(expression: t.Expression, run: Run) -> Any:
     """The value of an expression that stands by itself."""
@@ -56,7 +58,7 @@ class GraphSession:
     ) -> None:
         self.store, self.engine, self.identity = store, engine, identity
         self.context = dict(context or {})
-        self._known = {"_session": None, "_agent": None, "_tenant": None} | {f"_{name}": value for name, value in converted(self.context).items()}
+        self._known = dict.fromkeys(_WHO) | {f"_{name}": value for name, value in converted(self.context).items()}
         self.csv_folder = csv_folder
         self.owner = owner  # handed to procedures of rooms above
         self.timeout_ms = timeout_ms
@@ -256,7 +258,9 @@ class GraphSession:
             return plan
         if plan.steps is None or not plan.steps.names or run.graph.as_of is not None or run.profile is not None:
             return plan
-        run.accesses = AccessLog(self.store.note, run.params, judge.parameters)
+        reader = run.graph.reader
+        note = reader.noted.append if isinstance(reader, Transaction) else self.store.note
+        run.accesses = AccessLog(note, run.params, judge.parameters)
         return self.engine.noting(plan, about)
 
     # Time

@@ -197,7 +197,7 @@ class Judge:
         setters = rule.policy.setters if rule.policy is not None else ()
         if not any(setter.property == "accessCount" for setter in setters):
             access.count += 1
-        access.last = noted.at
+        access.last, access.error = noted.at, ""
         access.note_support(noted.parameters)
         for number, setter in enumerate(setters):
             assert rule.policy is not None

@@ -149,6 +149,7 @@ class Store:
             raise StoreError("A transaction is already open in this thread.", next_step="Finish it first; transactions do not nest.")
         with translated(self.path):
             begin(db, stopped)
+            tx: Transaction | None = None
             try:
                 self._load_catalogue(db)
                 tx = Transaction(
@@ -165,10 +166,13 @@ class Store:
                 db.execute("COMMIT")
                 if tx.left_to_sweep:
                     self.on_due(True)
+                self._hand_on(tx.noted)
             except BaseException:
                 with suppress(apsw.Error):  # the engine may have rolled back by itself; the first error is the one to tell
                     if db.in_transaction:
                         db.execute("ROLLBACK")
+                if tx is not None:
+                    self._hand_on(tx.notes_of_what_was_there())
                 raise
             finally:
                 self._local.entries = None
@@ -182,6 +186,12 @@ class Store:
             yield
         finally:
             self._local.joined = before
+
+    def _hand_on(self, notes: list[Noted]) -> None:
+        """Notes of a transaction that has ended. Those of an id that it gave and took back would be of whatever has the id next."""
+        for noted in notes:
+            self.note(noted)
+        notes.clear()
 
     # Accesses and sweeps
 

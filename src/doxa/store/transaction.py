@@ -86,6 +86,7 @@ class Transaction(Reader):
         self._windows = WindowWriter(db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing))
         self._policies_changed = [False, False]  # of nodes, of edges
         self.left_to_sweep = False
+        self.noted: list[Noted] = []  # what its queries returned: handed on when it ends
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
         self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
         self._live: set[int] = set()  # nodes that are known to be there
@@ -366,7 +367,12 @@ class Transaction(Reader):
             node = self._require_node(NodeId(identity))
             self._guards.node_write(self.identity.role, node.labels)
             if rank(self.identity.role) < rank("operator"):
-                self._guards.node_change(self.identity.role, node.labels, before=node.props, after=None)
+                try:
+                    self._guards.node_change(self.identity.role, node.labels, before=node.props, after=None)
+                except ConstraintError:
+                    raise RoleError(
+                        f"Only an operator may hide or show a {':'.join(node.labels)} by hand.", next_step="Retire it instead, or ask the operator."
+                    ) from None
         found = load(self._db, identity, edge=edge)
         assert found is not None
         return found
@@ -440,6 +446,10 @@ class Transaction(Reader):
             (JOB_ATTEMPTS_MAX, self._next_change(), scope, doc),
         )
 
+    def notes_of_what_was_there(self) -> list[Noted]:
+        """Of a transaction that is undone, the notes of elements that were there before it."""
+        return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
+
     # The end
 
     @contextmanager
@@ -494,6 +504,16 @@ class Transaction(Reader):
         if edge is None:
             raise NotFoundError(f"There is no edge {identity}.", next_step="Look it up again; it may have been removed.", edge=identity)
         return edge
+
+
+class _Beyond:
+    """The ids of nodes, and of edges with a minus, that a transaction gave."""
+
+    def __init__(self, node: int, edge: int) -> None:
+        self._node, self._edge = node, edge
+
+    def __contains__(self, identity: object) -> bool:
+        return isinstance(identity, int) and (identity > self._node or -identity > self._edge)
 
 
 def _labels(labels: Iterable[str]) -> tuple[str, ...]:
