@@ -9,6 +9,8 @@ Agents" (arXiv:2604.11364), whose four layers these are.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from doxa.base.errors import ConstraintError
 from doxa.belief import declare
 from doxa.store import Identity, Store
@@ -108,7 +110,8 @@ def begin(store: Store, *, bootstrap: bool) -> None:
         with store.read() as snapshot:
             held = snapshot.catalogue_all("policy:")
         if not held:
-            install(store, Identity("doxa", "system"))
+            with suppress(ConstraintError):  # another process was first
+                install(store, Identity("doxa", "system"))
 
 
 def install(store: Store, identity: Identity) -> int:

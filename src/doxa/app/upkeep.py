@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from doxa.base.errors import BusyError, ClosedError, DoxaError
+from doxa.base.errors import BusyError, ClosedError, DoxaError, StoreError
 from doxa.base.limits import JOB_STOP_S
 from doxa.store import Store
 
@@ -69,8 +69,9 @@ class Upkeep:
                 self.error = None
             except ClosedError:
                 return
-            except DoxaError as error:
-                self.error = error
+            except Exception as error:  # the job must not die: what it could not write stays noted
+                told = StoreError(f"Accesses could not be written: {error}.", next_step="Look at the policy that it names.")
+                self.error = error if isinstance(error, DoxaError) else told
                 if not isinstance(error, BusyError):
                     with suppress(RuntimeError):  # not to try again without a pause
                         self._stopping.wait(self._interval_s)

@@ -16,7 +16,7 @@ to k, which widens P until the estimate follows: it is never deaf, however quiet
 The weight is Huber's (1964); it sees the innovation before the gain is taken. Widening P by one-sided innovations
 is the idea of a CUSUM test (Page 1954).
 
-Modes: without numbers R adapts and Q is a share of it; with {q} the share is given; with {q, r} R stays r and Q is q/1000, the textbook filter,
+Modes: without numbers R adapts and Q is a share of it; with {q} the share is given; with {q, r} both are fixed, the textbook filter,
 which at first weighs all observations alike.
 """
 
@@ -57,7 +57,7 @@ def observe(state: Filter, z: float, *, q: float | None = None, r: float | None 
         _adaptive(state, z, share=SHARE if q is None else q, scale=scale, memory=1 / max(1, window))
     else:
         state.r = r
-        state.p += (q or 0.0) / 1_000
+        state.p += q or 0.0
         _update(state, z, r)
     return state.x
 

@@ -123,15 +123,19 @@ class Rules:
     policies: list[Policy] = field(init=False)
     _found: dict[tuple[bool, tuple[str, ...]], Rule | None] = field(init=False, default_factory=dict)
 
+    _of: dict[str, dict[str, dict[str, Any]]] = field(init=False, default_factory=dict)
+
     def __post_init__(self) -> None:
         self.bindings = [self._binding(name, held) for name, held in self.of("binding").items() if held["enabled"]]
         self.policies = [self._policy(name, held) for name, held in self.of("policy").items() if held["enabled"]]
 
     def of(self, kind: str) -> dict[str, dict[str, Any]]:
         """The entries of a kind by name, in the order of registration."""
-        prefix = f"{PREFIX}{kind}:"
-        found = {name[len(prefix) :]: value for name, value in self.catalogue.items() if name.startswith(prefix)}
-        return dict(sorted(found.items(), key=lambda item: item[1]["order"]))
+        if kind not in self._of:
+            prefix = f"{PREFIX}{kind}:"
+            found = {name[len(prefix) :]: value for name, value in self.catalogue.items() if name.startswith(prefix)}
+            self._of[kind] = dict(sorted(found.items(), key=lambda item: item[1]["order"]))
+        return self._of[kind]
 
     @property
     def any(self) -> bool:

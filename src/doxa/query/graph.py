@@ -93,6 +93,11 @@ class Graph:
         """What the policies show of the present; None as of a past time, which shows what was there."""
         return self.reader.sight() if self.as_of is None else None
 
+    def changed_sight(self) -> None:
+        """Something was hidden, or shown: what this query reads from now on obeys."""
+        self.epoch += 1
+        self.__dict__.pop("sight", None)
+
     @property
     def sight_key(self) -> tuple[Any, ...]:
         """Equal where the tables and tests of visibility are."""

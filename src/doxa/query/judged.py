@@ -9,7 +9,7 @@ What is null is not set, so that an access without a parameter leaves what there
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -76,9 +76,12 @@ class _Moment:
         return time.time_ns()
 
     def tick(self) -> None:
-        """The work on one element is bounded by its size."""
+        """The work on one element is bounded by its size, and lists that are made by a limit of their own."""
 
     look = tick
+
+    def ticking(self, items: Iterable[Any]) -> Iterable[Any]:
+        return items
 
 
 def _element(subject: Subject, access: Access) -> Element:

@@ -23,7 +23,6 @@ from doxa.query.policy_schema import POLICY_COMMANDS, run_policy
 from doxa.query.procedures import Procedure, Registry
 from doxa.store import Access, Judge, Standing, Subject
 from doxa.store.declared import Declared, declared, kinds_changed
-from doxa.store.window import after
 
 Rows = Iterable[tuple[Any, ...]]
 SYSTEM = "doxa"
@@ -182,12 +181,19 @@ def _explain(run: Any, value: Any, options: Any = None) -> Rows:
     hidden = sorted(set(subject.props) - set(judge.shown(subject, access, now))) if not neutral else []
     window = (TIME_MIN, TIME_MAX) if neutral or standing.dynamic or standing.suppressed else standing.window
     yield (
-        visible, _sentence(subject, standing, now, off=neutral, name=name), 1.0 if neutral else standing.score, standing.curve.decay.threshold,
+        visible, _sentence(subject, standing, now, off=neutral, name=name) + _ends(run, subject, neutral),
+        1.0 if neutral else standing.score, standing.curve.decay.threshold,
         rule.binding.name if rule and rule.binding else None, standing.curve.bundle, rule.policy.name if rule and rule.policy else None,
         standing.clause.profile if standing.clause else None, standing.curve.anchor, _told(standing.anchor),
         _told(window[0]), _told(window[1]), _told(_change(window, now)), hidden, list(rule.chain) if rule else [], list(rule.ties) if rule else [],
         standing.suppressed, standing.dynamic,
     )  # fmt: skip
+
+
+def _ends(run: Any, subject: Subject, neutral: bool) -> str:
+    """Of a relationship, whether an end is hidden, so that no pattern finds it."""
+    hidden = [f"n:{end}" for end in (subject.src, subject.dst) if subject.edge and not neutral and not run.graph.reader.is_seen(False, end)]
+    return f" No pattern finds it while {' and '.join(dict.fromkeys(hidden))}, at its end, is hidden." if hidden else ""
 
 
 def _told(time: int | None) -> str | None:
@@ -257,7 +263,7 @@ def _simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
     reader, now = run.graph.reader, scoring_time(run)
     until = now + _horizon_ns(horizon)
     before = _judge(run)
-    trial = Judge(_drafted(run, ddl, reader.catalogue_all()), before._expressions)
+    trial = before.of(_drafted(run, ddl, reader.catalogue_all()))
     for edge, changed in zip((False, True), kinds_changed(before.rules, trial.rules), strict=True):
         if changed:
             yield from _effects(run, trial, before, edge=edge, now=now, until=until)
@@ -315,11 +321,11 @@ def _effects(run: Any, trial: Judge, before: Judge, *, edge: bool, now: int, unt
     found: dict[tuple[str, ...], _Effect] = {}
     at = 0
     while True:
-        page = list(after(run.graph.reader._db, at, _PAGE, edge=edge))
-        for subject, access, _ in page:
+        page = run.graph.reader.subjects(at, _PAGE, edge=edge)
+        for subject, access in page:
             run.tick()
             rule = trial.rule(subject)
-            if _same(rule, before.rule(subject)):
+            if access.suppressed or _same(rule, before.rule(subject)):  # what is hidden by hand stays so
                 continue
             effect = found.setdefault(subject.names, _Effect())
             effect.count += 1
@@ -369,7 +375,7 @@ def _suppress(run: Any, value: Any, *, hidden: bool) -> Rows:
     writer = run.graph.reader
     edge = isinstance(value, Edge)
     changed = writer.suppress(value.id, edge=edge) if hidden else writer.restore(value.id, edge=edge)
-    run.graph.epoch += 1
+    run.graph.changed_sight()
     yield value.element_id, changed
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
+from doxa.base.limits import LABEL_CHARS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.policy_options import check_directive, check_option, check_options
 from doxa.cypher.printer import print_expression as printed
 from doxa.policy.rules import KINDS, PREFIX, SECOND, STANDARD_PROFILES
 from doxa.query.errors import fail, shown
 from doxa.store import Transaction
+from doxa.store.access import FIXED
 from doxa.store.declared import structural_of
 
 Evaluate = Callable[[t.Expression], Any]
@@ -82,8 +84,8 @@ def _create(command: Any, kind: str, make: Callable[[Values], Values], tx: Trans
 
 def _named(name: Any, evaluate: Evaluate) -> str:
     found = evaluate(name) if isinstance(name, t.Parameter) else name
-    if not isinstance(found, str) or not found.strip():
-        fail(f"A name is text, not {shown(found)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+    if not isinstance(found, str) or not found.strip() or len(found) > LABEL_CHARS_MAX:
+        fail(f"A name is text of 1 to {LABEL_CHARS_MAX} characters, not {shown(found)}.", kind="ArgumentError", detail="InvalidArgumentValue")
     return found
 
 
@@ -172,6 +174,8 @@ def _policy(command: t.CreatePromotionPolicy, tx: Transaction, evaluate: Evaluat
     access = []
     for one in command.accesses:
         given = None
+        if one.kalman is not None and one.property in FIXED:
+            _refuse(one.at, f"{one.property} is a count or a time: it has no noise to smooth.", "Set it without WITH KALMAN.")
         if one.kalman is not None:
             given = {_SMOOTHING[item.key]: check_option("KALMAN", item.key, evaluate(item.value), at=item.value.at) for item in one.kalman}
         access.append({"property": one.property, "value": printed(one.value), "kalman": given})

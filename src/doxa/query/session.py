@@ -165,7 +165,7 @@ class GraphSession:
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
-        with _Batches(lambda: self._writer(span)) as batches:
+        with _Batches(lambda scored_at: self._writer(span, scored_at)) as batches:
             result = self._execute(plan, batches.tx, params, span, batches=batches)
             rows = taken(result)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
@@ -198,6 +198,7 @@ class GraphSession:
         with told(run):
             carry_out = run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
             run.graph.counters.update(carry_out(plan.statement.body, tx, lambda expression: _worth(expression, run)))
+            tx.follow_policies()
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
@@ -342,8 +343,9 @@ class GraphSession:
 class _Batches:
     """One transaction after the other, under one running query."""
 
-    def __init__(self, writer: Callable[[], AbstractContextManager[Transaction]]) -> None:
+    def __init__(self, writer: Callable[[int | None], AbstractContextManager[Transaction]]) -> None:
         self._writer = writer
+        self._scored_at: int | None = None  # one scoring time for the whole query
         self.graph: Graph | None = None
 
     def __enter__(self) -> _Batches:
@@ -356,8 +358,9 @@ class _Batches:
         self._held.__exit__(kind, error, trace)
 
     def _begin(self) -> None:
-        self._held = self._writer()
+        self._held = self._writer(self._scored_at)
         self.tx = self._held.__enter__()
+        self._scored_at = self.tx.scored_at
         if self.graph is not None:
             self.graph.reader = self.tx
             self.graph.epoch += 1

@@ -28,7 +28,7 @@ ACCESSES = "accesses"  # the operation of a flush, as receipts call it
 SUPPORT = ("session", "agent", "source")  # parameters $_session and so on, whose distinct values are counted
 _MS, _MS_MAX = 1_000_000, 10**14  # a whole number below counts milliseconds, as timestamp() gives them; above, nanoseconds
 _TIME_MAX = 2**63 - 1
-_SMOOTHED_MAX = 1e100
+_SMOOTHED_MAX = 1e50  # its square, and that times its square, are finite
 
 
 def moment_of(value: object) -> int | None:
@@ -108,11 +108,11 @@ class Access:
             self.walked = time
 
 
-def encode_access(access: Access) -> bytes:
-    """The canonical bytes of metadata."""
+def encode_access(access: Access, *, support: bool = True) -> bytes:
+    """The canonical bytes of metadata, with or without who supports it."""
     found: dict[str, Any] = {}
     for name in ("count", "last", "walks", "walked", "changes", "changed", "support", "suppressed", "error"):
-        value = getattr(access, name)
+        value = getattr(access, name) if support or name != "support" else None
         if value or (value == 0 and name in ("last", "walked", "changed") and value is not None):
             found[name] = value
     if access.held:

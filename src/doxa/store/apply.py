@@ -4,7 +4,7 @@ Operations and their bodies (canonical JSON, as they lie in the log):
 
     node.create {id, labels, props}      node.set {id, labels, props}      node.delete {id}
     edge.create {id, type, src, dst, props}      edge.set {id, props}      edge.delete {id}
-    node.access, edge.access {id, data}      node.suppress, node.restore, edge.suppress, edge.restore {id}
+    node.access, edge.access {id, data, support}      node.suppress, node.restore, edge.suppress, edge.restore {id}
     catalogue.set {name, value}          value null removes the entry
     erase {nodes, edges}                 destroys content and past; the log payloads go in the same transaction
 """
@@ -94,6 +94,13 @@ def set_access(db: apsw.Connection, identity: int, *, edge: bool, data: bytes) -
         db.execute("INSERT OR REPLACE INTO access VALUES(?, ?, jsonb(?))", (edge, identity, data.decode()))
 
 
+def note_access(db: apsw.Connection, identity: int, *, edge: bool, data: dict[str, Any], added: dict[str, list[str]]) -> None:
+    """Metadata as a flush left it, with those who supported the element for the first time."""
+    before = decode_access(db.execute("SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)).get)
+    support = {name: [*before.support.get(name, ()), *added.get(name, ())] for name in sorted({*before.support, *added})}
+    set_access(db, identity, edge=edge, data=canonical({**data, **({"support": support} if support else {})}))
+
+
 def suppress(db: apsw.Connection, identity: int, *, edge: bool, hidden: bool) -> None:
     access = decode_access(db.execute("SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)).get)
     access.suppressed = hidden
@@ -131,7 +138,7 @@ def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int
         case "edge.delete":
             delete_edge(db, body["id"], now)
         case "node.access" | "edge.access":
-            set_access(db, body["id"], edge=op[0] == "e", data=canonical(body["data"]))
+            note_access(db, body["id"], edge=op[0] == "e", data=body["data"], added=body["support"])
         case "node.suppress" | "edge.suppress" | "node.restore" | "edge.restore":
             suppress(db, body["id"], edge=op[0] == "e", hidden=op.endswith("suppress"))
         case "catalogue.set":

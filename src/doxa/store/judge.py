@@ -112,6 +112,10 @@ class Judge:
             found = self._values[key] = self._compiler().value(key[0], key[1], target=key[2], smoothed=key[3])
         return found
 
+    def of(self, rules: Rules) -> Judge:
+        """A judge by other rules, with the same compiler."""
+        return Judge(rules, self._expressions)
+
     @property
     def can_judge(self) -> bool:
         """Whether expressions can be compiled."""
@@ -205,7 +209,9 @@ class Judge:
                 value = self.value(rule.policy, number)(subject, access, noted.at, noted.parameters)
                 if value is not None:
                     access.set(setter.property, value, kalman=setter.kalman, now=noted.at)
-            except (DoxaError, TypeError) as error:
+            except StoreError:
+                raise
+            except (DoxaError, ArithmeticError, ValueError, TypeError, AttributeError, LookupError, MemoryError, RecursionError) as error:
                 access.error = f"{rule.policy.name}: SET {setter.property}: {error}"[:_ERROR_CHARS]
 
     def seen(self, subject: Subject, access: Access, now: int) -> bool:
@@ -228,8 +234,10 @@ class Judge:
 def _holds(condition: Condition, subject: Subject, access: Access, now: int) -> bool:
     try:
         return condition(subject, access, now)
-    except DoxaError:  # a property of a type that the expression does not take: the clause does not hold for this element
-        return False
+    except StoreError:  # there is nobody to judge
+        raise
+    except (DoxaError, ArithmeticError, ValueError, TypeError, AttributeError, LookupError, MemoryError, RecursionError):
+        return False  # what an expression cannot make of this element's properties does not hold for it
 
 
 def _fades(faded: Mapping[str, Curve], promotion: Promotion, subject: Subject, access: Access) -> str | None:

@@ -205,6 +205,12 @@ class Reader:
 
         return sight_of(self.declared(), self.neutral)
 
+    def subjects(self, beyond: int, limit: int, *, edge: bool) -> list[tuple[Subject, Access]]:
+        """So many elements with greater ids, in order, as policies look at them."""
+        from doxa.store.window import after
+
+        return [found[:2] for found in after(self._db, beyond, limit, edge=edge)]
+
     def swept(self) -> dict[str, int]:
         """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not yet as the policies say. Usually empty."""
         return dict(self.declared().swept)

@@ -101,8 +101,6 @@ DROP TABLE access;
 CREATE TABLE access(edge INTEGER NOT NULL, element INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(edge, element)) WITHOUT ROWID;
 ALTER TABLE node ADD COLUMN fades BLOB;
 ALTER TABLE edge ADD COLUMN fades BLOB;
-CREATE INDEX node_ends ON node(vis_until) WHERE vis_until < 9223372036854775807;
-CREATE INDEX edge_ends ON edge(vis_until) WHERE vis_until < 9223372036854775807;
 """
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is

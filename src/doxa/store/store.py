@@ -98,8 +98,10 @@ class Store:
     def _flush_last(self) -> None:
         """Write what was noted and not yet written; the file is closed in any case."""
         try:
+            with self._flushing:  # one that another thread is at has its notes: they are written, or put back
+                pass
             self.flush_accesses()
-        except (apsw.Error, DoxaError):
+        except Exception:
             self._engine.close()
             raise
 

@@ -23,7 +23,7 @@ from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
 from doxa.store.guard import End, misfits, rank
 from doxa.store.index import Indexes, IndexWriter, State, build, drop
-from doxa.store.judge import Expressions, Subject
+from doxa.store.judge import Expressions, Judge, Subject
 from doxa.store.log import GENESIS, LogWriter, receipt_hash
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
@@ -261,7 +261,7 @@ class Transaction(Reader):
         if name.startswith(("index:", "constraint:")):
             self._schema_set(name, before, value)
         if name.startswith(("index:", PREFIX)):
-            self._policies_set()
+            self._windows.renew, self._windows.idle = self._policies_set, False
 
     def _schema_set(self, name: str, before: Any, value: Any) -> None:
         """Fill or empty an index; test everything that a new constraint is about."""
@@ -276,12 +276,20 @@ class Transaction(Reader):
         if name.startswith("constraint:") and value is not None:
             self._constraints.verify_all(constraints.by_name[name.removeprefix("constraint:")])
 
-    def _policies_set(self) -> None:
-        """What is written from now on is judged by the rules as they are; what was written before follows at the end."""
+    def _policies_set(self, before: Judge) -> Judge:
+        """What is written from now on is judged by the rules as they are; what was written before follows with `follow_policies`."""
         judge = declared(self.catalogue_all(), self._expressions).judge
-        for kind, changed in enumerate(kinds_changed(self._windows.judge.rules, judge.rules)):
+        for kind, changed in enumerate(kinds_changed(before.rules, judge.rules)):
             self._policies_changed[kind] |= changed
-        self._windows.judge, self._windows.idle = judge, False
+        return judge
+
+    def follow_policies(self) -> None:
+        """After a change of policies: windows are as they say, or are noted as not yet so. At the end of a statement, and before the commit."""
+        _ = self._windows.judge  # takes in what was declared
+        if any(self._policies_changed):
+            nodes, edges = self._policies_changed
+            self._policies_changed = [False, False]
+            self.left_to_sweep = self._windows.policies_changed(nodes=nodes, edges=edges)
 
     def declared(self) -> Declared:
         return declared(self.catalogue_all(), self._expressions, swept(self._db)) if self.catalogue_changed else self._declared
@@ -362,7 +370,10 @@ class Transaction(Reader):
         """An element that this role may write, or take out of sight. What a guard keeps from changing takes an operator."""
         if edge:
             held = self._require_edge(EdgeId(identity))
-            self._guarded(held.type, held.src, dst=held.dst, props=held.props)
+            if self._guarded(held.type, held.src, dst=held.dst, props=held.props) and rank(self.identity.role) < rank("operator"):
+                raise RoleError(
+                    f"Only an operator may hide or show an edge {held.type} of a belief by hand.", next_step="Retire the belief, or ask the operator."
+                )
         else:
             node = self._require_node(NodeId(identity))
             self._guards.node_write(self.identity.role, node.labels)
@@ -388,11 +399,14 @@ class Transaction(Reader):
             if found is None or rule is None:
                 continue
             subject, access, before = found
+            known = {name: len(seen) for name, seen in access.support.items()}
             for noted, walked in uses:
                 judge.use(rule, subject, access, noted, walked=walked)
-            data = encode_access(access)
-            self._log(f"{'edge' if edge else 'node'}.access", identity, payload=b'{"data":%b,"id":%d}' % (data, identity))
-            apply.set_access(self._db, identity, edge=edge, data=data)
+            added = {name: seen[known.get(name, 0) :] for name, seen in access.support.items() if len(seen) > known.get(name, 0)}
+            data, more = encode_access(access, support=False), canonical(added)
+            body = b'{"data":%b,"id":%d,"support":%b}' % (data, identity, more)  # who supports it is told once, when it is new
+            self._log(f"{'edge' if edge else 'node'}.access", identity, payload=body)
+            apply.set_access(self._db, identity, edge=edge, data=encode_access(access))
             self._windows.write(subject, judge.verdict(subject, access, rule), before=before, docs=True)
             count += 1
         return count
@@ -467,8 +481,7 @@ class Transaction(Reader):
         for src, kind, dst in self._judged:
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
                 raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
-        if any(self._policies_changed):  # in the catalogue, so that other readers ask for it again
-            self.left_to_sweep = self._windows.policies_changed(nodes=self._policies_changed[0], edges=self._policies_changed[1])
+        self.follow_policies()
         self._search.flush()
         self.entries.flush()
         if self.entries.seq == self._tail.seq:

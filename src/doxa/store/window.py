@@ -57,8 +57,17 @@ class WindowWriter:
     def __init__(self, db: apsw.Connection, judge: Judge, search: Callable[[], Mapping[str, SearchRule]], *, suppressing: bool) -> None:
         self._db = db
         self._search = search
-        self.judge = judge
+        self._judge = judge
+        self.renew: Callable[[Judge], Judge] | None = None  # set when rules changed: makes the judge by them when one is needed
         self.idle = not judge.rules.any and not suppressing  # no element has anything but the window that it is made with
+
+    @property
+    def judge(self) -> Judge:
+        """By the rules as they are now."""
+        if self.renew is not None:
+            renew, self.renew = self.renew, None
+            self._judge = renew(self._judge)
+        return self._judge
 
     def changed(self, subject: Subject, *, made: bool = False) -> None:
         """After an element was written. `made`: it is new, so that nothing is known of its use."""
