@@ -138,22 +138,38 @@ def _collects(expression: t.Expression) -> bool:
     return any(isinstance(part, t.Call) and part.name.lower() == "collect" for part in t.walk(expression))
 
 
-def revealed_names(query: t.Query) -> frozenset[str]:
-    """The variables that `reveal` is asked of somewhere in a query, and those that became them by WITH … AS."""
+def revealed_names(clauses: Iterable[t.Clause]) -> frozenset[str]:
+    """The variables of one branch that `reveal` is asked of, and those that became them by WITH … AS. What a CALL { } asks of variables of its own is
+    not about this branch's."""
     found: set[str] = set()
-    for part in t.walk(query):
+    aliases: list[tuple[str, str]] = []
+    todo: list[t.Tree] = list(clauses)
+    while todo:
+        part = todo.pop()
+        if isinstance(part, t.CallSubquery):
+            found |= _revealed_inside(part)
+            continue
         if isinstance(part, t.Call) and part.name.lower() == "reveal":
             found |= {one.name for arg in part.args for one in t.walk(arg) if isinstance(one, t.Variable)}
-    aliases = [
-        (item.name, item.expression.name)
-        for part in (t.walk(query) if found else ())
-        if isinstance(part, (t.With, t.Return))
-        for item in part.projection.items
-        if isinstance(item.expression, t.Variable)
-    ]
+        if isinstance(part, t.Item) and isinstance(part.expression, t.Variable):
+            aliases.append((part.name, part.expression.name))
+        todo.extend(t.children(part))
     while added := {source for name, source in aliases if name in found} - found:
         found |= added
     return frozenset(found)
+
+
+def _revealed_inside(call: t.CallSubquery) -> set[str]:
+    """The imported variables that a subquery reveals."""
+    found: set[str] = set()
+    for clauses in call.query.branches:
+        inner = revealed_names(clauses)
+        first = clauses[0]
+        imported = set(call.imports or ())
+        if call.imports is None and isinstance(first, t.With):
+            imported = {item.expression.name for item in first.projection.items if isinstance(item.expression, t.Variable)}
+        found |= inner if "*" in imported else inner & imported
+    return found
 
 
 class AccessLog:
@@ -166,6 +182,9 @@ class AccessLog:
         self._walked: list[Any] = []
         self._direct: array[int] = array("q")
         self._width = self._first = 0
+        self._seen: set[int] = set()  # what was gathered of many rows
+        self._past: set[int] = set()
+        self.full = False
 
     def rows(self, rows: Iterable[Row], width: int, seen: int, *, reader: Reader, revealed: set[tuple[bool, int]]) -> Iterator[Row]:
         """The rows without their hidden columns, detached. Of these the first `seen` are what was returned. All is noted at the end, or when
@@ -173,19 +192,33 @@ class AccessLog:
         returned, walked, most, middle = self._returned, self._walked, ACCESS_QUERY_ITEMS_MAX, width + seen
         try:
             for row in rows:
+                if len(returned) > most or len(walked) > most:
+                    self.gather()
                 if len(row) > width:
-                    if len(returned) < most and len(walked) < most:
+                    if not self.full:
                         returned += row[width:middle]
                         walked += row[middle:]
                     row = row[:width]
                 for value in row:
                     if type(value) in HOLDING:
                         detach(value)
-                        if len(returned) < most:
+                        if not self.full:
                             returned.append(value)
                 yield row
         finally:
             self._finish(reader, revealed)
+
+    def gather(self) -> None:
+        """Keep each element once; full when there are as many as one query notes."""
+        rows = self._direct
+        for place in range(self._width):
+            (self._seen if place < self._first else self._past).update(rows[place :: self._width])
+        collect_ids(self._returned, self._seen)
+        collect_ids(self._walked, self._past)
+        del rows[:]
+        self._returned.clear()
+        self._walked.clear()
+        self.full = len(self._seen) >= ACCESS_QUERY_ITEMS_MAX or len(self._past) >= ACCESS_QUERY_ITEMS_MAX
 
     def directly(self, width: int, first: int) -> array[int]:
         """Where a region puts the ids of its own rows, `width` for each; the `first` of them were returned."""
@@ -198,14 +231,14 @@ class AccessLog:
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
         rows = self._direct
-        if not (rows or self._returned or self._walked):
+        if not (rows or self._returned or self._walked or self._seen or self._past):
             return
-        parameters, returned, walked = self._parameters, set[int](), set[int]()
+        parameters, returned, walked = self._parameters, self._seen, self._past
         collect_ids(self._returned, returned)
         collect_ids(self._walked, walked)
         given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
         noted = Noted(reader.now, given, array("q", returned), array("q", walked), rows, self._width, self._first)
-        self._returned, self._walked, self._direct = [], [], array("q")
+        self._returned, self._walked, self._direct, self._seen, self._past = [], [], array("q"), set(), set()
         if revealed:
             hidden = {-identity if edge else identity for edge, identity in revealed if not reader.is_seen(edge, identity)}
             noted = noted.without(hidden)

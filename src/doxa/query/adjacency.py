@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 Passes = Callable[[Edge], bool]
 _REMEMBERED_MAX = 50_000
+EDGES, ALL = 1, 2
 
 
-def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: bool = False) -> str:
+def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: int = 0) -> str:
     """SQL that rows `e` of the edge table must pass besides: the types, and what is seen, now or at a valid time, the node at the far end too.
-    `revealed`: whatever the policies say."""
+    `revealed`: EDGES are seen whatever the policies say, or ALL, nodes too."""
     test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
     graph, valid = run.graph, run.graph.valid
     test += _also("" if revealed else graph.source("e", edge=True)[1]) + _also(valid.edge("e") if valid is not None else "")
@@ -25,17 +26,17 @@ def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: b
     return f"{test} AND {node}" if node else test
 
 
-def edge_source(run: Run, *, revealed: bool = False) -> str:
+def edge_source(run: Run, *, revealed: int = 0) -> str:
     """The table for rows `e` that those tests are about."""
     return run.graph.raw_table(edge=True) if revealed else run.graph.source("e", edge=True)[0]
 
 
-def node_test(run: Run, far: str, *, revealed: bool = False) -> str:
+def node_test(run: Run, far: str, *, revealed: int = 0) -> str:
     """SQL that says whether the node at an end of `e` is seen; empty if all are."""
     graph, valid = run.graph, run.graph.valid
-    if not (graph.tests_nodes and not revealed) and not (valid is not None and valid.tests_nodes):
+    if not (graph.tests_nodes and revealed < ALL) and not (valid is not None and valid.tests_nodes):
         return ""
-    table, seen = (graph.raw_table(edge=False), "") if revealed else graph.source("n", edge=False)
+    table, seen = (graph.raw_table(edge=False), "") if revealed == ALL else graph.source("n", edge=False)
     node = _also(seen) + _also(valid.node("n") if valid is not None else "")
     return f"EXISTS (SELECT 1 FROM {table} n WHERE n.id = e.{far}{node})"
 
@@ -47,11 +48,11 @@ def _also(test: str) -> str:
 class Adjacency:
     """The edges of nodes that a pattern may follow, as (edge, the node at its other end).
 
-    `revealed`: those that are hidden too. `open_ended`: a hidden node may be the last of a walk, but nothing goes on from it.
+    `revealed`: EDGES that are hidden too, or ALL. `open_ended`: a hidden node may be the last of a walk, but nothing goes on from it.
     """
 
     def __init__(
-        self, run: Run, *, types: tuple[str, ...] | None, direction: str, passes: Passes | None, revealed: bool = False, open_ended: bool = False
+        self, run: Run, *, types: tuple[str, ...] | None, direction: str, passes: Passes | None, revealed: int = 0, open_ended: bool = False
     ) -> None:
         self.run = run
         self._hidden: set[int] = set()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.cypher import tree as t
 from doxa.query.accesses import IDENTITY, PASSED
-from doxa.query.adjacency import Adjacency, ordered_trails, shortest, trails
+from doxa.query.adjacency import ALL, EDGES, Adjacency, ordered_trails, shortest, trails
 from doxa.query.conditions import Condition, Conditions
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, column_name, label_test
@@ -59,7 +59,9 @@ class MatchPlanner:
         self.loads = loads
         self.columns = columns
         self.pushing = pushing
-        self.revealed = revealed | {key for name, keys in graph.paths if name in revealed for key in keys}
+        opened = frozenset(key for name, keys in graph.paths if name in revealed for key in keys)
+        self.revealed = revealed | opened
+        self.reveals = {edge.key: ALL if edge.key in opened else EDGES if edge.key in revealed else 0 for edge in graph.edges}
         self.ends_only = ends_only and len(graph.edges) == 1 and not graph.paths
         self.size = width
         self.fresh = fresh
@@ -285,15 +287,18 @@ class MatchPlanner:
             if edge.path is not None:
                 path_slot = self._slot(edge.path)
             tests = [self.compiler.condition(conjunct, self.layout) for conjunct in wanted]
-            revealed = edge.key in self.revealed
-            shortest = ShortestStep(edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None, revealed=revealed)
-            self.steps.append(shortest)
+            self.steps.append(
+                ShortestStep(
+                    edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None, revealed=self.reveals[edge.key],
+                    open_ended=bool({edge.left, edge.right} & self.revealed),
+                )
+            )  # fmt: skip
             return
         once = self.ends_only and edge.key.startswith("  ")
         self.steps.append(
             WalkStep(
                 edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base, once=once,
-                revealed=edge.key in self.revealed, open_ended=(edge.right if left_known else edge.left) in self.revealed,
+                revealed=self.reveals[edge.key], open_ended=(edge.right if left_known else edge.left) in self.revealed,
             )
         )  # fmt: skip
 
@@ -478,10 +483,10 @@ class WalkStep:
         passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
         base: int,
         once: bool = False,
-        revealed: bool = False,
+        revealed: int = 0,
         open_ended: bool = False,
     ) -> None:
-        self.revealed, self.open_ended = revealed, open_ended and not revealed
+        self.revealed, self.open_ended = revealed, open_ended and revealed < ALL
         assert isinstance(edge.pattern, t.EdgePattern) and edge.pattern.length is not None
         self.edge = edge
         least, most = edge.pattern.length
@@ -533,9 +538,10 @@ class ShortestStep:
         passes: Callable[[Row, Run], Callable[[Edge], bool] | None],
         tests: list[Evaluate],
         path: bool,
-        revealed: bool = False,
+        revealed: int = 0,
+        open_ended: bool = False,
     ) -> None:
-        self.revealed = revealed
+        self.revealed, self.open_ended = revealed, open_ended and revealed < ALL
         assert isinstance(edge.pattern, t.EdgePattern)
         self.edge = edge
         self.left, self.right = left, right
@@ -554,10 +560,12 @@ class ShortestStep:
             if start is None or end is None:
                 continue
             passes = self.passes(row, run)
-            if passes is None and not self.tests and self.least <= 1 and start.id != end.id:
+            if passes is None and not self.tests and self.least <= 1 and start.id != end.id and not self.open_ended:
                 yield from self._by_levels(run, row)
                 continue
-            adjacency = Adjacency(run, types=self.types, direction=self.direction, passes=passes, revealed=self.revealed)
+            adjacency = Adjacency(
+                run, types=self.types, direction=self.direction, passes=passes, revealed=self.revealed, open_ended=self.open_ended
+            )
             yield from self._tested(run, row, adjacency) if self.tests else self._plain(run, row, adjacency)
 
     def _by_levels(self, run: Run, row: Row) -> Iterator[Row]:
@@ -565,7 +573,7 @@ class ShortestStep:
         every = self.edge.shortest == "all"
         revealed = self.revealed
         for ids in shortest_ids(run, start, end=end, types=self.types, direction=self.direction, most=self.most, every=every, revealed=revealed):
-            edges = [run.graph.edge(identity, revealed=revealed) for identity in ids]
+            edges = [run.graph.edge(identity, revealed=revealed > 0) for identity in ids]
             yield self._row(run, row, [edge for edge in edges if edge is not None])
 
     def _plain(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:

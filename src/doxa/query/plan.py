@@ -52,7 +52,7 @@ class Planner(Nested):
 
     def __init__(self, query: t.Query, find_procedure: FindProcedure, *, optimise: bool = True, noting: tuple[bool, bool] | None = None) -> None:
         self.noting = None if noting is None else Noting(query, noting)
-        self.revealed = revealed_names(query)
+        self.revealed: frozenset[str] = frozenset()  # by `reveal`, in the branch that is being planned
         self.optimise = optimise
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
@@ -77,6 +77,13 @@ class Planner(Nested):
 
     def branch(self, clauses: tuple[t.Clause, ...], layout: Layout, keep: int, *, top: bool = False, importing: bool = False) -> Branch:
         """One branch. `importing`: what its first WITH does not name is out of sight afterwards."""
+        outer, self.revealed = self.revealed, revealed_names(clauses) | {name for name in self.revealed if name in layout}
+        try:
+            return self._branch(clauses, layout, keep, top=top, importing=importing)
+        finally:
+            self.revealed = outer
+
+    def _branch(self, clauses: tuple[t.Clause, ...], layout: Layout, keep: int, *, top: bool, importing: bool) -> Branch:
         steps: list[Any] = []
         columns: dict[str, int] = {}
         current = {**layout, **({_PIN: keep - 1} if keep else {})}

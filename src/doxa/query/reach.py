@@ -24,7 +24,7 @@ Parents = dict[int, list[tuple[int, int]]]  # by node: the edges that lead there
 class Links:
     """The edges that a pattern may follow, without their properties."""
 
-    def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: bool = False) -> None:
+    def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: int = 0) -> None:
         self.run = run
         table = edge_source(run, revealed=revealed)
         self._types = types or ()
@@ -63,7 +63,7 @@ def ends(links: Links, start: int, *, least: int, most: int | None) -> Iterator[
 
 
 def shortest_ids(
-    run: Run, start: int, *, end: int, types: tuple[str, ...] | None, direction: str, most: int | None, every: bool, revealed: bool = False
+    run: Run, start: int, *, end: int, types: tuple[str, ...] | None, direction: str, most: int | None, every: bool, revealed: int = 0
 ) -> Iterator[list[int]]:
     """The edges of a shortest walk between two different nodes, or of each one with `every`."""
     sides = [_Side(run, start, types, direction, revealed), _Side(run, end, types, _FLIPPED[direction], revealed)]
@@ -85,7 +85,7 @@ def shortest_ids(
 class _Side:
     """A search from one end: what was reached, how, and the nodes of its last level."""
 
-    def __init__(self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: bool) -> None:
+    def __init__(self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: int) -> None:
         self.links = Links(run, types=types, direction=direction, revealed=revealed)
         self.parents: Parents = {start: []}
         self.level: Collection[int] = (start,)

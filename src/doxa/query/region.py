@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all of one, an equality, a label
 _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 _STATEMENTS_MAX = 64
-_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids that one query notes: some, of every row, of the same elements
+_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids of rows that are kept before each is kept once
 _PREPARED = itemgetter(1)
 
 
@@ -538,7 +538,8 @@ class RegionStep:
         slots, noted, width, first = self._last
         parts, build = _parts(self.region, run.graph), self.builder(run)
         made = [parts[slot] for slot in slots]
-        notes = run.accesses.directly(width, first) if run.accesses is not None and noted is not None else None
+        log = run.accesses if noted is not None else None
+        notes = None if log is None else log.directly(width, first)
         for _, prepared, values in self._asked(run, iter(((),))):
             leftover = prepared.leftover
             for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
@@ -547,8 +548,10 @@ class RegionStep:
                     whole = build(found)
                     if not all(test(whole, run) is True for test in leftover):
                         continue
-                if notes is not None and noted is not None and len(notes) < _NOTES_MAX:
+                if notes is not None and noted is not None and log is not None and not log.full:
                     notes.extend(noted(found))
+                    if len(notes) > _NOTES_MAX:
+                        log.gather()
                 yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from doxa.base.values import decode_properties
 from doxa.base.words import terms
-from doxa.query.adjacency import edge_source, edge_tests
+from doxa.query.adjacency import ALL, edge_source, edge_tests
 from doxa.query.errors import fail, shown
 from doxa.query.fulltext import Part, parse_query
 from doxa.query.held import Held
@@ -284,8 +284,8 @@ def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
     """The element, if the query may see it."""
     graph = run.graph
     if rule.edge:
-        tests = "".join(dict.fromkeys(edge_tests(run, None, end, revealed=run.revealing) for end in ("src", "dst")))
-        sql = f"SELECT id, type, src, dst, json(props) FROM {edge_source(run, revealed=run.revealing)} e WHERE id = ?{tests}"
+        tests = "".join(dict.fromkeys(edge_tests(run, None, end, revealed=ALL if run.revealing else 0) for end in ("src", "dst")))
+        sql = f"SELECT id, type, src, dst, json(props) FROM {edge_source(run, revealed=ALL if run.revealing else 0)} e WHERE id = ?{tests}"
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
     table = graph.raw_table(edge=False) if run.revealing else graph.node_table()
