@@ -571,3 +571,144 @@ def test_a_source_is_told_by_who_asks_and_not_by_the_statement(world: World) -> 
     world.run("MATCH (n:Note) RETURN n", {"_source": "x", "_session": "y"})
     world.memory.settle()
     assert world.one("MATCH (n:Note) RETURN [k IN keys(policy(n)) WHERE k ENDS WITH 'Support']") == []
+
+
+# What expressions meet
+
+
+def test_lists_in_policies(world: World) -> None:
+    world.run(
+        "CREATE PROMOTION POLICY p FOR (n:H) APPLY { ON ACCESS { SET n.tagged = any(t IN n.tags WHERE t = $t) SET n.sum = reduce(s = 0, x IN n.xs | s + x) } "
+        "WHEN any(t IN n.tags WHERE t = 'x') AND size([t IN n.tags WHERE t <> 'y']) = 1 APPLY PROFILE 'high_confidence' }"
+    )
+    world.run("CREATE (:H {tags: ['x', 'y'], xs: [1, 2, 3]}), (:H {tags: ['y']})")
+    world.run("MATCH (n:H) RETURN n, $t", {"t": "y"})
+    world.memory.settle()
+    rows = world.run("MATCH (n:H) RETURN decay(n).promotion AS p, policy(n).tagged AS t, policy(n).sum AS s ORDER BY p")
+    assert rows == [{"p": "high_confidence", "t": True, "s": 6}, {"p": None, "t": True, "s": None}]
+
+
+@pytest.mark.parametrize("setter", ["SET n.x = size(range(0, 9223372036854775807))", "WITH KALMAN {varianceScale: 1e-320} SET n.x = $z", "SET n.x = n.i.y.z"])
+def test_one_bad_expression_harms_nobody_else(world: World, setter: str) -> None:
+    world.run(f"CREATE PROMOTION POLICY bad FOR (n:Bad) APPLY {{ ON ACCESS {{ {setter} }} }} CREATE DECAY PROFILE g FOR (n:Good) APPLY {{ NO DECAY }}")
+    world.run("CREATE (:Bad {i: 1}), (:Good)")
+    for z in (0.5, 0.6, 0.7):
+        world.run("MATCH (n) WHERE n:Bad OR n:Good RETURN n, $z", {"z": z})
+    world.memory.settle()
+    assert world.one("MATCH (n:Good) RETURN policy(n).accessCount") == 3
+    assert world.one("MATCH (n:Bad) RETURN policy(n).accessCount") == 3
+
+
+def test_huge_values_do_not_break_a_filter(world: World) -> None:
+    world.run("CREATE PROMOTION POLICY k FOR (n:K) APPLY { ON ACCESS { WITH KALMAN SET n.k = $z } }")
+    world.run("CREATE (:K)")
+    for z in (0.6, 1e80, 1e300, -1e49, 1e49, *[0.6] * 30):
+        world.run("MATCH (n:K) RETURN n, $z", {"z": z})
+    world.memory.settle()
+    found = world.one("MATCH (n:K) RETURN policy(n).kalmanFilters.k.filter")
+    assert found["n"] == 33 and all(value == value and abs(value) != float("inf") for value in found.values())
+
+
+def test_policies_hold_at_once_within_a_transaction(world: World) -> None:
+    world.run("CREATE (:C {i: 1})")
+    world.later(1)
+    with world.memory.graph() as graph:
+        graph.begin()
+        graph.run("CREATE DECAY PROFILE d FOR (n:C) APPLY { DECAY HALF LIFE 60 DECAY THRESHOLD 0.5 }")
+        assert list(graph.run("MATCH (n:C) RETURN n.i")) == []
+        graph.run("CREATE (:C {i: 2})")
+        assert [row[0] for row in graph.run("MATCH (n:C) RETURN n.i")] == [2]
+        graph.commit()
+    assert world.run("MATCH (n:C) RETURN n.i") == [{"n.i": 2}]
+
+
+def test_the_first_suppression_holds_for_the_rest_of_its_query(world: World) -> None:
+    world.run("UNWIND range(1, 3) AS i CREATE (:C {i: i})")
+    rows = world.run("MATCH (n:C) CALL doxa.policy.suppress(n) YIELD id WITH count(*) AS k OPTIONAL MATCH (n:C) RETURN k, count(n) AS left")
+    assert rows == [{"k": 3, "left": 0}]
+
+
+def test_one_score_over_the_batches_of_a_query(world: World) -> None:
+    world.run(EPISODES)
+    world.run("UNWIND range(1, 6) AS i CREATE (:Episode {i: i})")
+    rows = world.run("MATCH (n:Episode) CALL (n) { SET n.seen = 1 RETURN decayScore(n) AS s } IN TRANSACTIONS OF 2 ROWS RETURN DISTINCT s")
+    assert len(rows) == 1
+
+
+def test_reveal_is_about_the_variables_of_its_branch(world: World) -> None:
+    world.run("CREATE DECAY PROFILE d FOR (n:C) APPLY { DECAY HALF LIFE 60 DECAY THRESHOLD 0.5 }")
+    world.run("CREATE (a:A {i: 1})-[:R]->(:C {secret: 'x', i: 2}), (a)-[:R]->(:B {i: 3})")
+    world.later(1)
+    for text, wanted in (
+        ("MATCH (n:C) RETURN n.secret AS s UNION ALL MATCH (n:A) RETURN reveal(n).i AS s", [{"s": 1}]),
+        ("CALL { MATCH (n:C) RETURN count(n) AS s } MATCH (n:A) RETURN s, reveal(n).i AS i", [{"s": 0, "i": 1}]),
+        ("MATCH (a:A)-[rs*1..2]->(b) RETURN size(reveal(rs)) AS s, b.i AS i", [{"s": 1, "i": 3}]),
+        ("MATCH (n:C) CALL (n) { RETURN reveal(n).secret AS s } RETURN s", [{"s": "x"}]),
+        ("MATCH p = shortestPath((a:A)-[*]->(b:C)) RETURN reveal(b).i AS i", [{"i": 2}]),
+        ("MATCH (a:A)-[*1..2]->(b) RETURN reveal(b).i AS i ORDER BY i", [{"i": 2}, {"i": 3}]),
+    ):
+        assert world.run(text) == wanted, text
+
+
+def test_ten_thousand_elements_are_noted_however_many_rows_name_them(world: World) -> None:
+    world.run("CREATE DECAY PROFILE d FOR (n:E) APPLY { NO DECAY }")
+    world.run("UNWIND [1, 2] AS i CREATE (:E {i: i})")
+    world.run("MATCH (e:E) WITH e ORDER BY e.i UNWIND CASE e.i WHEN 1 THEN range(1, 120001) ELSE [1] END AS k RETURN e.i")
+    world.memory.settle()
+    assert [row["c"] for row in world.run("MATCH (e:E) RETURN policy(e).accessCount AS c ORDER BY e.i")] == [1, 1]
+
+
+def test_scores_of_words_are_as_if_the_hidden_were_not_there(world: World) -> None:
+    world.run("CREATE FULLTEXT INDEX ft FOR (n:N|F) ON EACH [n.t]")
+    world.run("CREATE (:N {i: 1, t: 'green tea'}), (:N {i: 2, t: 'green coffee'})")
+    ask = "CALL db.index.fulltext.queryNodes('ft', 'green coffee') YIELD node, score RETURN node.i AS i, score"
+    before = world.run(ask)
+    world.run("UNWIND range(1, 20) AS i CREATE (:F {t: 'green green coffee'})")
+    world.run("MATCH (f:F) CALL doxa.policy.suppress(f) YIELD id RETURN id")
+    assert world.run(ask) == before
+
+
+def test_what_is_said_again_counts_and_what_hides_it_is_told(world: World) -> None:
+    world.run("CREATE DECAY PROFILE r OPTIONS { halfLifeSeconds: 60, scoreFrom: LAST_ACCESSED, visibilityThreshold: 0.5 } "
+              "CREATE DECAY PROFILE b FOR (n:Revision) APPLY { DECAY PROFILE r } CREATE DECAY PROFILE x FOR (n:Exchange) APPLY { DECAY PROFILE r }")  # fmt: skip
+    memory = world.memory
+    memory.remember("Bob owns a cat", name="cat")
+    memory.ingest([{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}], thread="t", extract=False)
+    world.later(1)
+    assert memory.recall("cat harbour").hits == ()
+    assert "a persistence policy hides it" in memory.remember("Bob owns a cat", name="cat").warnings[0]
+    assert memory.ingest([{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}], thread="t", extract=False).known == 1
+    memory.settle()
+    assert {hit.text for hit in memory.recall("cat harbour").hits} == {"Bob owns a cat", "The harbour is closed"}
+
+
+def test_history_leaves_out_what_is_hidden(world: World) -> None:
+    world.memory.remember("Bob owns a cat", name="cat")
+    kref = world.memory.recall("cat").hits[0].kref
+    world.run("MATCH (r:Revision {kref: $k}) CALL doxa.policy.suppress(r) YIELD id RETURN id", {"k": kref})
+    assert world.memory.history(kref).revisions == ()
+    assert [one.summary for one in world.memory.history(kref, reveal=True).revisions] == ["Bob owns a cat"]
+
+
+def test_undoing_a_deletion_keeps_what_was_hidden_by_hand_hidden(world: World) -> None:
+    world.run("CREATE (:S {i: 1})-[:R]->(:S {i: 2})")
+    world.run("MATCH (n:S {i: 1}) CALL doxa.policy.suppress(n) YIELD id RETURN id")
+    world.run("MATCH (n:S {i: 1}) WITH reveal(n) AS n DETACH DELETE n")
+    world.memory.undo(world.memory.log(limit=1)[0].tx)
+    assert world.run("MATCH (n:S) RETURN n.i") == [{"n.i": 2}]
+    assert len(world.run("MATCH (n:S) RETURN reveal(n).i")) == 2
+
+
+def test_many_policies_are_made_in_a_moment_and_who_supports_is_logged_once(world: World) -> None:
+    world.run(" ".join(f"CREATE DECAY PROFILE p{i} OPTIONS {{ halfLifeSeconds: {i} }} CREATE DECAY PROFILE b{i} FOR (n:L{i}) APPLY {{ DECAY PROFILE p{i} }}"
+                       for i in range(1, 151)))  # fmt: skip
+    world.run("CREATE (:L1 {i: 1})")
+    for i in range(200):
+        world.run("MATCH (n:L1) RETURN n", session=f"s{i}")
+    world.memory.settle()
+    world.run("MATCH (n:L1) RETURN n", session="s0")
+    world.memory.settle()
+    with world.memory.store.read() as reader:
+        sizes = [len(str(entry.payload)) for entry in reader.log(limit=10_000) if entry.op == "node.access"]
+    assert sizes[0] > 2_000 > 300 > sizes[1]
+    assert world.one("MATCH (n:L1) RETURN policy(n).sessionSupport") == 200

@@ -49,7 +49,7 @@ from doxa.belief import (
     tag_moves,
     traverse,
 )  # fmt: skip
-from doxa.belief.graph import read_as_of, read_at
+from doxa.belief.graph import all_shown, read_as_of, read_at
 from doxa.curation import arguments
 from doxa.curation.arguments import Facts, Placed, Said, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
@@ -287,14 +287,17 @@ class Session:
         with self._store.read() as snapshot:
             return read_as_of(snapshot, parse_target(kref), time=parse_time(time, field="time"), tag=tag)
 
-    def history(self, kref: str | Kref) -> History:
-        """Every revision of an item, oldest first, and every tag's moves; of a bundle, every membership."""
+    def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
+        """Every revision of an item, oldest first, and every tag's moves; of a bundle, every membership. Revisions that a persistence policy hides
+        are left out, unless `reveal` asks for them."""
         target = parse_target(kref).item()
+        arguments.flags(reveal=reveal)
         if not target.is_item:
             raise InputError(f"{target} is no item.", next_step="Give the address of an item.", kref=str(target))
         with self._store.read() as snapshot:
             item = require(snapshot, target)
-            revisions = tuple(read_revision(snapshot, node) for node in revisions_of(snapshot, item.id))
+            nodes = revisions_of(snapshot, item.id)
+            revisions = tuple(read_revision(snapshot, node) for node in (nodes if reveal else all_shown(snapshot, nodes)))
             found = read_any(snapshot, item)
             members = found.moves if isinstance(found, Bundle) else ()
             return History(str(target), revisions, tuple(tag_moves(snapshot, item)), members)

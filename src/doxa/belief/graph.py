@@ -11,6 +11,8 @@ A deprecated item or exchange carries `deprecated: true`. The tag `initial` is r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -262,6 +264,17 @@ def read_at(reader: Reader, kref: Kref, *, reveal: bool = False) -> Revision | E
         return read_as_of(reader, kref, time=time)
     node = resolve(reader, kref)
     return read_any(reader, node if reveal else shown(reader, node))
+
+
+def all_shown(reader: Reader, nodes: Sequence[Node]) -> list[Node]:
+    """Those of the nodes that no policy hides, without what has faded of them."""
+    if reader.sight().table(edge=False) == "node":
+        return list(nodes)
+    found = []
+    for node in nodes:
+        with suppress(NotFoundError):
+            found.append(shown(reader, node))
+    return found
 
 
 def shown(reader: Reader, node: Node) -> Node:

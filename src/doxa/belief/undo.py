@@ -109,6 +109,7 @@ def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
     if kind in ("CURRENT", "TAG") and any(edge.props.get("name") == name for edge in tx.edges_out(src, kind)):
         raise _later(tx, "what is current" if kind == "CURRENT" else f"the tag {name}", receipt=receipt, src=src)
     tx.restore_edge(identity, kind, src=src, dst=dst, props=decode_properties(props))
+    _suppress_again(tx, "edge", identity)
     return _address(tx, src)
 
 
@@ -126,7 +127,15 @@ def _restore_node(tx: Transaction, identity: NodeId, receipt: Receipt) -> str:
             kref=kref,
         )
     tx.restore_node(identity, labels, props=props)
+    _suppress_again(tx, "node", identity)
     return kref
+
+
+def _suppress_again(tx: Transaction, kind: str, identity: int) -> None:
+    """What was hidden by hand when it was removed is hidden again: that was a decision, other than how often it was used."""
+    sql = "SELECT op FROM log WHERE element = ? AND op IN (?, ?) ORDER BY seq DESC LIMIT 1"
+    if tx.rows(sql, (identity, f"{kind}.suppress", f"{kind}.restore")) == [(f"{kind}.suppress",)]:
+        tx.suppress(identity, edge=kind == "edge")
 
 
 def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ from doxa.curation.corrections import Claim, corrects, keys
 from doxa.curation.extract import Candidate, extract
 from doxa.curation.redact import redact, refuse_secret
 from doxa.curation.turns import Turn, identified
-from doxa.store import Identity, Node, Store, Transaction
+from doxa.store import Identity, Node, Noted, Store, Transaction
 
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
 _SAID_LAST = "said_last"
@@ -117,6 +117,8 @@ class Ingest:
         if found is not None:
             self._last[key] = found.id
             self._counts["known"] += 1
+            if tx.declared().judge.rules.any:  # what is said again counts as used, so that what has faded comes back as its policy says
+                tx.noted.append(Noted(tx.now, {}, [found.id]))
             return
         previous = self._previous(tx, key, thread=thread)
         made = tx.create_node(("Exchange",), self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now))

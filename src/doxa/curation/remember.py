@@ -64,12 +64,25 @@ def remember(
     if not clean.name:
         known = _near_duplicate(store, recaller, clean)
         if known:
-            warnings += _left_out(store, known, clean, links=held_links)
+            warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
             change = Change("unchanged", known, None, store.clock.now_ns(), reason="memory holds this already")
             return Remembered("unchanged", known, False, known, ("words",), warnings, change)
     change = Ledger(store, identity).put(clean, links=held_links, expect=expect)
     stored = change.action != "unchanged"
+    warnings += () if stored else _said_again(store, change.kref)
     return Remembered(change.action, change.kref, stored, "" if stored else change.kref, ("words",), warnings, change)
+
+
+def _said_again(store: Store, kref: str) -> tuple[str, ...]:
+    """What is known and stated anew counts as used; and where a policy hides it, that is told."""
+    with store.read() as reader:
+        node = reader.node_by_kref(kref)
+        if node is None:
+            return ()
+        store.returned(reader, [kref], {})
+        if reader.neutral or reader.is_seen(False, node.id):
+            return ()
+    return (f"{kref} is known, but a persistence policy hides it from recall; this counts as an access.",)
 
 
 def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:

@@ -24,6 +24,7 @@ from doxa.store.index import FLOAT_MAX
 
 _K1, _B = 1.2, 0.75
 _PREFIX_TERMS_MAX = 1_000
+_COUNTED_MAX = 50_000  # in a larger index what is hidden counts among how many there are: looking at each would take longer than the search
 
 
 class Entries(Protocol):
@@ -43,6 +44,7 @@ def entries_of(run: Any, rule: IndexRule) -> Entries:
 class _Stored:
     def __init__(self, graph: Any, rule: IndexRule) -> None:
         self._graph, self._id = graph, rule.id
+        self._seen = graph.sight.table(edge=rule.edge) if graph.sight is not None and graph.sight.test("n", edge=rule.edge) else ""
 
     def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]:
         until, given = ("", ()) if high is None else (" AND key < ?", (high,))
@@ -53,6 +55,9 @@ class _Stored:
     def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
         sql = "SELECT {what} FROM entry WHERE idx = ? AND key >= ? AND key < ?"
         bounds = (self._id, low, high)
+        if self._seen:
+            few = next(iter(self._graph.rows(f"SELECT count(*) FROM ({sql.format(what='1')} LIMIT ?)", (*bounds, _COUNTED_MAX + 1))))[0]
+            sql += f" AND element IN (SELECT id FROM {self._seen})" if few <= _COUNTED_MAX else ""
         count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
         keys = self._graph.rows(f"{sql.format(what='key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2))
         return count, next((key for (key,) in keys), None)
@@ -130,6 +135,7 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
     must: list[set[int]] = []
     never: set[int] = set()
     gathered = [[_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts]
+    _forget_hidden(run, rule, gathered)
     _forget_faded(run, rule, parts, gathered)
     for part, found in zip(parts, gathered, strict=True):
         held = set.intersection(*[set(one) for one in found])
@@ -147,6 +153,20 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
                 weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
                 total[identity] = total.get(identity, 0.0) + idf * weight
     return {identity: score for identity, score in total.items() if identity not in never and all(identity in held for held in must)}
+
+
+def _forget_hidden(run: Any, rule: IndexRule, gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
+    """Elements that policies hide hold no word: a rare word is not made common by what nobody sees."""
+    sight = run.graph.sight
+    if sight is None or run.revealing or not sight.test("n", edge=rule.edge):
+        return
+    candidates = {identity for found in gathered for one in found for identity in one}
+    sql = f"SELECT id FROM {sight.table(edge=rule.edge)} WHERE id IN (SELECT value FROM carray(?))"
+    hidden = candidates - {row[0] for row in run.graph.rows(sql, (int64_array(sorted(candidates)),))}
+    for found in gathered if hidden else ():
+        for one in found:
+            for identity in hidden & one.keys():
+                del one[identity]
 
 
 def _forget_faded(run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
