@@ -118,7 +118,7 @@ def test_why_an_element_is_hidden(run: Run, tmp_path: Path) -> None:
     assert (found["visible"], found["binding"], found["visibleFrom"], found["changesAt"]) == (False, "note", None, None)
     assert found["visibleUntil"] > found["anchor"] and found["use"]["accessCount"] == 0 and found["decay"]["scope"] == "NODE"
     assert run("policy", "explain", "r:1") == (
-        "The relationship is visible: no policy is about it.\n  ends     n:1 hidden, so that no pattern reaches it\n"
+        "The relationship is visible: no policy is about it. No pattern finds it while n:1, at its end, is hidden.\n"
     )
 
 

@@ -578,7 +578,8 @@ def test_a_source_is_told_by_who_asks_and_not_by_the_statement(world: World) -> 
 
 def test_lists_in_policies(world: World) -> None:
     world.run(
-        "CREATE PROMOTION POLICY p FOR (n:H) APPLY { ON ACCESS { SET n.tagged = any(t IN n.tags WHERE t = $t) SET n.sum = reduce(s = 0, x IN n.xs | s + x) } "
+        "CREATE PROMOTION POLICY p FOR (n:H) APPLY { "
+        "ON ACCESS { SET n.tagged = any(t IN n.tags WHERE t = $t) SET n.sum = reduce(s = 0, x IN n.xs | s + x) } "
         "WHEN any(t IN n.tags WHERE t = 'x') AND size([t IN n.tags WHERE t <> 'y']) = 1 APPLY PROFILE 'high_confidence' }"
     )
     world.run("CREATE (:H {tags: ['x', 'y'], xs: [1, 2, 3]}), (:H {tags: ['y']})")
@@ -588,9 +589,12 @@ def test_lists_in_policies(world: World) -> None:
     assert rows == [{"p": "high_confidence", "t": True, "s": 6}, {"p": None, "t": True, "s": None}]
 
 
-@pytest.mark.parametrize("setter", ["SET n.x = size(range(0, 9223372036854775807))", "WITH KALMAN {varianceScale: 1e-320} SET n.x = $z", "SET n.x = n.i.y.z"])
+@pytest.mark.parametrize(
+    "setter", ["SET n.x = size(range(0, 9223372036854775807))", "WITH KALMAN {varianceScale: 1e-320} SET n.x = $z", "SET n.x = n.i.y.z"]
+)
 def test_one_bad_expression_harms_nobody_else(world: World, setter: str) -> None:
-    world.run(f"CREATE PROMOTION POLICY bad FOR (n:Bad) APPLY {{ ON ACCESS {{ {setter} }} }} CREATE DECAY PROFILE g FOR (n:Good) APPLY {{ NO DECAY }}")
+    world.run(f"CREATE PROMOTION POLICY bad FOR (n:Bad) APPLY {{ ON ACCESS {{ {setter} }} }}")
+    world.run("CREATE DECAY PROFILE g FOR (n:Good) APPLY { NO DECAY }")
     world.run("CREATE (:Bad {i: 1}), (:Good)")
     for z in (0.5, 0.6, 0.7):
         world.run("MATCH (n) WHERE n:Bad OR n:Good RETURN n, $z", {"z": z})
@@ -669,8 +673,9 @@ def test_scores_of_words_are_as_if_the_hidden_were_not_there(world: World) -> No
 
 
 def test_what_is_said_again_counts_and_what_hides_it_is_told(world: World) -> None:
-    world.run("CREATE DECAY PROFILE r OPTIONS { halfLifeSeconds: 60, scoreFrom: LAST_ACCESSED, visibilityThreshold: 0.5 } "
-              "CREATE DECAY PROFILE b FOR (n:Revision) APPLY { DECAY PROFILE r } CREATE DECAY PROFILE x FOR (n:Exchange) APPLY { DECAY PROFILE r }")  # fmt: skip
+    world.run("CREATE DECAY PROFILE r OPTIONS { halfLifeSeconds: 60, scoreFrom: LAST_ACCESSED, visibilityThreshold: 0.5 }")
+    for label in ("Revision", "Exchange"):
+        world.run(f"CREATE DECAY PROFILE b{label} FOR (n:{label}) APPLY {{ DECAY PROFILE r }}")
     memory = world.memory
     memory.remember("Bob owns a cat", name="cat")
     memory.ingest([{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}], thread="t", extract=False)
@@ -700,8 +705,8 @@ def test_undoing_a_deletion_keeps_what_was_hidden_by_hand_hidden(world: World) -
 
 
 def test_many_policies_are_made_in_a_moment_and_who_supports_is_logged_once(world: World) -> None:
-    world.run(" ".join(f"CREATE DECAY PROFILE p{i} OPTIONS {{ halfLifeSeconds: {i} }} CREATE DECAY PROFILE b{i} FOR (n:L{i}) APPLY {{ DECAY PROFILE p{i} }}"
-                       for i in range(1, 151)))  # fmt: skip
+    pair = "CREATE DECAY PROFILE p{0} OPTIONS {{ halfLifeSeconds: {0} }} CREATE DECAY PROFILE b{0} FOR (n:L{0}) APPLY {{ DECAY PROFILE p{0} }}"
+    world.run(" ".join(pair.format(i) for i in range(1, 151)))
     world.run("CREATE (:L1 {i: 1})")
     for i in range(200):
         world.run("MATCH (n:L1) RETURN n", session=f"s{i}")

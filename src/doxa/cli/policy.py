@@ -239,7 +239,6 @@ def _standing_text(found: dict[str, Any]) -> str:
     pairs += [
         ("visible", _window_words(found)), ("used", _use_words(use)), ("faded", ", ".join(found["hiddenProperties"])),
         ("others", "; ".join(found["chain"][1:] if found["chain"] else [])), ("tie", "; ".join(found["ties"])), ("error", use["lastError"] or ""),
-        ("ends", f"{' and '.join(found['hiddenEnds'])} hidden, so that no pattern reaches it" if found["hiddenEnds"] else ""),
     ]  # fmt: skip
     return "\n".join([found["reason"], *(f"  {name:8} {words}" for name, words in pairs if words)])
 
