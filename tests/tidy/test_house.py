@@ -65,7 +65,7 @@ PUBLIC = {
 }  # fmt: skip
 
 UNITS = frozenset(("BYTES", "CHARS", "ITEMS", "MS", "S", "DEPTH", "SEGMENTS", "NODES", "MEMBERS", "ENTRIES", "TERMS", "HITS", "TOKENS",
-"TURNS", "DOCS",
+"TURNS", "DOCS", "ATOMS", "STEPS",
                    "ATTEMPTS", "REVISION", "DOC", "TURN", "WORDS", "DAYS", "LINES", "FILES", "RANK", "THREADS", "ROWS", "PLANS"))  # fmt: skip
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))
 DESTRUCTIVE = re.compile(
