@@ -14,7 +14,7 @@ from test_sentence import SENTENCES
 from bench.agm_enumeration import check_solver
 from bench.agm_postulates import Findings, check_linear, check_whole, compute
 from bench.agm_universe import UNIVERSES, Universe, ordered_bases
-from doxa.base.errors import InputError, LimitError
+from doxa.base.errors import LimitError
 from doxa.policy import solver
 from doxa.policy.constraints import Constraints
 from doxa.policy.revision import Belief, consolidate, contract, contract_whole, entails, merge, revise
