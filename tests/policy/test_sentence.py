@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import SENTENCE_ATOMS_MAX, SENTENCE_DEPTH_MAX
-from doxa.policy.constraints import Constraints, connected, parse_constraints
+from doxa.policy.constraints import Constraints, Places, connected, parse_constraints
 from doxa.policy.entrenchment import Entrenchment, Standing, parse_entrenchment
-from doxa.policy.sentence import And, Atom, Implies, Not, Or, Sentence, atoms, negation, parse_sentence, stored, worded
+from doxa.policy.sentence import And, Atom, Implies, Not, Or, Sentence, atoms, key_start, negation, parse_sentence, stored, worded
 
 _NAMES = st.text(alphabet="abcXYZ é_", min_size=1, max_size=6).filter(lambda text: text.replace("_", " ").strip() != "")
 ATOMS = st.builds(Atom, _NAMES, _NAMES, st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5))
@@ -88,12 +88,22 @@ def test_the_connected_part_follows_rules_and_beliefs() -> None:
         Atom("Ana", "diet", "vegan"), Implies(Atom("Ana", "diet", "vegan"), Atom("Bo", "cooks", "tofu")), Atom("Cy", "eats", "meat"),
     ]  # fmt: skip
 
-    def holding(topics: list[tuple[str, str]]) -> list[Sentence]:
-        return [sentence for sentence in held if any(atom.topic in topics for atom in atoms(sentence))]
+    def holding(places: Places) -> list[Sentence]:
+        asked.append(places)
+        return [
+            sentence for sentence in held
+            if any(atom.key in places.keys or key_start(atom.topic) in places.starts for atom in atoms(sentence))
+        ]  # fmt: skip
 
-    topics, laws = connected([("ana", "eats")], rules, holding)
-    assert topics == {("ana", "eats"), ("ana", "diet"), ("bo", "cooks")}
-    assert len(laws) == 1
+    asked: list[Places] = []
+    assert len(connected([Atom("Ana", "eats", "meat")], rules, holding)) == 1
+    assert asked == [
+        Places(['["ana","eats","meat"]'], []), Places(['["ana","diet","vegan"]'], []), Places(['["bo","cooks","tofu"]'], []),
+    ]  # fmt: skip
+    single = Constraints(frozenset({"diet"}))
+    asked.clear()
+    assert connected([Atom("Ana", "diet", "none")], single, holding) == []
+    assert asked[0] == Places([], ['["ana","diet",'])
 
 
 def test_the_order_of_entrenchment_is_strict_and_says_why() -> None:

@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import CONSTRAINTS_ITEMS_MAX
-from doxa.policy.sentence import ANY_ITEM, And, Atom, Not, Sentence, Topic, as_data, atoms, fold, parse_sentence, replace_atoms
+from doxa.policy.sentence import ANY_ITEM, And, Atom, Not, Sentence, Topic, as_data, atoms, fold, key_start, parse_sentence, replace_atoms
 from doxa.policy.solver import world_of
 
 # Predicates that have one value at a time in plain speech; a file may declare more, or other ones.
 FUNCTIONAL = frozenset(
     map(fold, (
-        "lives in", "works at", "works for", "born on", "born in", "age", "name", "full name", "email", "phone", "address", "timezone",
-        "favourite color", "favorite color", "status", "version", "port", "host", "deadline", "due on", "price", "costs", "located in",
+        "lives in", "works at", "works for", "born on", "born in", "age", "name", "full name", "address", "timezone",
+        "favourite color", "favorite color", "favourite colour", "status", "version", "port", "host", "deadline", "due on", "price", "costs", "located in",
         "reports to", "married to", "owned by", "default branch", "language level", "value",
     ))
 )  # fmt: skip
@@ -116,18 +117,31 @@ def _no_constraints(value: object) -> InputError:
     )
 
 
-def connected(
-    topics: Iterable[Topic], constraints: Constraints, holding: Callable[[list[Topic]], Iterable[Sentence]]
-) -> tuple[set[Topic], list[Sentence]]:
-    """Every topic that may matter to what is said of the given ones, and the laws about them. `holding` gives the believed sentences that mention
-    some of the topics: it is asked for new topics only, level by level."""
-    seen: set[Topic] = set()
+class Places(NamedTuple):
+    """Where to look for sentences that may matter: atoms by key, and topics of one value by how the keys of their atoms begin."""
+
+    keys: list[str]
+    starts: list[str]
+
+
+def connected(said: Iterable[Atom], constraints: Constraints, holding: Callable[[Places], Iterable[Sentence]]) -> list[Sentence]:
+    """The laws that may matter to what is said. `holding` gives the believed sentences at some places; it is asked level by level, for each place
+    once, until what it gave leads to no new one. What it never gave can be true or false whatever becomes of the rest."""
+    seen: set[tuple[bool, str]] = set()
     laws: dict[Sentence, None] = {}
-    due = set(topics)
+    due = list(said)
     while due:
-        seen |= due
-        found = [law for topic in sorted(due) for law in constraints.about(topic)]
+        places = {_place(atom, constraints): atom.topic for atom in due}
+        new = {place: topic for place, topic in places.items() if place not in seen}
+        seen |= new.keys()
+        found = [law for topic in sorted(set(new.values())) for law in constraints.about(topic)]
         laws |= dict.fromkeys(found)
-        found += holding(sorted(due))
-        due = {atom.topic for sentence in found for atom in atoms(sentence)} - seen
-    return seen, list(laws)
+        if new:
+            found += holding(Places(sorted(key for single, key in new if not single), sorted(key for single, key in new if single)))
+        due = [atom for sentence in found for atom in atoms(sentence) if _place(atom, constraints) not in seen]
+    return list(laws)
+
+
+def _place(atom: Atom, constraints: Constraints) -> tuple[bool, str]:
+    single = constraints.is_single(atom.topic)
+    return single, key_start(atom.topic) if single else atom.key

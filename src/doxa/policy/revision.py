@@ -122,11 +122,20 @@ def _linear(base: Iterable[Belief], start: tuple[Sentence, ...], constraints: Co
 
 
 def _because(belief: Belief, kept: Sequence[Belief], start: tuple[Sentence, ...], constraints: Constraints) -> tuple[Belief, ...]:
-    """A smallest part of what was kept before a belief that it contradicts, with what the operation began with."""
+    """A smallest part of what was kept before a belief that it contradicts, with what the operation began with: nothing, one, or several."""
+
+    def clash(others: Sequence[Belief]) -> bool:
+        return world_of([*start, belief.sentence, *(other.sentence for other in others)], constraints.is_single) is None
+
+    if clash(()):
+        return ()
+    single = next((other for other in kept if clash((other,))), None)
+    if single is not None:
+        return (single,)
     needed = [*kept]
     for candidate in reversed(kept):  # the less entrenched are dropped first
         rest = [other for other in needed if other is not candidate]
-        if world_of([*start, belief.sentence, *(other.sentence for other in rest)], constraints.is_single) is None:
+        if clash(rest):
             needed = rest
     return tuple(needed)
 

@@ -48,6 +48,11 @@ class Atom(NamedTuple):
         return canonical([*self.topic, self.value]).decode()
 
 
+def key_start(topic: Topic) -> str:
+    """How the keys of all atoms of a topic begin."""
+    return canonical(list(topic)).decode()[:-1] + ","
+
+
 @dataclass(frozen=True, slots=True)
 class Not:
     of: Sentence

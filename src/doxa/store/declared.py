@@ -12,6 +12,7 @@ from doxa.store.index import Indexes, IndexRule
 from doxa.store.judge import Expressions, Judge
 from doxa.store.search import SearchRule, rules_of
 
+SUPPORT = "support"  # [edge types]: what a transaction changes of them is told by Transaction.take_stirred
 SUPPRESSING = "suppressing"  # {"node": bool, "edge": bool}: whether any was ever suppressed by hand
 _STRUCTURAL = frozenset(("range", "text", "point"))
 
@@ -23,6 +24,7 @@ class Declared(NamedTuple):
     constraints: Constraints
     judge: Judge
     suppressing: Mapping[str, bool]
+    support: frozenset[str]  # types of edges by which one node rests on another
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:
@@ -35,7 +37,7 @@ def declared(catalogue: dict[str, Any], expressions: Expressions | None = None, 
     rules = Rules({name: value for name, value in catalogue.items() if name.startswith(PREFIX)}, structural_of(indexes.rules))
     return Declared(
         Guards(catalogue), rules_of(catalogue), indexes, Constraints(catalogue), Judge(rules, expressions), catalogue.get(SUPPRESSING) or {},
-        swept or {},
+        frozenset(catalogue.get(SUPPORT) or ()), swept or {},
     )
 
 

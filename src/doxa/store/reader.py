@@ -31,6 +31,13 @@ if TYPE_CHECKING:
     from doxa.store.log import LogWriter
     from doxa.store.sight import Sight
 
+_SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
+# what follows the comma sorts before "-", the next character
+_SAYING_LIKE = (
+    "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key >= k.value "
+    "AND a.key < substr(k.value, 1, length(k.value) - 1) || '-'"
+)
+
 
 class Reader:
     """Reads of one connection. `now` is their time."""
@@ -146,6 +153,16 @@ class Reader:
             (identity, identity),
         )
         return [_node(row) for row in rows]
+
+    def saying(self, project: str, *, keys: Sequence[str] = (), starts: Sequence[str] = ()) -> list[NodeId]:
+        """Live nodes of a project that state one of these atoms, by key, or one whose key begins so, up to a comma."""
+        scope = self._db.execute("SELECT id FROM token WHERE text = ?", ("scope:" + project,)).get
+        found: dict[int, None] = {}
+        if scope is not None and keys:
+            found |= dict.fromkeys(row[0] for row in self._db.execute(_SAYING, (scope, apsw.carray(tuple(keys)))))
+        if scope is not None and starts:
+            found |= dict.fromkeys(row[0] for row in self._db.execute(_SAYING_LIKE, (scope, apsw.carray(tuple(starts)))))
+        return [NodeId(identity) for identity in found]
 
     # Catalogue, receipts, log
 

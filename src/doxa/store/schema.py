@@ -7,6 +7,7 @@ Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, sa
 Catalogue    catalogue(name, value)   search declarations, guards, indexes, constraints; every change is logged
 Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx, key, element)   keys of closed versions
 Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
+             atom(scope, key, node)   what live nodes state (search.py)
              vector(scope, doc, part, data)   vector_code(...)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
@@ -19,7 +20,7 @@ can be rebuilt; state can be rebuilt from the log.
 
 from __future__ import annotations
 
-FORMAT = 4
+FORMAT = 5
 APPLICATION_ID = 0x646F7861  # "doxa"
 FOREVER = 2**63 - 1
 
@@ -103,7 +104,12 @@ ALTER TABLE node ADD COLUMN fades BLOB;
 ALTER TABLE edge ADD COLUMN fades BLOB;
 """
 
+_ATOMS = """
+CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NULL, PRIMARY KEY(scope, key, node)) WITHOUT ROWID;
+CREATE INDEX atom_node ON atom(node);
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 MIGRATIONS: tuple[tuple[str, str], ...] = (
-    ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS),
+    ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS), ("0005-atoms", _ATOMS),
 )  # fmt: skip

@@ -1,9 +1,10 @@
 """Search rows derived from nodes, kept in the same transaction, so that text is findable the moment a write is acknowledged.
 
 The catalogue declares what is searchable:
-    search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property, "prev_edge": type or ""}
+    search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property, "prev_edge": type or "", "said": [properties]}
 A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope, with what recall filters by. It is
 live when `off` is not set on it, and, if `live_edge` is named, an edge of that type comes in from a node on which `off` is not set.
+While it is live, each atom of the sentences in its `said` properties has a row in `atom`, so that what speaks of the same thing is found by key.
 A posting row holds 5-byte records (doc u32 LE, count u8) of one term. A transaction adds its rows to `posting_new`, which is ordered by doc so
 that a small write touches one page, and is short enough to be read whole; `compact` moves them to `posting`, ordered by term. Everything
 here is a function of the graph: `check` recomputes it.
@@ -13,15 +14,17 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import apsw
 
 from doxa.base.clock import TIME_MAX
-from doxa.base.errors import InputError
+from doxa.base.errors import DoxaError, InputError
 from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, term_counts
+from doxa.policy.sentence import Sentence, atoms, parse_sentence
 from doxa.store.judge import Verdict, common_window
 
 RECORD = struct.Struct("<IB")
@@ -58,11 +61,12 @@ class SearchRule(NamedTuple):
     live_edge: str
     off: str
     prev_edge: str
+    said: tuple[str, ...] = ()
 
 
 def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
     return {
-        name[7:]: SearchRule(tuple(r["text"]), r["live_edge"], r["off"], r["prev_edge"])
+        name[7:]: SearchRule(tuple(r["text"]), r["live_edge"], r["off"], r["prev_edge"], tuple(r.get("said", ())))
         for name, r in catalogue.items()
         if name.startswith("search:")
     }
@@ -70,13 +74,14 @@ def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
 
 def parse_rule(name: str, value: object) -> SearchRule:
     """A declaration as the catalogue takes it. Raises InputError: what recall cannot follow must not get into a file."""
-    if isinstance(value, dict) and value.keys() == set(SearchRule._fields):
-        texts, rest = value["text"], (value["live_edge"], value["off"], value["prev_edge"])
-        if isinstance(texts, (list, tuple)) and all(isinstance(part, str) for part in (*texts, *rest)):
-            return SearchRule(tuple(texts), *rest)
+    if isinstance(value, dict) and value.keys() | {"said"} == set(SearchRule._fields):
+        texts, said, rest = value["text"], value.get("said", ()), (value["live_edge"], value["off"], value["prev_edge"])
+        lists = isinstance(texts, (list, tuple)) and isinstance(said, (list, tuple))
+        if lists and all(isinstance(part, str) for part in (*texts, *said, *rest)):
+            return SearchRule(tuple(texts), *rest, tuple(said))
     raise InputError(
         f"{name} is no search declaration: {str(value)[:80]!r}.",
-        next_step='Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge": type or ""}.',
+        next_step='Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge": type or ""}, and "said" if it has any.',
         name=name,
     )
 
@@ -90,6 +95,20 @@ def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
             continue
         parts.append(", ".join(map(str, value)) if isinstance(value, list) else str(value))
     return "\n".join(parts)
+
+
+def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
+    """The sentences that a node states. What an older file or a hand has put there and is no sentence says nothing."""
+    for name in rule.said:
+        value = props.get(name)
+        for text in value if isinstance(value, list) else ():
+            with suppress(DoxaError):
+                yield parse_sentence(text)
+
+
+def keys_of(rule: SearchRule, props: Mapping[str, Any]) -> set[str]:
+    """The atoms that a node speaks of, as `atom` holds them."""
+    return {atom.key for sentence in said_of(rule, props) for atom in atoms(sentence)}
 
 
 def rule_of(labels: Iterable[str], rules: Mapping[str, SearchRule]) -> SearchRule | None:
@@ -140,6 +159,7 @@ class SearchWriter:
         self._live_edges = {rule.live_edge for rule in rules.values() if rule.live_edge}
         self._prev_edges = {rule.prev_edge for rule in rules.values() if rule.prev_edge}
         self._dirty: dict[int, None] = {}
+        self._speaking: dict[int, None] = {}  # nodes whose atoms are to be looked at
         self._before: dict[int, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
         self._owners: set[int] = set()
         self._gone: set[int] = set()
@@ -153,21 +173,22 @@ class SearchWriter:
     def node_touched(self, identity: int, labels: Iterable[str], *, before: tuple[tuple[str, ...], Mapping[str, Any]]) -> None:
         """`before` is its labels and properties before the touch; what the transaction found at first counts."""
         if any(label in self._rules for label in (*labels, *before[0])):
-            self._dirty[identity] = None
+            self._dirty[identity] = self._speaking[identity] = None
             self._before.setdefault(identity, before)
         self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
         """As above for a new node: no edge can point from it yet."""
         if any(label in self._rules for label in labels):
-            self._dirty[identity] = None
+            self._dirty[identity] = self._speaking[identity] = None
 
     def node_gone(self, identity: int) -> None:
         self._gone.add(identity)
+        self._speaking[identity] = None
 
     def edge_touched(self, kind: str, dst: int) -> None:
         if kind in self._live_edges or kind in self._prev_edges:
-            self._dirty[dst] = None
+            self._dirty[dst] = self._speaking[dst] = None
 
     def rule_set(self, label: str, rule: SearchRule | None) -> None:
         """A label became searchable, is searched otherwise, or no longer: all its nodes follow in this transaction."""
@@ -177,7 +198,9 @@ class SearchWriter:
         self._rules = others if rule is None else others | {label: rule}
         self._live_edges |= {rule.live_edge} - {""} if rule else set()
         self._prev_edges |= {rule.prev_edge} - {""} if rule else set()
-        self._dirty |= dict.fromkeys(row[0] for row in self._db.execute("SELECT node FROM node_label WHERE label = ? ORDER BY node", (label,)))
+        labelled = dict.fromkeys(row[0] for row in self._db.execute("SELECT node FROM node_label WHERE label = ? ORDER BY node", (label,)))
+        self._dirty |= labelled
+        self._speaking |= labelled
 
     @property
     def rules(self) -> Mapping[str, SearchRule]:
@@ -190,10 +213,7 @@ class SearchWriter:
 
     def flush(self) -> bool:
         """Write what changed. True if any search row did."""
-        for kind in self._live_edges:
-            for owner in self._owners:
-                for (dst,) in self._db.execute("SELECT dst FROM edge WHERE src = ? AND type = ?", (owner, kind)):
-                    self._dirty[dst] = None
+        self.flush_atoms()
         if self._dirty or self._gone:
             self._change = self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get
             for identity in self._dirty:  # in order of writing: a doc's predecessor has its number first
@@ -206,6 +226,33 @@ class SearchWriter:
         if self._forget_names:
             self._db.execute(_FORGET_NAMES)
         return bool(self._change)
+
+    def flush_atoms(self) -> None:
+        """Bring `atom` up to date with what was written so far, so that it can be asked within the transaction."""
+        for kind in self._live_edges:
+            for owner in self._owners:
+                for (dst,) in self._db.execute("SELECT dst FROM edge WHERE src = ? AND type = ?", (owner, kind)):
+                    self._dirty[dst] = self._speaking[dst] = None
+        self._owners.clear()
+        for identity in self._speaking:
+            self._speak(identity)
+        self._speaking.clear()
+
+    def _speak(self, identity: int) -> None:
+        row: Any = self._db.execute("SELECT labels, json(props) FROM node WHERE id = ?", (identity,)).fetchone()
+        props = decode_properties(row[1]) if row else {}
+        rule = rule_of(decode(row[0]), self._rules) if row else None
+        wanted: set[tuple[int, str]] = set()
+        if rule is not None and rule.said:
+            keys = keys_of(rule, props)
+            if keys and self._is_live(identity, rule, props):
+                scope = self._token("scope:" + str(props.get("project", "")))
+                wanted = {(scope, key) for key in keys}
+        held = set(self._db.execute("SELECT scope, key FROM atom WHERE node = ?", (identity,)))
+        for scope, key in held - wanted:
+            self._db.execute("DELETE FROM atom WHERE scope = ? AND key = ? AND node = ?", (scope, key, identity))
+        for scope, key in wanted - held:
+            self._db.execute("INSERT INTO atom VALUES(?, ?, ?)", (scope, key, identity))
 
     def rebuild(self) -> None:
         """Cut the text of every search row into words anew, for another analyser. Numbers, vectors and attributes stay."""

@@ -47,13 +47,16 @@ class Store:
         migrations: Sequence[tuple[str, str]] = MIGRATIONS,
         expressions: Expressions | None = None,
         decay_enabled: bool = True,
+        seal: Callable[[Transaction], None] | None = None,
     ) -> None:
-        """`expressions` compiles what promotion policies say; without `decay_enabled` policies are kept, but nothing is hidden or counted."""
+        """`expressions` compiles what promotion policies say; without `decay_enabled` policies are kept, but nothing is hidden or counted. `seal` is
+        called at the end of each transaction that changed what is live or what rests on what."""
         self.path = usable_path(path)
         self.clock: Clock = clock or SystemClock()
         self.read_only = read_only
         self.decay_enabled = decay_enabled
         self._expressions = expressions
+        self._seal = seal
         self.accesses = AccessBuffer()
         self.on_due: Callable[[bool], None] = lambda urgent: None  # called when accesses wait to be written, or windows to follow
         self._engine = Engine(self.path, read_only=read_only)
@@ -156,7 +159,7 @@ class Store:
                 self._load_catalogue(db)
                 tx = Transaction(
                     db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, rules=self._declared,
-                    expressions=self._expressions, neutral=not self.decay_enabled,
+                    expressions=self._expressions, neutral=not self.decay_enabled, seal=self._seal,
                 )  # fmt: skip
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at

@@ -6,7 +6,7 @@ date and one receipt seals it all. An exception leaves nothing behind. The chain
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -64,8 +64,9 @@ class Transaction(Reader):
 
     def __init__(
         self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, rules: Declared,
-        expressions: Expressions | None = None, neutral: bool = False,
+        expressions: Expressions | None = None, neutral: bool = False, seal: Callable[[Transaction], None] | None = None,
     ) -> None:  # fmt: skip
+        """`seal` is called before the end, while it may still write: what must hold after every transaction, by whatever door it came."""
         if identity.role not in ROLES:  # the guards rank an unknown role above all: right for a rule, wrong for a session
             raise InputError(f"{identity.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
         tail = read_tail(db)
@@ -91,6 +92,9 @@ class Transaction(Reader):
         self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
         self._live: set[int] = set()  # nodes that are known to be there
         self.catalogue_changed = False
+        self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
+        self._stirred: dict[int, None] = {}
+        self._seal = seal
 
     # Nodes
 
@@ -147,6 +151,8 @@ class Transaction(Reader):
         self._node_changed(identity, (before.labels, before.props), (names, clean), kept=before.since < self.now)
         self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
         self._search.node_touched(identity, names, before=(before.labels, before.props))
+        if not self._search.rules.keys().isdisjoint(names):
+            self._stirred[identity] = None
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -219,6 +225,7 @@ class Transaction(Reader):
         self._windows.changed(Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True)
         self._constraints.edge_touched(identity, kind, src=src, dst=dst)
         self._search.edge_touched(kind, dst)
+        self._stir(kind, src, dst)
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
         before = self._require_edge(identity)
@@ -234,6 +241,7 @@ class Transaction(Reader):
         self._windows.changed(Subject(True, identity, (before.type,), clean, self.now, before.born, before.src, before.dst))
         self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
         self._search.edge_touched(before.type, before.dst)
+        self._stir(before.type, before.src, before.dst)
 
     def delete_edge(self, identity: EdgeId) -> None:
         before = self._require_edge(identity)
@@ -243,6 +251,18 @@ class Transaction(Reader):
         apply.delete_edge(self._db, identity, self.now)
         self._index.edge_changed(identity, before.type, before=before.props, after=None, kept=before.since < self.now)
         self._search.edge_touched(before.type, before.dst)
+        self._stir(before.type, before.src, before.dst)
+
+    def _stir(self, kind: str, src: int, dst: int) -> None:
+        if kind in self._declared.support:
+            self._stirred[src] = None
+        elif kind in self._live_edges:
+            self._stirred[dst] = None
+
+    def take_stirred(self) -> list[NodeId]:
+        """Nodes of which this transaction changed whether they are live, what they rest on, or their properties, since this was last asked."""
+        found, self._stirred = self._stirred, {}
+        return [NodeId(identity) for identity in found]
 
     # Catalogue, erasure, derived rows
 
@@ -321,11 +341,13 @@ class Transaction(Reader):
         for identity in nodes:
             self._search.node_gone(identity)
         touched = [row for i in edges for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))]
+        rested = [edge.src for edge in map(self.edge, map(EdgeId, edges)) if edge is not None and edge.type in self._declared.support]
         apply.erase(self._db, nodes=erased_nodes, edges=erased_edges)
         gone = set(nodes)
         for kind, dst in touched:
             if dst not in gone:
                 self._search.edge_touched(kind, dst)
+        self._stirred |= dict.fromkeys(src for src in rested if src not in gone)
         return sum(self._destroy(prefix, ids) for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges)))
 
     def _destroy(self, prefix: str, elements: Sequence[int]) -> int:
@@ -337,6 +359,10 @@ class Transaction(Reader):
         self.entries.flush()
         self._db.execute(sql, (prefix, int64_array(elements)))
         return int(self._db.changes())
+
+    def flush_atoms(self) -> None:
+        """From here on `Reader.saying` sees what this transaction wrote."""
+        self._search.flush_atoms()
 
     # Use and suppression
 
@@ -477,6 +503,8 @@ class Transaction(Reader):
 
     def finish(self) -> None:
         """Check what only the whole can show, then seal. Called by Store.write before the commit."""
+        if self._seal is not None and self._stirred:
+            self._seal(self)
         self.verify_constraints()
         for src, kind, dst in self._judged:
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):

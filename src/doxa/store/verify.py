@@ -22,7 +22,7 @@ from doxa.store.index import problems as index_problems
 from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, rule_of, rules_of, text_of
+from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
 from doxa.store.window import WindowWriter
 from doxa.store.window import problems as window_problems
@@ -222,6 +222,9 @@ _ATTRIBUTES = (
 )
 
 
+_STRAY_ATOMS = "SELECT DISTINCT a.node FROM atom a LEFT JOIN node n ON n.id = a.node WHERE n.id IS NULL LIMIT 10"
+
+
 def _check_search(snapshot: Reader) -> list[str]:
     """Recompute every search row from the graph."""
     db = snapshot._db
@@ -253,8 +256,12 @@ def _check_search(snapshot: Reader) -> list[str]:
                 live = any(not owner.props.get(rule.off) for owner in owners)
             if live != bool(row[2]):
                 problems.append(f"node {node.id} is {'not ' if live else ''}in recall against the graph")
+            keys = keys_of(rule, node.props) if live else set()
+            if {key for (key,) in db.execute("SELECT key FROM atom WHERE node = ?", (node.id,))} != keys:
+                problems.append(f"the atoms by which node {node.id} is found are not those it states")
             if db.execute(_ATTRIBUTES, (node.id,)).fetchone() != attributes_of(node.props, born=node.born):
                 problems.append(f"what recall filters node {node.id} by is not what it says")
+    problems += [f"an atom of node {row[0]}, which is gone" for row in db.execute(_STRAY_ATOMS)]
     problems += [f"words of search row {key} that no node has" for key in list(held)[:10]]
     return problems
 
