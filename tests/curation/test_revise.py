@@ -70,11 +70,16 @@ def test_what_is_not_given_is_carried_over(tmp_path: Path) -> None:
 def test_trust_never_rises_by_itself(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         agent = memory.session(actor="bot")
-        for trust, after in (("untrusted", "untrusted"), ("candidate", "candidate"), ("stated", "stated"), ("verified", "stated")):
+        for trust in ("untrusted", "candidate", "stated"):
             made = memory.remember(f"This was {trust}", name=trust, trust=trust)
-            change = agent.revise(made.kref, f"This is {trust}")
-            assert held(memory, f"kref://default/{trust}.fact").trust == after
-            assert ("no longer verified" in change.reason) == (trust == "verified")
+            assert agent.revise(made.kref, f"This is {trust}").action == "revised"
+            assert (held(memory, f"kref://default/{trust}.fact").trust, held(memory, f"kref://default/{trust}.fact").number) == (trust, 2)
+        made = memory.remember("This was verified", name="verified", trust="verified")
+        change = agent.revise(made.kref, "This is verified")
+        assert (change.action, change.kref) == ("challenged", "kref://default/verified.fact?r=2")
+        assert held(memory, "kref://default/verified.fact").summary == "This was verified"
+        assert held(memory, change.kref).status == "contested"
+        assert "This was" not in change.reason and change.conflict in change.reason
         memory.remember("A word from outside", name="outside", trust="untrusted")
         memory.supersede("kref://default/outside.fact", "Another word", name="inside")
         assert held(memory, "kref://default/inside.fact").trust == "untrusted"

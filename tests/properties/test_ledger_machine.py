@@ -16,7 +16,7 @@ from doxa.base.errors import ConflictError, ConstraintError, InputError, NotFoun
 from doxa.base.ids import NodeId
 from doxa.belief import CURRENT, TAG, Change, Draft, Fact, Ledger, declare, parse_fact, parse_kref, require, revisions_of
 from doxa.belief.bundles import read_bundle
-from doxa.belief.graph import RESERVED_EDGES
+from doxa.belief.graph import RESERVED_EDGES, UNSUPPORTED
 from doxa.store import Identity, Node, Reader, Store, check, digest, replayed_digest, verify_log
 
 NAMES = st.sampled_from(["tea", "milk", "cup"])
@@ -34,12 +34,20 @@ BUNDLE = "kref://p/s/all.bundle"
 
 @dataclass
 class Item:
-    """What the model knows of one item. `current` 0 means none; revision n is revisions[n - 1]."""
+    """What the model knows of one item. `current` 0 means none; revision n is revisions[n - 1]; `last` comes back with a retired item."""
 
     revisions: list[Said] = field(default_factory=list)
     current: int = 0
     deprecated: bool = False
+    last: int = 0
     tags: dict[str, int] = field(default_factory=dict)
+
+    def believe(self, number: int) -> None:
+        self.current, self.deprecated, self.last = number, False, 0
+
+    def retire(self) -> None:
+        if not self.deprecated:
+            self.current, self.deprecated, self.last = 0, True, self.current
 
     def said(self) -> Said | None:
         return self.revisions[self.current - 1] if self.current else None
@@ -77,7 +85,8 @@ def base_in(reader: Reader, time: int | None = None) -> Base:
             number = revision.props["number"]
             assert isinstance(number, int)
             if edge.type == TAG:
-                tags.append((str(edge.props["name"]), number))
+                if edge.props["name"] != UNSUPPORTED:  # looked at by itself
+                    tags.append((str(edge.props["name"]), number))
             else:
                 facts = revision.props.get("facts") or []
                 assert isinstance(facts, list)
@@ -111,6 +120,33 @@ def address(reader: Reader, node: NodeId) -> str:
     found = reader.node(node)
     assert found is not None
     return str(found.props["kref"])
+
+
+def unsupported_of(world: World) -> set[str]:
+    """By brute force, the items whose current revision depends on what is not believed: outside of the greatest set that supports itself."""
+    held = {name for name, item in world.items.items() if item.current}
+    while True:
+        edges = [(source, target) for source, kind, target in world.edges if kind == "DEPENDS_ON"]
+        fallen = {name for name in held for source, target in edges if not _is_met(world, held, name, source, target)}
+        if not fallen:
+            return {name for name, item in world.items.items() if item.current} - held
+        held -= fallen
+
+
+def _is_met(world: World, held: set[str], name: str, source: str, target: str) -> bool:
+    if source != f"kref://p/s/{name}.fact?r={world.items[name].current}":
+        return True
+    ground, number = parse_kref(target).name, parse_kref(target).revision
+    item = world.items.get(ground)
+    if item is None or ground not in held or number is None:
+        return False
+    said, now = item.revisions[number - 1], item.said()
+    return item.current == number or (now is not None and bool(said[1]) and set(said[1]) <= set(now[1]))
+
+
+def unsupported_in(reader: Reader) -> set[str]:
+    sql = "SELECT n.props ->> '$.name' FROM edge e JOIN node n ON n.id = e.src WHERE e.type = 'TAG' AND e.props ->> '$.name' = 'unsupported'"
+    return {row[0] for row in reader.rows(sql)}
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -160,7 +196,7 @@ class LedgerMachine(RuleBasedStateMachine):
         item = self.items.setdefault(name, Item())
         if item.said() != (summary, facts) or item.deprecated:
             item.revisions.append((summary, facts))
-            item.current, item.deprecated = len(item.revisions), False
+            item.believe(len(item.revisions))
         self.done(self.ledger.put(draft, expect=expect), before)
 
     @precondition(lambda self: self.items)
@@ -169,7 +205,11 @@ class LedgerMachine(RuleBasedStateMachine):
         if name not in self.items:
             return
         before = copy.deepcopy(self.world)
-        self.items[name].deprecated = value
+        item = self.items[name]
+        if value:
+            item.retire()
+        elif item.deprecated:
+            item.believe(item.last)
         self.done((self.ledger.deprecate if value else self.ledger.restore)(self.kref(name)), before)
 
     @precondition(lambda self: self.items)
@@ -196,7 +236,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if not self.has(name, number):
             return
         before = copy.deepcopy(self.world)
-        self.items[name].current, self.items[name].deprecated = number, False
+        self.items[name].believe(number)
         self.done(self.ledger.rollback(self.kref(name, number)), before)
 
     @precondition(lambda self: self.items)
@@ -207,6 +247,7 @@ class LedgerMachine(RuleBasedStateMachine):
         before = copy.deepcopy(self.world)
         item = self.items[name]
         item.current = 0 if item.current == number else item.current
+        item.last = 0 if item.last == number else item.last
         item.tags = {tag: at for tag, at in item.tags.items() if at != number}
         self.done(self.ledger.contract(self.kref(name, number)), before)
 
@@ -217,13 +258,19 @@ class LedgerMachine(RuleBasedStateMachine):
         if not said or not said[1] or (len(said[1]) == 1 and self.items[name].deprecated):
             return
         before = copy.deepcopy(self.world)
-        item, fact = self.items[name], said[1][which % len(said[1])]
-        kept = tuple(f for f in said[1] if f != fact)
-        if kept:
+        fact = said[1][which % len(said[1])]
+        for other, item in self.items.items():
+            held = item.said()
+            if held is None or fact not in held[1]:
+                continue
+            kept, before_number = tuple(f for f in held[1] if f != fact), item.current
+            if not kept:
+                item.retire()
+                continue
             item.revisions.append(("; ".join(f"{f.subject} {f.predicate} {f.value}" for f in kept), kept))
-            item.current = len(item.revisions)
-        else:
-            item.deprecated = True
+            item.believe(len(item.revisions))
+            grounds = [edge for edge in self.world.edges if edge[0] == self.kref(other, before_number)]
+            self.world.edges = sorted([*self.world.edges, *((self.kref(other, item.current), *edge[1:]) for edge in grounds)])
         change = self.ledger.contract(self.kref(name), fact=fact)
         assert change.lost == (fact,)
         self.done(change, before)
@@ -287,9 +334,9 @@ class LedgerMachine(RuleBasedStateMachine):
         new = self.items.setdefault(other, Item())
         if other != name or new.said() != (summary, ()) or new.deprecated:
             new.revisions.append((summary, ()))
-            new.current, new.deprecated = len(new.revisions), False
+            new.believe(len(new.revisions))
         if other != name:
-            self.items[name].deprecated = True
+            self.items[name].retire()
         self.done(self.ledger.supersede(self.kref(name), Draft(summary, project="p", space="s", name=other)), before)
 
     @precondition(lambda self: self.items)
@@ -340,6 +387,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if hasattr(self, "store"):
             with self.store.read() as snapshot:
                 assert_is(snapshot, self.world)
+                assert unsupported_in(snapshot) == unsupported_of(self.world)
 
     def teardown(self) -> None:
         if not hasattr(self, "store"):

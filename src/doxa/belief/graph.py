@@ -5,8 +5,10 @@
     (:Revision)-[:SUPERSEDES|DEPENDS_ON|DERIVED_FROM|REFERENCED|CONTAINS|CREATED_FROM|…]->(:Revision or :Exchange)
     (:Revision)-[:HAS_ARTIFACT]->(:Artifact)      (:Item:Bundle)-[:MEMBER]->(:Item)
     (:Project|Space)-[:HAS_THREAD]->(:Thread)-[:HAS_EXCHANGE]->(:Exchange)-[:NEXT]->(:Exchange)
+    (:Conflict)-[:CHALLENGER]->(:Revision), not believed      (:Conflict)-[:HELD]->(:Revision), what it contradicts
 
-A deprecated item or exchange carries `deprecated: true`. The tag `initial` is revision 1 and needs no edge.
+A revision is believed exactly if a CURRENT edge leads to it: a retired item carries `deprecated: true` and the number of the revision
+that was (`retired_revision`), and has no such edge. A retired exchange carries `deprecated` too. The tag `initial` is revision 1 and needs no edge.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError, NotFoundError
@@ -22,21 +24,26 @@ from doxa.base.ids import NodeId
 from doxa.base.values import Value, decode_properties
 from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import RESERVED, Bundle, Exchange, Fact, Place, Revision, TagMove, parse_fact
+from doxa.belief.types import CONFLICT_KIND, RESERVED, Bundle, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
+from doxa.policy.sentence import parse_sentence
 from doxa.store import Node, Reader
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
+RETIRED_REVISION = "retired_revision"  # of an item: the number of the revision that was current when it was retired
+CHALLENGER, HELD = "CHALLENGER", "HELD"  # a conflict's edges
+UNSUPPORTED = "unsupported"  # the tag of a belief that lost its support; written by support.py
+SUPPORT_EDGES = ("DEPENDS_ON", "DERIVED_FROM")
 # Edges that make what a belief is: operations write them, nobody else.
-STRUCTURE = frozenset(("HAS_SPACE", "HAS_ITEM", HAS_REVISION, CURRENT, TAG, "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE"))
+STRUCTURE = frozenset(("HAS_SPACE", "HAS_ITEM", HAS_REVISION, CURRENT, TAG, "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE", CHALLENGER, HELD))
 # what a belief or a turn cannot be told without: no policy takes it away
 _STANDING = frozenset(("kref", "number", "kind", "project", "space", "confidence", "trust", "time", "thread", "session", "speaker", "role", "name"))
 RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
 PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
 EXCHANGE_KIND = "exchange"
-_CONVERSATION = {EXCHANGE_KIND: "Exchange", "thread": "Thread"}
+_CONVERSATION = {EXCHANGE_KIND: "Exchange", "thread": "Thread", CONFLICT_KIND: "Conflict"}  # kinds whose addresses are of no item
 
 # What the ledger declares to the store when a file is new: gates, and what is searchable.
-DECLARATIONS: dict[str, dict[str, Any]] = {
+DECLARATIONS: dict[str, Any] = {
     "guard:edge:HAS_SPACE": {"ends": [["Project", "Space"], ["Space"]], "single_in": True, "kept": True},
     "guard:edge:HAS_ITEM": {"ends": [["Project", "Space"], ["Item"]], "single_in": True, "kept": True},
     "guard:edge:HAS_REVISION": {"ends": [["Item"], ["Revision"]], "single_in": True, "kept": True},
@@ -46,6 +53,8 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
     "guard:edge:NEXT": {"ends": [["Exchange"], ["Exchange"]], "kept": True},
     "guard:edge:MEMBER": {"ends": [["Item"], ["Item"]]},
     "guard:edge:SUPERSEDES": {"ends": [["Revision"], ["Revision"]]},
+    "guard:edge:CHALLENGER": {"ends": [["Conflict"], ["Revision"]], "kept": True, "single": True},
+    "guard:edge:HELD": {"ends": [["Conflict"], ["Revision"]], "kept": True},
     "guard:edge:CURRENT": {"ends": [["Item"], ["Revision"]], "single": True, "single_in": True, "along": HAS_REVISION},
     "guard:edge:TAG": {
         "ends": [["Item"], ["Revision"]], "role": "operator", "names": list(PROTECTED_TAGS), "single_name": True, "along": HAS_REVISION,
@@ -55,12 +64,14 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
     "guard:label:Thread": {"addressed": True, "fixed": ["kref", "project", "kind"], "holds": {"kref": "text", "project": "text"}},
     "guard:label:Item": {
         "addressed": True, "fixed": ["kref", "project", "space", "name", "kind"],
-        "holds": dict.fromkeys(("kref", "project", "space", "kind"), "text") | {"name": "text?", "next_number": "integer?"},
+        "holds": dict.fromkeys(("kref", "project", "space", "kind"), "text")
+        | {"name": "text?", "next_number": "integer?", RETIRED_REVISION: "integer?"},
     },
     "guard:label:Revision": {
         "immutable": True, "mutable": [],
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "summary", "trust", "author"), "text")
         | {"number": "integer", "time": "integer", "confidence": "number", "title": "text?", "topics": "list?", "keywords": "list?", "facts": "list?",
+           "sentences": "list?",
            "valid_from": "integer?", "valid_until": "integer?"},
     },
     "guard:label:Exchange": {
@@ -68,8 +79,14 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"), "text")
         | {"time": "integer", "caption": "text?", "source_id": "text?", "entities": "list?", "dates": "list?"},
     },
+    "guard:label:Conflict": {
+        "addressed": True, "immutable": True, "mutable": ["decision", "decided", "decided_by"],
+        "holds": dict.fromkeys(("kref", "project", "space", "kind", "opened_by"), "text") | {"opened": "integer"},
+    },
+    "support": list(SUPPORT_EDGES),
     "search:Revision": {
         "text": ["title", "summary", "topics", "keywords", "facts"], "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
+        "said": ["facts", "sentences"],
     },
     "search:Exchange": {"text": ["text", "caption"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"},
 }
@@ -90,7 +107,7 @@ def require(reader: Reader, kref: Kref) -> Node:
     return node
 
 
-_BELIEF_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange"))
+_BELIEF_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange", "Conflict"))
 
 
 def labels_at(kref: Kref) -> frozenset[str]:
@@ -130,8 +147,15 @@ def _nothing_then(kref: Kref, *, tag: str = "current", time: int | None = None) 
 
 
 def current_of(reader: Reader, item: NodeId) -> Node | None:
+    """The revision that is believed; none of a retired item."""
     edges = reader.edges_out(item, CURRENT)
     return reader.node(edges[0].dst) if edges else None
+
+
+def last_of(reader: Reader, item: Node) -> Node | None:
+    """The revision that is current or, of an item that is retired, was so until then."""
+    number = item.props.get(RETIRED_REVISION)
+    return reader.node_by_kref(f"{item.props['kref']!s}?r={number}") if isinstance(number, int) else current_of(reader, item.id)
 
 
 def resolve(reader: Reader, kref: Kref) -> Node:
@@ -147,7 +171,8 @@ def resolve(reader: Reader, kref: Kref) -> Node:
     elif kref.at is not None:
         node = _tagged(reader, require(reader, kref.item()), tag="current", time=kref.at_ns)
     else:
-        node = current_of(reader, require(reader, kref.item()).id)
+        item = require(reader, kref.item())
+        node = last_of(reader, item)
     if node is None:
         raise missing(reader, kref) if kref.revision or kref.tag else _nothing_then(kref, time=kref.at_ns)
     return node
@@ -202,27 +227,36 @@ def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
 
 def read_revision(reader: Reader, node: Node) -> Revision:
     """A revision node as data, with its present status and tags."""
-    edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG))
+    edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG, CHALLENGER))
     item = next((reader.node(edge.src) for edge in edges if edge.type == HAS_REVISION), None)
     if item is None:
         raise _no_item(node.id)
     tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
+    cause = next((str(edge.props.get("cause", "")) for edge in edges if edge.type == TAG and edge.props.get("name") == UNSUPPORTED), "")
     is_current = any(edge.type == CURRENT for edge in edges)
     if is_current:
         tags.append("current")
     if node.props["number"] == 1:
         tags.append("initial")
-    status: Literal["current", "superseded", "deprecated", "detached"]
-    if item.props.get("deprecated"):
+    status: Status
+    if any(edge.type == CHALLENGER and is_open(reader, edge.src) for edge in edges):
+        status = "contested"
+    elif item.props.get("deprecated"):
         status = "deprecated"
     elif is_current:
         status = "current"
     else:
         status = "superseded" if reader.edges_out(item.id, CURRENT) else "detached"
-    return build_revision(node, status=status, tags=tuple(sorted(tags)))
+    return build_revision(node, status=status, tags=tuple(sorted(tags)), unsupported=cause)
 
 
-def build_revision(node: Node, *, status: Literal["current", "superseded", "deprecated", "detached"], tags: tuple[str, ...] = ()) -> Revision:
+def is_open(reader: Reader, conflict: NodeId) -> bool:
+    """Whether a conflict waits for a decision."""
+    node = reader.node(conflict)
+    return node is not None and not node.props.get("decision")
+
+
+def build_revision(node: Node, *, status: Status, tags: tuple[str, ...] = (), unsupported: str = "") -> Revision:
     p = cast("dict[str, Any]", node.props)
     kref = p["kref"]
     return Revision(
@@ -230,6 +264,7 @@ def build_revision(node: Node, *, status: Literal["current", "superseded", "depr
         space=p["space"], title=p.get("title", ""), topics=tuple(p.get("topics", ())), keywords=tuple(p.get("keywords", ())),
         facts=facts_of(node), valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), confidence=p["confidence"], trust=p["trust"],
         author=p.get("author", ""), time=p["time"], created=node.born, tags=tags, metadata=metadata_of(node),
+        sentences=tuple(map(parse_sentence, p.get("sentences", ()))), unsupported=unsupported,
     )  # fmt: skip
 
 

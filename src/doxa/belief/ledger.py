@@ -1,43 +1,47 @@
 """The belief operations: each one transaction, one receipt, one Change that says what was gained and lost.
 
-This is K's item and revision and N's fact key and version at once: the one ledger. Reading them is graph.py and walks.py.
+This is K's item and revision and N's fact key and version at once: the one ledger. What has to give way is judged in revising.py, what loses its
+support in support.py. Reading beliefs is graph.py and walks.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.bundles import BUNDLE_KIND, MEMBER
+from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
 from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place
-from doxa.belief.graph import CURRENT, DECLARATIONS, TAG, current_of, facts_of, parse_target, require, resolve
+from doxa.belief.graph import CURRENT, DECLARATIONS, RETIRED_REVISION, TAG, current_of, facts_of, item_of, last_of, parse_target, require, resolve
+from doxa.belief.holding import Holding
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import RESERVED_KINDS, Action, Change, Draft, Fact, check_artifact, check_draft, check_fact, without
+from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
+from doxa.belief.revising import give_up, judge, judge_all
+from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
+from doxa.belief.support import settle
+from doxa.belief.types import RESERVED_KINDS, Action, Change, Draft, Fact, Fallen, Lost, check_artifact, check_draft, check_fact, without
 from doxa.belief.writes import (
-    add_revision,
     check_link_type,
-    content_hash,
     create_item,
     draft_kref,
-    draft_of,
     ensure_place,
     expect_revision,
-    link,
     link_end,
     move_tag,
     place_of,
     require_belief,
     require_item,
-    set_current,
     set_deprecated,
     tag_edge,
 )  # fmt: skip
+from doxa.policy.constraints import parse_constraints
+from doxa.policy.entrenchment import parse_entrenchment
+from doxa.policy.sentence import Atom, Sentence, parse_sentence
 from doxa.store import Identity, Node, Store, Transaction
-
-Links = Iterable[tuple[str, str]]  # (edge type, kref)
 
 
 def declare(store: Store) -> None:
@@ -49,14 +53,60 @@ def declare(store: Store) -> None:
         with store.write(Identity("doxa", "system"), op="declare") as tx:
             for name, value in wanted.items():
                 tx.set_catalogue(name, value)
+            for (identity,) in tx.rows(_RETIRED_AND_CURRENT):  # an older file
+                item = tx.node(identity)
+                assert item is not None
+                tx.set_node(identity, {name: value for name, value in item.props.items() if name != "deprecated"})
+                set_deprecated(tx, tx.node(identity) or item, True)
+
+
+_RETIRED_AND_CURRENT = (
+    "SELECT n.id FROM edge e JOIN node n ON n.id = e.src JOIN node_label l ON l.node = n.id AND l.label = 'Item' "
+    "WHERE e.type = 'CURRENT' AND n.props ->> '$.deprecated' AND n.kref IS NOT NULL"
+)
+
+
+class Work:
+    """One operation while it is written: its transaction and, when it has ended, whether it wrote and what it did to support."""
+
+    def __init__(self, tx: Transaction, *, dry: bool) -> None:
+        self.tx, self.dry = tx, dry
+        self._begun = tx.entries.seq
+        self.settled: tuple[tuple[Fallen, ...], tuple[Fallen, ...]] = ((), ())
+        self.wrote = False
+
+    def end(self) -> None:
+        self.settled = settle(self.tx)
+        self.wrote = self.tx.entries.seq > self._begun
+
+
+class _Rehearsed(Exception):
+    """Ends a dry run: nothing of it is kept."""
 
 
 class Ledger:
     """Belief operations in the name of one identity."""
 
-    def __init__(self, store: Store, identity: Identity) -> None:
+    def __init__(self, store: Store, identity: Identity, *, dry_run: bool = False) -> None:
+        """With `dry_run` every operation does all its work and keeps nothing of it: the Change says what would become of it."""
         self._store = store
         self.identity = identity
+        self._dry = dry_run
+
+    @contextmanager
+    def write(self, op: str, *, note: str = "") -> Iterator[Work]:
+        """The one transaction of an operation."""
+        if self._dry and self._store.is_joined:
+            raise InputError("A dry run cannot be a part of a transaction.", next_step="Run it by itself.", field="dry_run")
+        try:
+            with self._store.write(self.identity, op=op, note=note) as tx:
+                work = Work(tx, dry=self._dry)
+                yield work
+                work.end()
+                if self._dry:
+                    raise _Rehearsed
+        except _Rehearsed:
+            pass
 
     def _check(self, draft: Draft) -> None:
         """A draft as callers give it: who states it is who acts, unless an operator vouches for somebody else."""
@@ -77,54 +127,60 @@ class Ledger:
     def create_space(self, project: str, space: str) -> Change:
         """A space (or project) and its parents. Making one that exists changes nothing."""
         place = place_of(project, space)
-        with self._store.write(self.identity, op="create_space") as tx:
+        with self.write("create_space") as work:
+            tx = work.tx
             ensure_place(tx, place)
-        return _change(tx, "created" if tx.receipt_made else "unchanged", kref=str(place))
+        return _change(work, "created" if work.wrote else "unchanged", kref=str(place))
 
     # Expansion and revision
 
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
-        """A new belief. Raises ConflictError if the item exists: then it is a revision, and should be called one."""
+        """A new belief. Raises ConflictError if the item exists, or if it contradicts what is believed: then it is a revision, and should be called
+        one."""
         self._check(draft)
         kref = draft_kref(draft)
-        with self._store.write(self.identity, op="expand") as tx:
-            if tx.node_by_kref(str(kref)) is not None:
+        with self.write("expand") as work:
+            if work.tx.node_by_kref(str(kref)) is not None:
                 raise ConflictError(f"{kref} exists.", next_step="Revise it, or give the new belief another name.", kref=str(kref))
-            made = _state(tx, create_item(tx, kref), draft, links)
-        return _change(tx, "created", kref=made.kref, gained=draft.facts)
+            change = state(work.tx, create_item(work.tx, kref), draft, links=links)
+            if change.losses or change.conflict:
+                beside = change.losses[0].kref if change.losses else change.conflict
+                raise ConflictError(f"{kref} would contradict {beside}.", next_step="Revise instead; the receipt says what gives way.", kref=beside)
+        return sealed(change, work)
 
     def put(self, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """Expand or revise, whichever it is; unchanged if the current revision says the same."""
         self._check(draft)
-        kref = draft_kref(draft)
-        with self._store.write(self.identity, op="put") as tx:
-            change = self.put_in(tx, kref, draft, links=links, expect=expect)
-        return sealed(change, tx)
+        with self.write("put") as work:
+            change = self.put_in(work.tx, draft_kref(draft), draft, links=links, expect=expect)
+        return sealed(change, work)
 
-    def revise(self, target: str | Kref, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
-        """A new revision of an existing item. `expect` is the revision number the caller saw as current (compare-and-set)."""
+    def believe(self, draft: Draft, *, links: Links = ()) -> Change:
+        """State sentences wherever they belong: where just the same was said otherwise, as its next revision, else as a new belief. What cannot
+        stand beside them, anywhere in the project, gives way."""
+        self._check(draft)
+        with self.write("revise") as work:
+            kref = draft_kref(draft) if draft.name else place_for(work.tx, draft, draft_kref(draft))
+            change = self.put_in(work.tx, kref, draft, links=links)
+        return sealed(change, work)
+
+    def revise(self, target: str | Kref, draft: Draft, *, links: Links = (), expect: int | None = None, again: bool = False) -> Change:
+        """A new revision of an existing item. `expect` is the revision number the caller saw as current (compare-and-set); `again`: write one also
+        if it says the same, since it was stated once more."""
         self._check(draft)
         kref = parse_target(target)
-        with self._store.write(self.identity, op="revise") as tx:
-            require_belief(tx, kref)
-            change = self.put_in(tx, kref.item(), draft, links=links, expect=expect)
-        return sealed(change, tx)
+        with self.write("revise") as work:
+            require_belief(work.tx, kref)
+            change = self.put_in(work.tx, kref.item(), draft, links=links, expect=expect, again=again)
+        return sealed(change, work)
 
-    def put_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
+    def put_in(
+        self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = (), expect: int | None = None, again: bool = False
+    ) -> Change:
         """`put` inside a transaction that the caller holds. The Change has no receipt yet; see sealed()."""
         item = require_belief(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
-        before = current_of(tx, item.id)
-        if before is not None and before.props.get("content_hash") == content_hash(draft) and not item.props.get("deprecated"):
-            return Change("unchanged", str(before.props["kref"]), None, tx.now, reason="the current revision says the same")
-        if item.props.get("deprecated"):
-            set_deprecated(tx, item, False)
-        made = _state(tx, item, draft, links)
-        old = facts_of(before) if before else ()
-        return Change(
-            "revised" if before else "created", made.kref, tx.tx, tx.now, previous=str(before.props["kref"]) if before else "",
-            gained=without(draft.facts, old), lost=without(old, draft.facts),
-        )  # fmt: skip
+        return state(tx, item, draft, links=links, again=again)
 
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
         """Replace a belief. Under the same address it is a revision; under a new one the old item is retired and linked."""
@@ -132,19 +188,18 @@ class Ledger:
         kref = parse_target(target)
         if not draft.name or draft_kref(draft) == kref.item():
             return self.revise(kref, draft, links=links)
-        with self._store.write(self.identity, op="supersede") as tx:
+        with self.write("supersede") as work:
+            tx = work.tx
             old_item = require_belief(tx, kref)
             old = current_of(tx, old_item.id)
             new_kref = draft_kref(draft)
-            new_item = require_belief(tx, new_kref) if tx.node_by_kref(str(new_kref)) is not None else create_item(tx, new_kref)
-            if new_item.props.get("deprecated"):
-                set_deprecated(tx, new_item, False)
-            made = _state(tx, new_item, draft, links)
-            if old is not None:
-                tx.create_edge("SUPERSEDES", made.node, dst=old.id)
-            set_deprecated(tx, old_item, True)
-            lost = facts_of(old) if old else ()
-        return _change(tx, "superseded", kref=made.kref, previous=str(kref.item()), gained=draft.facts, lost=lost)
+            item = require_belief(tx, new_kref) if tx.node_by_kref(str(new_kref)) is not None else create_item(tx, new_kref)
+            change = state(tx, item, draft, links=links, again=True, replacing=old)
+            if old is None and change.action != "challenged":
+                set_deprecated(tx, old_item, True)
+        if change.action == "challenged":
+            return sealed(change, work)
+        return sealed(replace(change, action="superseded", previous=str(kref.item())), work)
 
     def has_revision(self, item: str | Kref, number: int) -> bool:
         if isinstance(number, bool) or not isinstance(number, int):
@@ -155,101 +210,162 @@ class Ledger:
     # Contraction
 
     def contract(self, target: str | Kref, *, fact: Fact | None = None) -> Change:
-        """Stop believing. With `fact`: that atom alone, its revision gets a successor without it (minimal change). A kref pinned to a
+        """Stop believing. With `fact`: that atom, wherever the item's project says or entails it (see contract_sentence). A kref pinned to a
         revision: that whole revision loses its tags. An item: deprecated. Nothing is destroyed."""
         kref = parse_target(target)
         if fact is not None:
             return self._contract_fact(kref, check_fact(fact))
         if kref.revision is None and kref.tag is None and kref.at is None:
             return self.deprecate(kref)
-        with self._store.write(self.identity, op="contract") as tx:
+        with self.write("contract") as work:
+            tx = work.tx
             node = resolve(tx, kref)
             edges = [*tx.edges_in(node.id, CURRENT), *tx.edges_in(node.id, TAG)]
             for edge in edges:
                 tx.delete_edge(edge.id)
-        return _change(tx, "contracted" if edges else "unchanged", kref=str(node.props["kref"]), lost=facts_of(node) if edges else ())
+            item = item_of(tx, node.id)
+            if item.props.get(RETIRED_REVISION) == node.props["number"]:  # restoring the item is not to bring it back
+                tx.set_node(item.id, {name: value for name, value in item.props.items() if name != RETIRED_REVISION})
+        return _change(work, "contracted" if work.wrote else "unchanged", kref=str(node.props["kref"]), lost=facts_of(node) if edges else ())
 
     def _contract_fact(self, kref: Kref, fact: Fact) -> Change:
-        with self._store.write(self.identity, op="contract") as tx:
-            item = require_belief(tx, kref)
-            node = current_of(tx, item.id)
+        with self.write("contract") as work:
+            node = current_of(work.tx, require_belief(work.tx, kref).id)
             held = facts_of(node) if node else ()
-            kept = without(held, (fact,))
-            if node is None or len(kept) == len(held):
-                return Change("unchanged", str(kref.item()), None, tx.now, reason="the current revision does not say so")
-            if kept:
-                made = add_revision(tx, item, draft_of(node, kept))
-            else:
-                made = node
-                set_deprecated(tx, item, True)
-        return _change(tx, "contracted", kref=str(made.props["kref"]), previous=str(node.props["kref"]), lost=(fact,))
+            if node is None or len(without(held, (fact,))) == len(held):
+                return Change("unchanged", str(kref.item()), None, work.tx.now, reason="the current revision does not say so")
+            verdict = judge("contract", Holding(work.tx, kref.project), [parse_sentence(list(fact))])
+            give_up(work.tx, verdict, by=None)
+            after = last_of(work.tx, require_belief(work.tx, kref)) or node
+        return _change(
+            work, "contracted" if work.wrote else "unchanged", kref=str(after.props["kref"]), previous=str(node.props["kref"]),
+            lost=(fact,) if verdict.lost else (), losses=verdict.told(), reason=verdict.vain,
+        )  # fmt: skip
+
+    def contract_sentence(self, project: str, sentences: Sequence[Sentence]) -> Change:
+        """Stop believing that these are all true: the least entrenched of what says so gives way, wherever it is. Unchanged if nothing says so, or if
+        it follows from the rules alone."""
+        place = place_of(project, "")
+        with self.write("contract") as work:
+            verdict = judge("contract", Holding(work.tx, project), sentences)
+            give_up(work.tx, verdict, by=None)
+        action: Action = "contracted" if verdict.lost else "unchanged"
+        reason = verdict.vain or ("" if verdict.lost else "nothing that is believed says so")
+        lost = tuple(Fact(*said) for key in verdict.lost if isinstance(said := verdict.holding.sentences[key], Atom))
+        return _change(work, action, kref=verdict.told()[0].kref if verdict.lost else str(place), losses=verdict.told(), reason=reason, lost=lost)
 
     def deprecate(self, target: str | Kref) -> Change:
         """Take an item or exchange out of recall; it stays in the graph and in history."""
-        return self._set_deprecated(target, True)
+        kref = parse_target(target).item()
+        with self.write("deprecate") as work:
+            node = require_item(work.tx, kref)
+            current = current_of(work.tx, node.id)
+            set_deprecated(work.tx, node, True)
+        return _change(work, "deprecated" if work.wrote else "unchanged", kref=str(kref), lost=facts_of(current) if current and work.wrote else ())
 
     def restore(self, target: str | Kref) -> Change:
-        """Bring a deprecated item or exchange back."""
-        return self._set_deprecated(target, False)
+        """Bring a deprecated item or exchange back. What contradicts it gives way; ConflictError if that is trusted more."""
+        kref, verdict, node = parse_target(target).item(), None, None
+        with self.write("restore") as work:
+            item = require_item(work.tx, kref)
+            if item.props.get("deprecated"):
+                node = last_of(work.tx, item) if "Item" in item.labels else None
+                if node is None:
+                    set_deprecated(work.tx, item, False)
+                else:
+                    verdict = make_current(work.tx, item, node)
+        return _change(
+            work, "restored" if work.wrote else "unchanged", kref=str(kref), gained=facts_of(node) if node else (),
+            losses=verdict.told() if verdict else (),
+        )  # fmt: skip
 
-    def _set_deprecated(self, target: str | Kref, value: bool) -> Change:
-        kref = parse_target(target).item()
-        with self._store.write(self.identity, op="deprecate" if value else "restore") as tx:
-            node = require_item(tx, kref)
-            current = current_of(tx, node.id)
-            set_deprecated(tx, node, value)
-        facts = facts_of(current) if current else ()
-        if tx.receipt_made is None:
-            return _change(tx, "unchanged", kref=str(kref))
-        return _change(tx, "deprecated" if value else "restored", kref=str(kref), lost=facts if value else (), gained=() if value else facts)
+    # Conflicts and rules
+
+    def resolve(self, target: str | Kref, decision: str, *, valid_from: int | None = None) -> Change:
+        """Decide an open conflict: accept, reject or both (each for its own time: the challenger from `valid_from` on, in ns). Raises RoleError
+        where what an operator verified would give way to an agent."""
+        kref = conflict_address(target)
+        with self.write("resolve") as work:
+            conflict = require_conflict(work.tx, kref)
+            both = check_decision(work.tx, conflict, decision)
+            made, verdict = decide(work.tx, conflict, decision, sides=both, at=valid_from)
+        return _change(
+            work, "resolved", kref=str(made.props["kref"]), reason=decision, losses=verdict.told() if verdict else (), conflict=str(kref),
+            gained=facts_of(made) if decision != "reject" else (),
+        )  # fmt: skip
+
+    def constrain(self, project: str, *, constraints: object = None, entrenchment: object = None) -> Change:
+        """Declare what cannot be true together in a project, or which belief is given up first. What no longer can be believed gives way in the same
+        change. Operators only. None leaves a declaration as it is."""
+        place = place_of(project, "")
+        with self.write("constrain") as work:
+            if constraints is not None:
+                work.tx.set_catalogue(CONSTRAINTS + project, parse_constraints(constraints).as_data())
+            if entrenchment is not None:
+                work.tx.set_catalogue(ENTRENCHMENT + project, parse_entrenchment(entrenchment).as_data())
+            verdict = judge_all(Holding(work.tx, project))
+            give_up(work.tx, verdict, by=None)
+        return _change(work, "constrained" if work.wrote else "unchanged", kref=str(place), losses=verdict.told())
+
+    def consolidate(self, project: str) -> Change:
+        """Make the beliefs of a project consistent: what contradicts something more entrenched gives way."""
+        return self.constrain(project)
 
     # Tags
 
     def tag(self, target: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         """Point a tag at the revision that the address means. `expect`: the revision it must point to now (0 = none)."""
         kref, name = parse_target(target), _tag_name(tag)
-        with self._store.write(self.identity, op="tag") as tx:
+        with self.write("tag") as work:
+            tx = work.tx
             item, node = require_belief(tx, kref), resolve(tx, kref)
             expect_revision(tx, item, tag=name, expect=expect)
-            edge = tag_edge(tx, item.id, name)
+            edge, verdict = tag_edge(tx, item.id, name), None
             if edge is None or edge.dst != node.id:
-                move_tag(tx, item, tag=name, revision=node)
-        return _change(tx, "tagged" if tx.receipt_made else "unchanged", kref=str(node.props["kref"]), reason=name)
+                if name == "current":
+                    verdict = make_current(tx, item, node)
+                else:
+                    move_tag(tx, item, tag=name, revision=node)
+        losses = verdict.told() if verdict else ()
+        return _change(work, "tagged" if work.wrote else "unchanged", kref=str(node.props["kref"]), reason=name, losses=losses)
 
     def untag(self, target: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         kref, name = parse_target(target), _tag_name(tag)
-        with self._store.write(self.identity, op="untag") as tx:
+        with self.write("untag") as work:
+            tx = work.tx
             item = require_belief(tx, kref)
             expect_revision(tx, item, tag=name, expect=expect)
             if tag_edge(tx, item.id, name):
                 move_tag(tx, item, tag=name, revision=None)
-        return _change(tx, "untagged" if tx.receipt_made else "unchanged", kref=str(kref.item()), reason=name)
+        return _change(work, "untagged" if work.wrote else "unchanged", kref=str(kref.item()), reason=name)
 
     def rollback(self, target: str | Kref, *, expect: int | None = None) -> Change:
         """Make the revision that the (pinned) address means believed again, also when none is or the item is deprecated. The later ones stay in
         history."""
         kref = parse_target(target)
-        with self._store.write(self.identity, op="rollback") as tx:
+        with self.write("rollback") as work:
+            tx = work.tx
             item, node = require_belief(tx, kref), resolve(tx, kref)
             expect_revision(tx, item, tag="current", expect=expect)
-            before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
+            before, retired = last_of(tx, item), bool(item.props.get("deprecated"))
             is_current = before is not None and before.id == node.id
             if is_current and not retired:
                 return Change("unchanged", str(node.props["kref"]), None, tx.now, reason="it is current already")
-            set_deprecated(tx, item, False)
-            if not is_current:
-                set_current(tx, item.id, node.id)
+            verdict = make_current(tx, item, node)
             gained, lost = facts_of(node), facts_of(before) if before and not retired else ()
         return _change(
-            tx, "rolled_back", kref=str(node.props["kref"]), previous=str(before.props["kref"]) if before else "",
+            work, "rolled_back", kref=str(node.props["kref"]), previous=str(before.props["kref"]) if before else "",
             gained=without(gained, lost), lost=without(lost, gained), reason="it was deprecated" if retired else "",
+            losses=verdict.told() if verdict else (),
         )  # fmt: skip
 
     def undo(self, change: int) -> Change:
         """Reverse one earlier change. Revisions that it made stay in history, out of recall. Undoing an undo redoes."""
-        with self._store.write(self.identity, op="undo", note=f"undo {change}") as tx:
+        with self.write("undo", note=f"undo {change}") as work:
+            tx = work.tx
             kref = undoing.undo(tx, change)
-        return _change(tx, "undone", kref=kref, reason=f"change {change}")
+            require_consistent(tx, tx.stirred, change)
+        return _change(work, "undone", kref=kref, reason=f"change {change}")
 
     # Edges, artifacts, bundles
 
@@ -260,32 +376,35 @@ class Ledger:
             raise InputError(
                 f"metadata is a mapping of names to values; this is {type(metadata).__name__}.", next_step="Give a mapping.", field="metadata"
             )
-        with self._store.write(self.identity, op="link") as tx:
+        with self.write("link") as work:
+            tx = work.tx
             src, dst = link_end(tx, source), link_end(tx, target)
             tx.create_edge(kind, src.id, dst=dst.id, props=metadata or {})
-        return _change(tx, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
+        return _change(work, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
 
     def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
         check_link_type(kind)
-        with self._store.write(self.identity, op="unlink") as tx:
+        with self.write("unlink") as work:
+            tx = work.tx
             src, dst = link_end(tx, source), link_end(tx, target)
             for edge in tx.edges_out(src.id, kind):
                 if edge.dst == dst.id:
                     tx.delete_edge(edge.id)
-        return _change(tx, "unlinked" if tx.receipt_made else "unchanged", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
+        return _change(work, "unlinked" if work.wrote else "unchanged", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
 
     def attach(self, target: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
         """An artifact: a named pointer from a revision to a file. The content is never read or copied here."""
         clean = check_name(name, what="artifact", dots=True)
         check_artifact(location, sha256=sha256, size_bytes=size_bytes)
-        with self._store.write(self.identity, op="attach") as tx:
+        with self.write("attach") as work:
+            tx = work.tx
             address = parse_target(target)
             require_belief(tx, address)
             node = resolve(tx, address)
             kref = str(parse_kref(f"{node.props['kref']}&a={clean}"))
             props = {"kref": kref, "name": clean, "location": location, "sha256": sha256 or None, "size_bytes": size_bytes or None}
             tx.create_edge("HAS_ARTIFACT", node.id, dst=tx.create_node(("Artifact",), props))
-        return _change(tx, "attached", kref=kref)
+        return _change(work, "attached", kref=kref)
 
     def bundle(self, target: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
         """Add to or remove from a bundle (an item of kind `bundle`, made if new). Past membership stays readable as of a time."""
@@ -293,7 +412,8 @@ class Ledger:
         if kref.kind != BUNDLE_KIND:
             raise InputError(f"{kref} is no bundle.", next_step="Give an address that ends in .bundle.", kref=str(kref))
         added, removed = _targets(add, "add"), _targets(remove, "remove")
-        with self._store.write(self.identity, op="bundle") as tx:
+        with self.write("bundle") as work:
+            tx = work.tx
             node = require(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref, labels=("Bundle",))
             members = {edge.dst: edge.id for edge in tx.edges_out(node.id, MEMBER)}
             for target in added:
@@ -312,7 +432,7 @@ class Ledger:
                 edge = members.pop(require(tx, _item(target)).id, None)
                 if edge is not None:
                     tx.delete_edge(edge)
-        return _change(tx, "grouped" if tx.receipt_made else "unchanged", kref=str(kref))
+        return _change(work, "grouped" if work.wrote else "unchanged", kref=str(kref))
 
     def erase(self, targets: Iterable[str | Kref]) -> Change:
         """Destroy the content of items, single revisions or exchanges, with every version, index row and log payload. Cannot be undone.
@@ -320,7 +440,8 @@ class Ledger:
         A thread goes with the last of its exchanges; an address of a thread, space or project takes the place itself, if all it holds is among
         the targets (ConflictError otherwise). The reason of the Change says so where the file could not be scrubbed at once."""
         krefs = _targets(targets, "targets")
-        with self._store.write(self.identity, op="erase") as tx:
+        with self.write("erase") as work:
+            tx = work.tx
             nodes: dict[int, Node] = {}
             places = [kref for kref in krefs if is_place(kref)]
             for kref in krefs:
@@ -331,7 +452,7 @@ class Ledger:
             nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
             tx.erase([node.id for node in nodes.values()])
         left = self._store.scrub()
-        return _change(tx, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
+        return _change(work, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
 
 
 def _targets(values: Iterable[str | Kref], field: str) -> list[Kref]:
@@ -348,27 +469,18 @@ def _item(kref: Kref) -> Kref:
     return kref.item()
 
 
-def sealed(change: Change, tx: Transaction) -> Change:
-    """A Change made inside a transaction, once that has committed: with its receipt."""
-    if tx.receipt_made is None or change.change is None:
+def sealed(change: Change, work: Work) -> Change:
+    """A Change made inside an operation, once that has ended: with its receipt, and what became of support."""
+    change = replace(change, unsupported=(*change.unsupported, *work.settled[0]), supported=(*change.supported, *work.settled[1]))
+    if work.dry:
+        return replace(change, change=None, reason=_dry(change.reason))
+    if work.tx.receipt_made is None or change.change is None:
         return change
-    return replace(change, receipt=tx.receipt_made.hash.hex())
+    return replace(change, receipt=work.tx.receipt_made.hash.hex())
 
 
-class _Made:
-    __slots__ = ("kref", "node")
-
-    def __init__(self, node: Node) -> None:
-        self.kref, self.node = str(node.props["kref"]), node.id
-
-
-def _state(tx: Transaction, item: Node, draft: Draft, links: Links) -> _Made:
-    node = add_revision(tx, item, draft)
-    for pair in links:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"A link is an edge type and an address; this is {pair!r:.60}.", next_step="Give pairs of both.", field="links")
-        link(tx, node, kind=pair[0], target=pair[1])
-    return _Made(node)
+def _dry(reason: str) -> str:
+    return f"{reason}. Dry run: nothing was written" if reason else "dry run: nothing was written"
 
 
 def _tag_name(tag: str) -> str:
@@ -379,7 +491,13 @@ def _tag_name(tag: str) -> str:
 
 
 def _change(
-    tx: Transaction, action: Action, *, kref: str, previous: str = "", gained: tuple[Fact, ...] = (), lost: tuple[Fact, ...] = (), reason: str = ""
-) -> Change:
-    receipt = tx.receipt_made
-    return Change(action, kref, receipt.tx if receipt else None, tx.now, receipt.hash.hex() if receipt else "", previous, gained, lost, reason)
+    work: Work, action: Action, *, kref: str, previous: str = "", gained: tuple[Fact, ...] = (), lost: tuple[Fact, ...] = (), reason: str = "",
+    losses: tuple[Lost, ...] = (), conflict: str = "",
+) -> Change:  # fmt: skip
+    receipt = work.tx.receipt_made
+    if work.dry:
+        reason, receipt = _dry(reason), None
+    return Change(
+        action, kref, receipt.tx if receipt else None, work.tx.now, receipt.hash.hex() if receipt else "", previous, gained, lost, reason, losses,
+        conflict, *work.settled,
+    )  # fmt: skip

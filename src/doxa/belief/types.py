@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
-from doxa.base.limits import FACTS_PER_REVISION_MAX
+from doxa.base.limits import FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
 from doxa.base.values import Value, canonical, check_properties, check_text, decode
+from doxa.policy.sentence import Sentence, parse_sentence, stored
 from doxa.store import TRUST_DEFAULT, TRUSTS
 
 FactValue = bool | int | float | str  # of what a property may hold, what a sentence can say
@@ -60,6 +61,7 @@ class Draft:
     topics: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
     valid_from: int | None = None
     valid_until: int | None = None
     confidence: float = 1.0
@@ -76,6 +78,7 @@ class Draft:
             "topics": list(self.topics) or None,
             "keywords": list(self.keywords) or None,
             "facts": [fact.stored() for fact in self.facts] or None,
+            "sentences": [stored(sentence) for sentence in self.sentences] or None,
             "valid_from": self.valid_from,
             "valid_until": self.valid_until,
             "confidence": float(self.confidence),
@@ -115,6 +118,7 @@ def check_draft(draft: Draft) -> None:
         )
     _check_times(draft)
     _check_facts(draft.facts)
+    _check_sentences(draft.sentences)
     if not isinstance(draft.metadata, Mapping):
         raise InputError(
             f"metadata is a mapping of names to values; this is {type(draft.metadata).__name__}.", next_step="Give a mapping.", field="metadata"
@@ -165,6 +169,20 @@ def _check_facts(facts: object) -> None:
         check_fact(fact)
 
 
+def _check_sentences(sentences: object) -> None:
+    if not isinstance(sentences, (tuple, list)):
+        kind = type(sentences).__name__
+        raise InputError(f"sentences is a list of sentences; this is {kind}.", next_step="Give sentences in a list.", field="sentences")
+    if len(sentences) > SENTENCES_PER_REVISION_MAX:
+        raise LimitError(
+            f"A revision holds at most {SENTENCES_PER_REVISION_MAX} sentences; this has {len(sentences)}.",
+            next_step="Split them over several items.",
+            limit_sentences=SENTENCES_PER_REVISION_MAX,
+        )
+    for sentence in sentences:
+        parse_sentence(sentence)
+
+
 def check_fact(fact: object) -> Fact:
     """Raise InputError for what is no Fact, or one whose parts cannot be stored."""
     if not isinstance(fact, Fact):
@@ -198,19 +216,40 @@ def check_artifact(location: object, *, sha256: object, size_bytes: object) -> N
 
 
 RESERVED = frozenset(
-    "kref number project space name kind title summary topics keywords facts valid_from valid_until confidence trust author time created "
+    "kref number project space name kind title summary topics keywords facts sentences valid_from valid_until confidence trust author time created "
     "content_hash deprecated".split()
 )
 
-RESERVED_KINDS = frozenset(("exchange", "thread"))
+CONFLICT_KIND = "conflict"
+RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND))
 
 Action = Literal["created", "revised", "unchanged", "contracted", "deprecated", "restored", "tagged", "untagged", "linked", "unlinked",
-                 "rolled_back", "undone", "superseded", "attached", "grouped", "erased"]
+                 "rolled_back", "undone", "superseded", "attached", "grouped", "erased", "challenged", "resolved", "constrained"]
+
+
+class Lost(NamedTuple):
+    """A belief that was given up: where it stood, what it says in words, why it was the one, and the addresses of what it gave way to."""
+
+    kref: str
+    says: str
+    why: str
+    because: tuple[str, ...] = ()
+
+
+class Fallen(NamedTuple):
+    """A belief whose support was lost or came back, and the cause in words."""
+
+    kref: str
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one operation did, under one receipt. `change` is the number to give to undo; None when nothing was written."""
+    """What one operation did, under one receipt. `change` is the number to give to undo; None when nothing was written.
+
+    `gained` and `lost` are facts; `losses` every belief that gave way, wherever it stood; `conflict` the address of the conflict that was opened
+    instead; `unsupported` and `supported` what lost its support by it, or got it back.
+    """
 
     action: Action
     kref: str
@@ -221,6 +260,13 @@ class Change:
     gained: tuple[Fact, ...] = ()
     lost: tuple[Fact, ...] = ()
     reason: str = ""
+    losses: tuple[Lost, ...] = ()
+    conflict: str = ""
+    unsupported: tuple[Fallen, ...] = ()
+    supported: tuple[Fallen, ...] = ()
+
+
+Status = Literal["current", "superseded", "deprecated", "detached", "contested"]  # contested: it waits for a conflict to be resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +276,7 @@ class Revision:
     kref: str
     item: str
     number: int
-    status: Literal["current", "superseded", "deprecated", "detached"]
+    status: Status
     summary: str
     kind: str
     project: str
@@ -248,6 +294,8 @@ class Revision:
     created: int
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Value] = field(default_factory=dict)
+    sentences: tuple[Sentence, ...] = ()
+    unsupported: str = ""  # why its support is lost; empty if it is not
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +351,22 @@ class Bundle:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """A challenger that is not believed, since what it contradicts is trusted more, and the beliefs that it challenges.
+
+    `decision` is empty while it is open, else accept, reject or both."""
+
+    kref: str
+    challenger: Revision
+    held: tuple[Revision, ...]
+    opened: int
+    opened_by: str
+    decision: str = ""
+    decided: int | None = None
+    decided_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TagMove:
     """A tag pointed to `kref` from `since` until `until` (None = still)."""
 
@@ -321,6 +385,7 @@ class Step:
     edge: str
     via: str
     current: bool = True
+    falls: bool = False  # of an impact: it would lose its support
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ If anything that the change touched was changed again since, undo refuses and na
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import ConflictError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import decode, decode_properties
+from doxa.belief.graph import TAG, UNSUPPORTED
 from doxa.belief.writes import set_deprecated
 from doxa.store import SUPPRESSING, LogEntry, Receipt, Transaction
 
@@ -56,7 +58,7 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
     body = cast("dict[str, Any]", entry.payload)
     match entry.op:
         case "edge.create":
-            if body["type"] not in _KEPT_EDGES:
+            if body["type"] not in _KEPT_EDGES and not _is_derived(body["type"], body["props"]):
                 _remove_edge(tx, body, receipt)
                 return _address(tx, body["src"])
         case "edge.delete":
@@ -85,6 +87,11 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
     return ""
 
 
+def _is_derived(kind: str, props: Mapping[str, Any]) -> bool:
+    """Whether an edge follows from others: the tag of lost support is settled anew, not undone."""
+    return kind == TAG and props.get("name") == UNSUPPORTED
+
+
 def _remove_edge(tx: Transaction, body: dict[str, Any], receipt: Receipt) -> None:
     edge = tx.edge(EdgeId(body["id"]))
     if edge is None or edge.since != receipt.time:
@@ -103,6 +110,8 @@ def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
     if not rows:
         return ""  # made and removed within the change itself
     kind, src, dst, props = rows[0]
+    if _is_derived(kind, decode_properties(props)):
+        return ""
     if tx.edge(identity) is not None:
         raise _later(tx, f"an edge {kind}", receipt=receipt, src=src)
     name = decode_properties(props).get("name")

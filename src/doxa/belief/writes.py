@@ -13,19 +13,23 @@ from doxa.belief.graph import (
     CURRENT,
     HAS_REVISION,
     RESERVED_EDGES,
+    RETIRED_REVISION,
     SUPERSEDES,
     TAG,
     build_revision,
     current_of,
+    last_of,
     missing,
     parse_target,
     resolve,
 )
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
 from doxa.belief.types import Draft, Fact, check_draft, check_summary
+from doxa.policy.sentence import Sentence, worded
 from doxa.store import Edge, Identity, Node, Transaction
 
 RULE_AUTHOR = "rule:"
+EMBEDDING_TEXT = "embedding_text"  # what a vector is made of instead of the text: it says what the former words said
 
 
 def ensure_place(tx: Transaction, place: Kref) -> NodeId:
@@ -92,8 +96,9 @@ def content_hash(draft: Draft) -> str:
     return hashlib.blake2b(encode_properties(draft.content(), owner="Revision"), digest_size=12).hexdigest()
 
 
-def add_revision(tx: Transaction, item: Node, draft: Draft) -> Node:
-    """A new revision that becomes current; SUPERSEDES the one that was. The caller has checked that the content is new."""
+def add_revision(tx: Transaction, item: Node, draft: Draft, *, author: str = "", current: bool = True) -> Node:
+    """A new revision that becomes current and SUPERSEDES the one that was; without `current` it is written and not believed. The caller has checked
+    that the content is new. `author`: of a belief that is only written anew, who stated it."""
     check_draft(draft)
     before = current_of(tx, item.id)
     number = next_number(tx, item)
@@ -104,14 +109,15 @@ def add_revision(tx: Transaction, item: Node, draft: Draft) -> Node:
         "project": item.props["project"],
         "space": item.props["space"],
         "kind": item.props["kind"],
-        "author": _author(draft, tx.identity),
+        "author": author or _author(draft, tx.identity),
         "time": tx.now if draft.time is None else draft.time,
         "content_hash": content_hash(draft),
     }
     made = tx.create_node(("Revision",), props)
     tx.create_edge(HAS_REVISION, item.id, dst=made)
-    set_current(tx, item.id, made)
-    if before is not None:
+    if current:
+        set_current(tx, item.id, made)
+    if current and before is not None:
         tx.create_edge(SUPERSEDES, made, dst=before.id)
     node = tx.node(made)
     assert node is not None
@@ -186,11 +192,22 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
 
 
 def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
+    """Retire an item or exchange, or bring it back: an item with the revision that was current last."""
     props = dict(node.props)
+    if bool(props.get("deprecated")) is value:
+        return
+    current = current_of(tx, node.id) if "Item" in node.labels else None
     if value:
         props["deprecated"] = True
+        if current is not None:
+            props[RETIRED_REVISION] = current.props["number"]
+            set_current(tx, node.id, None)
     else:
+        last = last_of(tx, node)
         props.pop("deprecated", None)
+        props.pop(RETIRED_REVISION, None)
+        if last is not None and current is None:
+            set_current(tx, node.id, last.id)
     tx.set_node(node.id, props)
 
 
@@ -234,13 +251,14 @@ def check_edge_type(kind: str) -> str:
     )
 
 
-def draft_of(node: Node, facts: tuple[Fact, ...]) -> Draft:
-    """A successor of a revision that says the same but for its facts; its summary is then written from the facts that stay."""
+def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, ...]) -> Draft:
+    """A successor of a revision that says the same but for its facts and sentences; its summary is then written from those that stay."""
     old = build_revision(node, status="current")
-    summary = "; ".join(f"{fact.subject} {fact.predicate} {fact.value}" for fact in facts)
+    summary = "; ".join([*(f"{fact.subject} {fact.predicate} {fact.value}" for fact in facts), *map(worded, sentences)])
     return Draft(
-        summary=summary, project=old.project, space=old.space, kind=old.kind, topics=old.topics, facts=facts, valid_from=old.valid_from,
-        valid_until=old.valid_until, confidence=old.confidence, trust=old.trust, metadata=old.metadata,
+        summary=summary, project=old.project, space=old.space, kind=old.kind, topics=old.topics, facts=facts, sentences=sentences,
+        valid_from=old.valid_from, valid_until=old.valid_until, confidence=old.confidence, trust=old.trust,
+        metadata={name: value for name, value in old.metadata.items() if name != EMBEDDING_TEXT},
     )  # fmt: skip
 
 

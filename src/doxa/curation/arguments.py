@@ -140,7 +140,7 @@ def mapping(value: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def metadata(value: Mapping[str, Value] | None, embedding_text: str) -> dict[str, Value]:
     """Metadata with the caller's own text for the vector, where there is one."""
-    from doxa.curation.embedding import EMBEDDING_TEXT  # with it come recall and the contract of models
+    from doxa.belief.writes import EMBEDDING_TEXT
 
     if not isinstance(embedding_text, str):
         kind = type(embedding_text).__name__

@@ -12,11 +12,11 @@ from typing import Any
 
 from doxa.base.errors import ModelError
 from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, EMBED_PASSAGE_CHARS_MAX
+from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
 from doxa.recall import pack_vector
 from doxa.store import Identity, Reader, SearchRule, Store, text_of
 
-EMBEDDING_TEXT = "embedding_text"  # kept among a revision's metadata, so that it is versioned, exported and seen
 _IDENTITY = Identity("embedding", "system")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 

@@ -21,7 +21,7 @@ from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
 from doxa.base.values import decode
 from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, parse_fact, place_of, slug
-from doxa.belief.graph import SUPERSEDES
+from doxa.belief.graph import SUPERSEDES, last_of
 from doxa.belief.writes import set_deprecated
 from doxa.curation.corrections import Claim, corrects, keys
 from doxa.curation.extract import Candidate, extract
@@ -239,33 +239,33 @@ class Ingest:
     @staticmethod
     def _was_corrected(tx: Transaction, kref: Kref, time: int | None) -> bool:
         """Whether an earlier statement retired this item: then saying it again brings it back. What a person retired stays retired."""
+        last = _last_said(tx, kref)
         rows = tx.rows(
-            "SELECT max(s.props ->> '$.time') FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' "
-            "JOIN edge c ON c.dst = e.dst AND c.type = 'SUPERSEDES' JOIN node s ON s.id = c.src "
-            "WHERE i.kref = ? AND i.props ->> '$.deprecated' AND s.props ->> '$.author' LIKE 'rule:%'",
-            (str(kref),),
+            "SELECT max(s.props ->> '$.time') FROM edge h JOIN node i ON i.id = h.src JOIN edge c ON c.dst = h.dst AND c.type = 'SUPERSEDES' "
+            "JOIN node s ON s.id = c.src WHERE h.dst = ? AND h.type = 'HAS_REVISION' AND i.props ->> '$.deprecated' "
+            "AND s.props ->> '$.author' LIKE 'rule:%'",
+            (last.id if last else 0,),
         )
         return rows[0][0] is not None and (time is None or rows[0][0] <= time)
 
     @staticmethod
     def _is_older(tx: Transaction, kref: Kref, time: int | None) -> bool:
         """A transcript read out of order must not let an early statement replace a later one."""
-        rows = tx.rows(
-            "SELECT r.props ->> '$.time' FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' JOIN node r ON r.id = e.dst "
-            "WHERE i.kref = ?",
-            (str(kref),),
-        )
-        return bool(rows) and time is not None and rows[0][0] > time
+        last = _last_said(tx, kref)
+        said = last.props["time"] if last else None
+        return isinstance(said, int) and time is not None and said > time
 
     @staticmethod
     def _says_the_same(tx: Transaction, kref: Kref, draft: Draft) -> bool:
         """Saying it again is no revision: the same fact keeps its first source."""
-        rows = tx.rows(
-            "SELECT r.props ->> '$.facts' FROM node i JOIN edge e ON e.src = i.id AND e.type = 'CURRENT' JOIN node r ON r.id = e.dst "
-            "WHERE i.kref = ?",
-            (str(kref),),
-        )
-        return bool(rows) and rows[0][0] is not None and decode(rows[0][0]) == [fact.stored() for fact in draft.facts]
+        last = _last_said(tx, kref)
+        return last is not None and last.props.get("facts") == [fact.stored() for fact in draft.facts]
+
+
+def _last_said(tx: Transaction, kref: Kref) -> Node | None:
+    """What an item says, or said when it was retired."""
+    item = tx.node_by_kref(str(kref))
+    return last_of(tx, item) if item else None
 
 
 class _Held(NamedTuple):

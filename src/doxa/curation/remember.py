@@ -18,7 +18,7 @@ from doxa.base.values import Value, check_text
 from doxa.base.words import terms
 from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
 from doxa.belief.types import without
-from doxa.curation.embedding import EMBEDDING_TEXT
+from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.curation.redact import left_out, redact, refuse_secret
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store

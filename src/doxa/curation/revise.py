@@ -15,9 +15,8 @@ from typing import Any
 from doxa.base.errors import InputError
 from doxa.belief import Change, Draft, Kref, Ledger, Revision, build_revision, check_draft, draft_kref, parse_target, sealed
 from doxa.belief.graph import current_of
-from doxa.belief.writes import require_belief
+from doxa.belief.writes import EMBEDDING_TEXT, require_belief
 from doxa.curation.arguments import check_kind
-from doxa.curation.embedding import EMBEDDING_TEXT
 from doxa.curation.redact import left_out
 from doxa.curation.remember import clean_draft
 from doxa.store import Identity, Reader, Store
@@ -25,17 +24,23 @@ from doxa.store import Identity, Reader, Store
 _KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
 
 
-def revise(store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any], expect: int | None = None) -> Change:
-    """A new revision of an item. `given` are the checked fields of arguments.said; `expect` the revision that must be current."""
+def revise(
+    store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any], expect: int | None = None, again: bool = False,
+    dry_run: bool = False,
+) -> Change:  # fmt: skip
+    """A new revision of an item. `given` are the checked fields of arguments.said; `expect` the revision that must be current; `again` writes one
+    also if it says the same; `dry_run` only tells what would become of it."""
     kref = parse_target(target)
     draft, secrets = _worded(kref, text, given)
     check_draft(draft)
-    with store.write(identity, op="revise") as tx:
+    ledger = Ledger(store, identity, dry_run=dry_run)
+    with ledger.write("revise") as work:
+        tx = work.tx
         item = require_belief(tx, kref)
         before = current_of(tx, item.id)
         full, notes = _carried(draft, build_revision(before, status="current") if before else None, given=given, identity=identity)
-        change = Ledger(store, identity).put_in(tx, kref.item(), full, expect=expect)
-    return noted(sealed(change, tx), secrets, notes if change.action != "unchanged" else ())
+        change = ledger.put_in(tx, kref.item(), full, expect=expect, again=again)
+    return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
 def supersede(store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any]) -> Change:

@@ -24,9 +24,9 @@ from doxa.policy.solver import world_of
 # Predicates that have one value at a time in plain speech; a file may declare more, or other ones.
 FUNCTIONAL = frozenset(
     map(fold, (
-        "lives in", "works at", "works for", "born on", "born in", "age", "name", "full name", "address", "timezone",
-        "favourite color", "favorite color", "favourite colour", "status", "version", "port", "host", "deadline", "due on", "price", "costs", "located in",
-        "reports to", "married to", "owned by", "default branch", "language level", "value",
+        "lives in", "works at", "works for", "born on", "born in", "age", "name", "full name", "address",
+        "timezone", "favourite color", "favorite color", "favourite colour", "status", "version", "port", "host", "deadline", "due on", "price",
+        "costs", "located in", "reports to", "married to", "owned by", "default branch", "language level", "value",
     ))
 )  # fmt: skip
 

@@ -101,9 +101,10 @@ class Reader:
             rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ? ORDER BY id", (node, kind))
         return [_edge(row) for row in rows]
 
-    def edges_in_of(self, node: NodeId, kinds: tuple[str, str, str]) -> list[Edge]:
-        """Incoming edges of three types at once, for the reads that need all of them."""
-        rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN (?, ?, ?) ORDER BY id", (node, *kinds))
+    def edges_in_of(self, node: NodeId, kinds: tuple[str, ...]) -> list[Edge]:
+        """Incoming edges of several types at once, for the reads that need all of them."""
+        marks = ", ".join("?" * len(kinds))
+        rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN ({marks}) ORDER BY id", (node, *kinds))
         return [_edge(row) for row in rows]
 
     def labelled(self, label: str) -> Iterator[Node]:

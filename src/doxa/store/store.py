@@ -182,6 +182,11 @@ class Store:
             finally:
                 self._local.entries = None
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether writes of this thread are parts of a larger transaction."""
+        return getattr(self._local, "joined", None) is not None
+
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
         """Within the block, writes of this thread become parts of the transaction `reader`, if it is one: they succeed or vanish with it."""

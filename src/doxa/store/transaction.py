@@ -259,6 +259,11 @@ class Transaction(Reader):
         elif kind in self._live_edges:
             self._stirred[dst] = None
 
+    @property
+    def stirred(self) -> list[NodeId]:
+        """What take_stirred would give."""
+        return [NodeId(identity) for identity in self._stirred]
+
     def take_stirred(self) -> list[NodeId]:
         """Nodes of which this transaction changed whether they are live, what they rest on, or their properties, since this was last asked."""
         found, self._stirred = self._stirred, {}

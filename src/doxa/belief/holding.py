@@ -1,0 +1,177 @@
+"""What is believed that may matter to some sentences: read from the graph, as the pure model of policy/revision.py takes it.
+
+A belief is one sentence of a current revision: its facts first, then its other sentences. It is asked for by the keys of atoms, level by level
+(`policy.constraints.connected`), so that a revision costs what it touches and not what the project holds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+from doxa.base.clock import TIME_MAX
+from doxa.base.errors import DoxaError, LimitError
+from doxa.base.ids import NodeId
+from doxa.base.limits import CONNECTED_ITEMS_MAX
+from doxa.belief.laws import Laws, laws_of
+from doxa.policy.constraints import Places, connected
+from doxa.policy.entrenchment import Standing
+from doxa.policy.revision import Belief
+from doxa.policy.sentence import Atom, Sentence, atoms, key_start, parse_sentence
+from doxa.store import TRUSTS, Node, Reader, Transaction
+
+Said = tuple[NodeId, int]  # a revision and the place of one of its sentences
+
+
+class Window(NamedTuple):
+    """When something is said to hold, in ns UTC: from `start` until before `end`."""
+
+    start: int
+    end: int
+
+    def meets(self, other: Window) -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def within(self, other: Window) -> bool:
+        return other.start <= self.start and self.end <= other.end
+
+
+ALWAYS = Window(-TIME_MAX, TIME_MAX)
+
+
+def window_of(valid_from: object, valid_until: object) -> Window:
+    return Window(
+        valid_from if isinstance(valid_from, int) else ALWAYS.start, valid_until if isinstance(valid_until, int) else ALWAYS.end
+    )
+
+
+def node_window(node: Node) -> Window:
+    return window_of(node.props.get("valid_from"), node.props.get("valid_until"))
+
+
+def sentences_of(node: Node) -> tuple[Sentence, ...]:
+    """What a revision states: its facts, then its other sentences, those of them that are sentences."""
+    return tuple(sentence for _, _, sentence in stated_by(node))
+
+
+def stated_by(node: Node) -> Iterator[tuple[str, str, Sentence]]:
+    """(property, stored text, sentence) of each."""
+    for name in ("facts", "sentences"):
+        held = node.props.get(name)
+        for text in held if isinstance(held, list) else ():
+            try:
+                yield name, str(text), parse_sentence(text)
+            except DoxaError:  # a fact of an older file, about what no sentence can be about
+                continue
+
+
+def trust_rank(node: Node) -> int:
+    trust = node.props.get("trust")
+    return TRUSTS.index(trust) if trust in TRUSTS else 0
+
+
+def standing_of(reader: Reader, node: Node) -> Standing:
+    """What the order of entrenchment looks at. Support: how many different sessions, authors or beliefs it was derived from, at least one."""
+    p = cast("dict[str, Any]", node.props)
+    support = reader.rows(_SUPPORT, (node.id,))[0][0]
+    return Standing(str(p.get("kind", "")), trust_rank(node), max(1, support), float(p.get("confidence", 1.0)), int(p.get("time", 0)), (node.id,))
+
+
+_SUPPORT = (
+    "SELECT count(DISTINCT coalesce(n.props ->> '$.session', n.props ->> '$.author', n.props ->> '$.kref')) FROM edge e JOIN node n ON n.id = e.dst "
+    "WHERE e.src = ? AND e.type IN ('DERIVED_FROM', 'EVIDENCES')"
+)
+
+
+class Holding:
+    """The believed sentences of a project that are connected with what is asked about, and the laws that connect them."""
+
+    def __init__(self, reader: Reader, project: str, *, leave_out: frozenset[NodeId] = frozenset()) -> None:
+        """`leave_out`: revisions that do not count, such as the one that is being replaced."""
+        self._reader = reader
+        self.project = project
+        self.rules: Laws = laws_of(reader, project)
+        self.laws: list[Sentence] = []
+        self.nodes: dict[NodeId, Node] = {}
+        self.sentences: dict[Said, Sentence] = {}
+        self._standings: dict[NodeId, Standing] = {}
+        self._leave_out = leave_out
+        self._limit = CONNECTED_ITEMS_MAX
+        if isinstance(reader, Transaction):
+            reader.flush_atoms()
+
+    def gather(self, said: Iterable[Atom]) -> None:
+        """Read what is connected with these atoms. Raises LimitError where that is too much for one operation."""
+        self.laws = connected(said, self.rules.constraints, self._at)
+
+    def gather_all(self) -> Iterator[frozenset[Said]]:
+        """Everything that the project believes, in the parts that are connected with each other; `laws` are those of the part at hand."""
+        self._limit = sys.maxsize
+        self._take(self._reader.saying(self.project, starts=['["']), None)
+        at: dict[str, list[Said]] = defaultdict(list)
+        for said, sentence in self.sentences.items():
+            for atom in atoms(sentence):
+                at[self._place(atom)].append(said)
+        taken: set[Said] = set()
+        for said, sentence in list(self.sentences.items()):
+            if said not in taken:
+                part: set[Said] = {said}
+                self.laws = connected(atoms(sentence), self.rules.constraints, partial(self._part_at, at, part))
+                taken |= part
+                yield frozenset(part)
+
+    def _part_at(self, at: Mapping[str, list[Said]], part: set[Said], places: Places) -> list[Sentence]:
+        found = {said for place in (*places.keys, *places.starts) for said in at.get(place, ())}
+        part |= found
+        return [self.sentences[said] for said in sorted(found)]
+
+    def _place(self, atom: Atom) -> str:
+        return key_start(atom.topic) if self.rules.constraints.is_single(atom.topic) else atom.key
+
+    def _at(self, places: Places) -> list[Sentence]:
+        return self._take(self._reader.saying(self.project, keys=places.keys, starts=places.starts), places)
+
+    def _take(self, identities: list[NodeId], places: Places | None) -> list[Sentence]:
+        wanted = [identity for identity in identities if identity not in self._leave_out]
+        for node in self._reader.nodes([identity for identity in wanted if identity not in self.nodes]):
+            self.nodes[node.id] = node
+        found: list[Sentence] = []
+        keys, starts = (set(places.keys), set(places.starts)) if places else (set(), set())
+        for identity in wanted:
+            for place, sentence in enumerate(sentences_of(self.nodes[identity])) if identity in self.nodes else ():
+                if (identity, place) in self.sentences:
+                    continue
+                if places is None or any(atom.key in keys or key_start(atom.topic) in starts for atom in atoms(sentence)):
+                    self.sentences[identity, place] = sentence
+                    found.append(sentence)
+        if len(self.sentences) > self._limit:
+            raise LimitError(
+                f"More than {CONNECTED_ITEMS_MAX:,} beliefs are connected with this one by rules and sentences.",
+                next_step="State fewer sentences about many things at once, or rules that connect less.", limit_items=CONNECTED_ITEMS_MAX,
+            )  # fmt: skip
+        return found
+
+    def standing(self, identity: NodeId) -> Standing:
+        if identity not in self._standings:
+            self._standings[identity] = standing_of(self._reader, self.nodes[identity])
+        return self._standings[identity]
+
+    def beliefs(self, at: Window, part: Collection[Said]) -> list[Belief]:
+        """Those of a part that hold through the whole of a window, each with its rank."""
+        return [
+            Belief(said, self.sentences[said], (*self.rules.order.key(self.standing(said[0])), -said[1]))
+            for said in part if at.within(node_window(self.nodes[said[0]]))
+        ]  # fmt: skip
+
+    def slices(self, within: Window, part: Collection[Said]) -> list[Window]:
+        """A window cut wherever one of the beliefs begins or ends to hold, so that within each piece the same beliefs hold throughout."""
+        borders = {within.start, within.end}
+        for identity in {said[0] for said in part}:
+            window = node_window(self.nodes[identity])
+            borders |= {border for border in window if within.start < border < within.end}
+        ordered = sorted(borders)
+        return [Window(start, end) for start, end in pairwise(ordered)]

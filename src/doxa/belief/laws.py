@@ -1,0 +1,41 @@
+"""What the beliefs of a project obey: its constraints and its order of entrenchment, as the catalogue holds them.
+
+    constraints:<project>    {"functional": [predicates], "exclusions": [[atoms]], "rules": [sentences]}     policy/constraints.py
+    entrenchment:<project>   {"families": [...], "measures": {...}, "kinds": {...}, "criteria": [...]}        policy/entrenchment.py
+
+A project that declares nothing has the defaults of those modules.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from doxa.base.values import decode
+from doxa.policy.constraints import Constraints, parse_constraints
+from doxa.policy.entrenchment import Entrenchment, parse_entrenchment
+from doxa.store import Reader
+
+CONSTRAINTS, ENTRENCHMENT = "constraints:", "entrenchment:"
+
+
+class Laws(NamedTuple):
+    constraints: Constraints
+    order: Entrenchment
+
+
+def laws_of(reader: Reader, project: str) -> Laws:
+    """What a project's beliefs obey on this snapshot."""
+    sql = "SELECT (SELECT json(value) FROM catalogue WHERE name = ?), (SELECT json(value) FROM catalogue WHERE name = ?)"
+    constraints, order = reader.rows(sql, (CONSTRAINTS + project, ENTRENCHMENT + project))[0]
+    return Laws(_constraints(constraints or ""), _order(order or ""))
+
+
+@lru_cache(maxsize=64)
+def _constraints(text: str) -> Constraints:
+    return parse_constraints(decode(text)) if text else Constraints()
+
+
+@lru_cache(maxsize=64)
+def _order(text: str) -> Entrenchment:
+    return parse_entrenchment(decode(text)) if text else Entrenchment()

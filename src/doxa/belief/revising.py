@@ -1,0 +1,190 @@
+"""The one operator by which beliefs give way to one another, judged on the pure model and then written to the graph.
+
+`judge` asks what of a project cannot stay beside an input, in each stretch of time in which the same beliefs hold; `give_up` writes the answer
+with minimal change: a revision that loses some of its sentences gets a successor with the rest, one that loses all is retired, one that loses a part
+of its time keeps the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, cast
+
+from doxa.base.clock import format_time
+from doxa.base.ids import NodeId
+from doxa.belief.graph import CURRENT, STRUCTURE, SUPERSEDES, item_of, metadata_of
+from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, stated_by
+from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.types import Draft, Lost, parse_fact
+from doxa.belief.writes import add_revision, build_draft, create_item, set_deprecated
+from doxa.policy.revision import Belief, Outcome, conjunction, consolidate, contract, revise
+from doxa.policy.sentence import Sentence, atoms, worded
+from doxa.store import Node, Transaction
+
+Operation = Literal["revise", "contract", "consolidate"]
+CONTRADICTS = "CONTRADICTS"
+GivenUp = dict[Said, tuple[tuple[Window, ...], tuple[Said, ...]]]  # when, and what it gave way to
+
+
+class Verdict(NamedTuple):
+    """What an operation takes away: for each sentence the stretches of time in which it is given up, and why. `vain`: why it cannot be done."""
+
+    holding: Holding
+    lost: GivenUp
+    vain: str = ""
+
+    @property
+    def losers(self) -> list[Node]:
+        """The revisions that lose something."""
+        return [self.holding.nodes[identity] for identity in dict.fromkeys(said[0] for said in self.lost)]
+
+    def told(self) -> tuple[Lost, ...]:
+        """Every belief that is given up, with the reason."""
+        return tuple(_told(self.holding, said, because) for said, (_, because) in self.lost.items())
+
+
+def judge(operation: Operation, holding: Holding, sentences: Sequence[Sentence], *, within: Window = ALWAYS) -> Verdict:
+    """What an operation by these sentences, taken together, takes away. Writes nothing. Raises InputError for what cannot be true."""
+    holding.gather(atom for sentence in sentences for atom in atoms(sentence))
+    lost, vain = _judged(holding, holding.sentences.keys(), lambda base: _outcome(operation, holding, base, sentences), within)
+    return Verdict(holding, lost, vain)
+
+
+def judge_all(holding: Holding) -> Verdict:
+    """What a project must give up for its beliefs to be consistent."""
+    lost: GivenUp = {}
+    for part in holding.gather_all():
+        lost |= _judged(holding, part, lambda base: _outcome("consolidate", holding, base, ()), ALWAYS)[0]
+    return Verdict(holding, lost)
+
+
+def _judged(holding: Holding, part: Collection[Said], operate: Callable[[list[Belief]], Outcome], within: Window) -> tuple[GivenUp, str]:
+    lost: dict[Said, list[tuple[Window, tuple[Said, ...]]]] = defaultdict(list)
+    vain = ""
+    for piece in holding.slices(within, part):
+        outcome = operate(holding.beliefs(piece, part))
+        vain = outcome.vain or vain
+        for loss in outcome.lost:
+            lost[cast("Said", loss.belief.id)].append((piece, tuple(cast("Said", belief.id) for belief in loss.because)))
+    return {said: (tuple(piece for piece, _ in found), found[0][1]) for said, found in lost.items()}, vain
+
+
+def _outcome(operation: Operation, holding: Holding, base: list[Belief], sentences: Sequence[Sentence]) -> Outcome:
+    constraints, laws = holding.rules.constraints, holding.laws
+    match operation:
+        case "revise":
+            return revise(base, conjunction(sentences), constraints, laws=laws)
+        case "contract":
+            return contract(base, conjunction(sentences), constraints, laws=laws)
+        case "consolidate":
+            return consolidate(base, constraints, laws=laws)
+
+
+def _told(holding: Holding, said: Said, because: tuple[Said, ...]) -> Lost:
+    node, says = holding.nodes[said[0]], worded(holding.sentences[said])
+    if not because:
+        return Lost(str(node.props["kref"]), says, "it cannot be true with what was asked for", ())
+    beside = [str(holding.nodes[other].props["kref"]) for other, _ in because]
+    weakest = because[-1][0]
+    if weakest == said[0]:
+        why = "it is stated after them in the same revision"
+    else:
+        why = holding.rules.order.why(holding.standing(weakest), holding.standing(said[0])).removeprefix("it ")
+        why = f"{worded(holding.sentences[because[-1]])!r} {why}" if not why.startswith("a ") else why
+    return Lost(str(node.props["kref"]), says, f"it cannot stand beside {' and '.join(beside)}: {why}", tuple(beside))
+
+
+# Writing
+
+
+class Piece(NamedTuple):
+    """What stays of a revision through one stretch of time."""
+
+    window: Window
+    texts: frozenset[str]
+
+
+def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
+    """Write a verdict. `by` is the revision that the losers give way to; None where nothing takes their place."""
+    lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
+    for (identity, place), (windows, _) in verdict.lost.items():
+        lost[identity][place] = windows
+    for identity, places in lost.items():
+        node = verdict.holding.nodes[identity]
+        stays = rewrite(tx, node, remaining(node, places))
+        if by is not None:
+            tx.create_edge(CONTRADICTS, by.id, dst=identity)
+            if not stays:
+                tx.create_edge(SUPERSEDES, by.id, dst=identity)
+
+
+def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Piece]:
+    """What is left of a revision: the sentences that lose nothing through its whole time, then what is left of the others, earliest first."""
+    whole = node_window(node)
+    pieces: dict[Window, set[str]] = defaultdict(set)
+    for place, (_, text, _sentence) in enumerate(stated_by(node)):
+        for window in _minus(whole, lost.get(place, ())):
+            pieces[window].add(text)
+    ordered = sorted(pieces.items(), key=lambda piece: (piece[0] != whole, piece[0]))
+    return [Piece(window, frozenset(texts)) for window, texts in ordered]
+
+
+def _minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
+    found, start = [], whole.start
+    for window in sorted(taken):
+        if window.start > start:
+            found.append(Window(start, window.start))
+        start = max(start, window.end)
+    if start < whole.end:
+        found.append(Window(start, whole.end))
+    return found
+
+
+def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
+    """The first piece becomes the next revision of the item, the others items of their own. False if nothing is left: the item is retired."""
+    item = item_of(tx, node.id)
+    if not pieces:
+        set_deprecated(tx, item, True)
+        return False
+    for number, piece in enumerate(pieces):
+        home = item if number == 0 else create_item(tx, free_address(tx, item, piece.window))
+        made = add_revision(tx, home, narrowed(node, piece), author=str(node.props.get("author", "")))
+        _carry_edges(tx, node, made)
+        if number:
+            tx.create_edge(SUPERSEDES, made.id, dst=node.id)
+    return True
+
+
+def narrowed(node: Node, piece: Piece) -> Draft:
+    """A successor of a revision that says what is left of it, in its own words where it loses no sentence."""
+    stated = list(stated_by(node))
+    facts = tuple(parse_fact(text) for name, text, _ in stated if name == "facts" and text in piece.texts)
+    sentences = tuple(sentence for name, text, sentence in stated if name == "sentences" and text in piece.texts)
+    draft = build_draft(node, facts, sentences)
+    if all(text in piece.texts for _, text, _ in stated):
+        draft = replace(draft, summary=str(node.props["summary"]), metadata=metadata_of(node))
+    start, end = piece.window
+    return replace(
+        draft, valid_from=None if start == ALWAYS.start else start, valid_until=None if end == ALWAYS.end else end,
+        time=cast("int | None", node.props.get("time")),
+    )  # fmt: skip
+
+
+def _carry_edges(tx: Transaction, old: Node, new: Node) -> None:
+    """The grounds of a belief are those of its successor."""
+    for edge in tx.edges_out(old.id):
+        if edge.type not in STRUCTURE and edge.type not in (SUPERSEDES, CONTRADICTS, CURRENT):
+            tx.create_edge(edge.type, new.id, dst=edge.dst, props=edge.props)
+
+
+def free_address(tx: Transaction, item: Node, window: Window) -> Kref:
+    kref = parse_kref(str(item.props["kref"]))
+    day = "first" if window.start == ALWAYS.start else format_time(window.start)[:10]
+    for number in range(1, 1_000):
+        name = check_name(f"{kref.name[:150]}-{day}" + (f"-{number}" if number > 1 else ""), what="item", dots=True)
+        found = replace(kref, name=name)
+        if tx.node_by_kref(str(found)) is None:
+            break
+    return found

@@ -1,0 +1,241 @@
+"""How a belief comes to be believed: stated, made current again, or let in by a decision. Each finds what cannot stand beside it, wherever it is.
+
+What is stated is believed, and what contradicts it gives way; but nothing retires what is trusted more than itself: then the statement is kept as the
+challenger of an open conflict (conflicts.py). Everything here runs inside a transaction that the caller holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from doxa.base.clock import format_time
+from doxa.base.errors import ConflictError, InputError, RoleError
+from doxa.base.ids import NodeId
+from doxa.belief.conflicts import challenger_item, close_conflict, open_conflict
+from doxa.belief.graph import SUPERSEDES, current_of, facts_of, item_of, last_of
+from doxa.belief.holding import Holding, Window, node_window, sentences_of, stated_by, trust_rank, window_of
+from doxa.belief.kref import Kref, parse_kref
+from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, narrowed, rewrite
+from doxa.belief.support import settle
+from doxa.belief.types import Change, Draft, Fact, without
+from doxa.belief.writes import add_revision, content_hash, create_item, link, set_current, set_deprecated
+from doxa.policy.sentence import Atom, Sentence, parse_sentence, worded
+from doxa.store import TRUSTS, Node, Transaction
+
+Links = Iterable[tuple[str, str]]  # (edge type, kref)
+
+
+def state(tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again: bool = False, replacing: Node | None = None) -> Change:
+    """The next revision of an item, and what gives way to it. Nothing is written if the current one says the same, unless it is stated `again`.
+    `replacing`: a belief at another address that this one is to take the place of."""
+    before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
+    if before is not None and not again and (same := _same(before, draft)):
+        return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
+    held = [node for node in (before, replacing) if node is not None]
+    verdict = _verdict(tx, draft, leave_out=held)
+    higher = [node for node in (*held, *(verdict.losers if verdict else ())) if trust_rank(node) > TRUSTS.index(draft.trust)]
+    if higher:
+        return _challenge(tx, item, draft, links=links, held=higher)
+    last = last_of(tx, item)
+    if retired:
+        set_deprecated(tx, item, False)
+    made = add_revision(tx, item, draft)
+    for kind, target in _pairs(links):
+        link(tx, made, kind=kind, target=target)
+    if replacing is not None:
+        tx.create_edge(SUPERSEDES, made.id, dst=replacing.id)
+        set_deprecated(tx, item_of(tx, replacing.id), True)
+    if verdict is not None:
+        give_up(tx, verdict, by=made)
+    fallen, risen = settle(tx)
+    old = tuple(fact for node in held for fact in facts_of(node))
+    return Change(
+        "revised" if last is not None else "created", str(made.props["kref"]), tx.tx, tx.now, previous=str(last.props["kref"]) if last else "",
+        gained=without(draft.facts, old), lost=without(old, draft.facts), losses=verdict.told() if verdict else (), unsupported=fallen,
+        supported=risen,
+    )  # fmt: skip
+
+
+def _same(before: Node, draft: Draft) -> str:
+    """Why there is nothing to state; empty if there is."""
+    if before.props.get("content_hash") == content_hash(draft):
+        return "the current revision says the same"
+    trusted = str(before.props.get("trust"))
+    same = before.props.get("content_hash") == content_hash(replace(draft, trust=trusted))
+    return f"the current revision says the same, and is {trusted}" if same and trust_rank(before) > TRUSTS.index(draft.trust) else ""
+
+
+def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Verdict | None:
+    sentences = sentences_in(draft)
+    if not sentences:
+        return None
+    holding = Holding(tx, draft.project, leave_out=frozenset(node.id for node in leave_out))
+    return judge("revise", holding, sentences, within=window_of(draft.valid_from, draft.valid_until))
+
+
+def sentences_in(draft: Draft) -> list[Sentence]:
+    """What a draft states. A fact about what no sentence can be about, such as a blank, is left out."""
+    found: list[Sentence] = []
+    for fact in draft.facts:
+        try:
+            found.append(parse_sentence(list(fact)))
+        except InputError:
+            continue
+    return [*found, *map(parse_sentence, draft.sentences)]
+
+
+def stated_facts(sentences: Iterable[Sentence]) -> tuple[tuple[Fact, ...], tuple[Sentence, ...]]:
+    """Sentences as a revision holds them: plain atoms as facts, the rest as sentences."""
+    facts, rest = [], []
+    for sentence in sentences:
+        if isinstance(sentence, Atom):
+            facts.append(Fact(*sentence))
+        else:
+            rest.append(sentence)
+    return tuple(facts), tuple(rest)
+
+
+def _pairs(links: Links) -> Iterable[tuple[str, str]]:
+    for pair in links:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"A link is an edge type and an address; this is {pair!r:.60}.", next_step="Give pairs of both.", field="links")
+        yield pair[0], pair[1]
+
+
+def _challenge(tx: Transaction, item: Node, draft: Draft, *, links: Links, held: Sequence[Node]) -> Change:
+    together = list({node.id: node for node in held}.values())
+    made, conflict, new = open_conflict(tx, parse_kref(str(item.props["kref"])), draft, together)
+    for kind, target in _pairs(links) if new else ():
+        link(tx, made, kind=kind, target=target)
+    names = ", ".join(str(node.props["kref"]) for node in together)
+    reason = f"it is {draft.trust} and contradicts {names}, which is trusted more: decide the conflict {conflict}"
+    if not new:
+        return Change("unchanged", str(made.props["kref"]), None, tx.now, reason=f"this conflict is open already: {conflict}", conflict=conflict)
+    settle(tx)
+    return Change("challenged", str(made.props["kref"]), tx.tx, tx.now, reason=reason, conflict=conflict)
+
+
+def place_for(tx: Transaction, draft: Draft, address: Kref) -> Kref:
+    """Where a statement without an address of its own goes: to the item that said something else of just the same, else to a new one."""
+    sentences = sentences_in(draft)
+    if not sentences or not all(isinstance(sentence, Atom) for sentence in sentences):
+        return address
+    topics = {sentence.topic for sentence in sentences if isinstance(sentence, Atom)}
+    verdict = _verdict(tx, draft, leave_out=())
+    for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
+        stated = sentences_of(node)
+        about = {sentence.topic if isinstance(sentence, Atom) else None for sentence in stated}
+        alike = node.props.get("kind") == draft.kind and node_window(node) == window_of(draft.valid_from, draft.valid_until)
+        if alike and about == topics:
+            return parse_kref(str(node.props["kref"])).item()
+    return address
+
+
+def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
+    """Believe an existing revision again: what cannot stand beside it gives way. Raises ConflictError or RoleError if that is trusted more."""
+    before = current_of(tx, item.id)
+    leave_out = frozenset(one.id for one in (before, node) if one is not None)
+    sentences = sentences_of(node)
+    verdict = None
+    if sentences:
+        verdict = judge("revise", Holding(tx, str(node.props["project"]), leave_out=leave_out), sentences, within=node_window(node))
+        _may_take_over(tx, node, verdict.losers)
+    if before is not None and before.id != node.id and before.props.get("trust") == "verified" and node.props.get("trust") != "verified":
+        _only_operator(tx, before)
+    if item.props.get("deprecated"):
+        set_deprecated(tx, item, False)
+    set_current(tx, item.id, node.id)
+    if verdict is not None:
+        give_up(tx, verdict, by=node)
+    return verdict
+
+
+def _may_take_over(tx: Transaction, node: Node, losers: Sequence[Node]) -> None:
+    higher = [other for other in losers if trust_rank(other) > trust_rank(node)]
+    if higher:
+        kref, other = str(node.props["kref"]), str(higher[0].props["kref"])
+        raise ConflictError(
+            f"{kref} contradicts {other}, which is trusted more.", next_step=f"Revise or retire {other} first, or state it anew.", kref=kref,
+            held=other,
+        )  # fmt: skip
+
+
+def _only_operator(tx: Transaction, node: Node) -> None:
+    if tx.identity.role == "agent":
+        raise RoleError(
+            f"{node.props['kref']} is verified: it gives way only to an operator.", next_step="Ask the operator to decide.", role="agent",
+            needed="operator",
+        )  # fmt: skip
+
+
+def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node, list[Node]], at: int | None) -> tuple[Node, Verdict | None]:
+    """Carry a decision out; returns the revision that is believed by it (of a rejection: the challenger) and what gave way."""
+    challenger, held = sides
+    close_conflict(tx, conflict, decision)
+    item = challenger_item(tx, challenger)
+    match decision:
+        case "reject":
+            return challenger, None
+        case "accept":
+            return challenger, _let_in(tx, item, challenger)
+    if at is None:
+        raise InputError("Both can be kept only one after the other.", next_step="Give the time from which the challenger holds.", field="valid_from")
+    window = node_window(challenger)
+    if not window.start < at < window.end:
+        raise InputError(f"The challenger does not hold at {format_time(at)}.", next_step="Give a time within its own.", field="valid_from")
+    home = item if current_of(tx, item.id) is None else create_item(tx, free_address(tx, item, Window(at, window.end)))
+    texts = frozenset(text for _, text, _ in stated_by(challenger))
+    made = add_revision(tx, home, narrowed(challenger, Piece(Window(at, window.end), texts)), author=str(challenger.props.get("author", "")))
+    verdict = _give_way(tx, made)
+    for node in tx.nodes([node.id for node in held]):
+        _end_at(tx, node, at)
+    return made, verdict
+
+
+def _let_in(tx: Transaction, item: Node, challenger: Node) -> Verdict | None:
+    before = current_of(tx, item.id)
+    verdict = None
+    if sentences := sentences_of(challenger):
+        leave_out = frozenset((before.id,)) if before is not None else frozenset()
+        verdict = judge("revise", Holding(tx, str(challenger.props["project"]), leave_out=leave_out), sentences, within=node_window(challenger))
+    if item.props.get("deprecated"):
+        set_deprecated(tx, item, False)
+    set_current(tx, item.id, challenger.id)
+    if before is not None:
+        tx.create_edge(SUPERSEDES, challenger.id, dst=before.id)
+    if verdict is not None:
+        give_up(tx, verdict, by=challenger)
+    return verdict
+
+
+def _give_way(tx: Transaction, made: Node) -> Verdict | None:
+    sentences = sentences_of(made)
+    if not sentences:
+        return None
+    verdict = judge("revise", Holding(tx, str(made.props["project"]), leave_out=frozenset((made.id,))), sentences, within=node_window(made))
+    give_up(tx, verdict, by=made)
+    return verdict
+
+
+def _end_at(tx: Transaction, node: Node, at: int) -> None:
+    """A belief that nothing has shortened yet, such as one that is only text, holds until a time."""
+    window = node_window(node)
+    item = item_of(tx, node.id)
+    current = current_of(tx, item.id)
+    if current is not None and current.id == node.id and window.start < at < window.end:
+        rewrite(tx, node, [Piece(Window(window.start, at), frozenset(text for _, text, _ in stated_by(node)))])
+
+
+def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:
+    """After an undo: raise ConflictError if what came back contradicts what has been believed since."""
+    for node in tx.nodes(list(revisions)):
+        if "Revision" not in node.labels or not tx.edges_in(node.id, "CURRENT") or not (sentences := sentences_of(node)):
+            continue
+        verdict = judge("revise", Holding(tx, str(node.props["project"]), leave_out=frozenset((node.id,))), sentences, within=node_window(node))
+        if verdict.lost:
+            loss = verdict.told()[0]
+            raise ConflictError(
+                f"Change {change} cannot be undone: {worded(sentences[0])!r:.200} would be believed again beside {loss.kref}, which contradicts it.",
+                next_step=f"Revise or retire {loss.kref} first.", change=change, kref=loss.kref,
+            )  # fmt: skip
