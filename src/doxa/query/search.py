@@ -24,7 +24,8 @@ from doxa.store.index import FLOAT_MAX
 
 _K1, _B = 1.2, 0.75
 _PREFIX_TERMS_MAX = 1_000
-_COUNTED_MAX = 50_000  # in a larger index what is hidden counts among how many there are: looking at each would take longer than the search
+_COUNTED_MAX = 100  # in a larger index how many elements are seen is estimated from those that hold a word that is asked for
+_SAMPLED = 32  # of more elements that hold a word, so many are asked which of them are seen: asking all would take longer than the search
 
 
 class Entries(Protocol):
@@ -55,10 +56,10 @@ class _Stored:
     def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
         sql = "SELECT {what} FROM entry WHERE idx = ? AND key >= ? AND key < ?"
         bounds = (self._id, low, high)
-        if self._seen:
-            few = next(iter(self._graph.rows(f"SELECT count(*) FROM ({sql.format(what='1')} LIMIT ?)", (*bounds, _COUNTED_MAX + 1))))[0]
-            sql += f" AND element IN (SELECT id FROM {self._seen})" if few <= _COUNTED_MAX else ""
         count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
+        if self._seen and count <= _COUNTED_MAX:
+            sql += f" AND element IN (SELECT id FROM {self._seen})"
+            count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
         keys = self._graph.rows(f"{sql.format(what='key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2))
         return count, next((key for (key,) in keys), None)
 
@@ -135,9 +136,14 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
     must: list[set[int]] = []
     never: set[int] = set()
     gathered = [[_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts]
-    _forget_hidden(run, rule, gathered)
+    holding_at_all = sum(len(one) for found in gathered for one in found)
+    seen = _seen_of(run, rule, [one for found in gathered for one in found])
+    if count > _COUNTED_MAX and holding_at_all:
+        count = max(1, round(count * sum(seen) / holding_at_all))
     _forget_faded(run, rule, parts, gathered)
+    shares = iter(seen)
     for part, found in zip(parts, gathered, strict=True):
+        holding = [min(count, next(shares)) for _ in found]
         held = set.intersection(*[set(one) for one in found])
         if part.phrase or part.field:
             held = {identity for identity in held if _holds(run, part, rule, identity)}
@@ -146,8 +152,8 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
             continue
         if part.need == "must":
             must.append(held)
-        for one in found:
-            idf = math.log(1 + (count - len(one) + 0.5) / (len(one) + 0.5))
+        for one, holds in zip(found, holding, strict=True):
+            idf = math.log(1 + (count - holds + 0.5) / (holds + 0.5))
             for identity in held:
                 times, length = one[identity]
                 weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
@@ -155,18 +161,24 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
     return {identity: score for identity, score in total.items() if identity not in never and all(identity in held for held in must)}
 
 
-def _forget_hidden(run: Any, rule: IndexRule, gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
-    """Elements that policies hide hold no word: a rare word is not made common by what nobody sees."""
+def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]]]) -> list[int]:
+    """How many elements hold each word, of those that policies show: a rare word is not made common by what nobody sees. Of few elements all are
+    asked, and the hidden ones left out of the postings; of many a sample, evenly spaced. What is returned is tested by itself in any case."""
     sight = run.graph.sight
     if sight is None or run.revealing or not sight.test("n", edge=rule.edge):
-        return
-    candidates = {identity for found in gathered for one in found for identity in one}
+        return [len(one) for one in postings]
+    samples = [list(one)[:: max(1, -(-len(one) // _SAMPLED))] for one in postings]
+    asked = sorted({identity for sample in samples for identity in sample})
     sql = f"SELECT id FROM {sight.table(edge=rule.edge)} WHERE id IN (SELECT value FROM carray(?))"
-    hidden = candidates - {row[0] for row in run.graph.rows(sql, (int64_array(sorted(candidates)),))}
-    for found in gathered if hidden else ():
-        for one in found:
-            for identity in hidden & one.keys():
-                del one[identity]
+    shown = {row[0] for row in run.graph.rows(sql, (int64_array(asked),))}
+    found = []
+    for one, sample in zip(postings, samples, strict=True):
+        if len(sample) == len(one):
+            for identity in sample:
+                if identity not in shown:
+                    del one[identity]
+        found.append(round(len(one) * sum(identity in shown for identity in sample) / max(1, len(sample))) if len(sample) < len(one) else len(one))
+    return found
 
 
 def _forget_faded(run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
