@@ -26,13 +26,30 @@ from doxa.base.errors import (
     RoleError,
     StoreError,
 )  # fmt: skip
-from doxa.belief import Bundle, Change, Exchange, Fact, Kref, Member, Place, Revision, Step, TagMove, Walk, parse_kref, print_kref
+from doxa.belief import (
+    Bundle,
+    Change,
+    Conflict,
+    Exchange,
+    Explanation,
+    Fact,
+    Kref,
+    Lost,
+    Member,
+    Place,
+    Revision,
+    Step,
+    TagMove,
+    Walk,
+    parse_kref,
+    print_kref,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "ConflictError", "ConstraintError", "CorruptError",
-    "DiskFullError", "DoxaError", "Exchange", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Member", "Memory",
+    "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
+    "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Lost", "Member", "Memory",
     "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
     "TagMove", "Walk", "open", "parse_kref", "print_kref",
 ]

@@ -15,7 +15,10 @@ from doxa.query.procedures import Registry
 from tests.query.test_procedures import ODD
 
 KREF = "'kref://shop/deploys'"
-GOOD = {"question": "'deploy'", "text": "'We deploy on Fridays'", "kref": KREF, "tag": "'mine'", "depth": "2", "options": "{}"}
+GOOD = {
+    "question": "'deploy'", "text": "'We deploy on Fridays'", "kref": KREF, "tag": "'mine'", "depth": "2", "options": "{}",
+    "what": KREF, "constraints": "{}", "decision": "'accept'", "verb": "'deprecate'", "project": "'shop'",
+}  # fmt: skip
 OPTIONS = (
     "{nonsense: 1}", "{limit: 'x'}", "{limit: null}", "{limit: -1}", "{tags: 5}", "{as_of: true}", "{name: 7}", "{project: []}", "{trust: 'x'}",
     "{text: 'y'}",

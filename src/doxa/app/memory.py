@@ -15,8 +15,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
+from doxa.app.beliefs import BeliefVerbs
 from doxa.app.bootstrap import begin
 from doxa.app.expressions import LazyExpressions
 from doxa.app.upkeep import Upkeep
@@ -27,18 +28,15 @@ from doxa.base.limits import ACCESS_FLUSH_MS, JOB_PAUSE_MS, JOB_STOP_S
 from doxa.base.values import Value
 from doxa.belief import (
     Bundle,
-    Change,
+    Conflict,
     Draft,
     Exchange,
     Kref,
-    Ledger,
     Member,
     Place,
     Revision,
     TagMove,
     Walk,
-    impact,
-    parse_fact,
     parse_target,
     provenance,
     read_any,
@@ -51,7 +49,7 @@ from doxa.belief import (
 )  # fmt: skip
 from doxa.belief.graph import all_shown, read_as_of, read_at
 from doxa.curation import arguments
-from doxa.curation.arguments import Facts, Placed, Said, Time
+from doxa.curation.arguments import Facts, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
 
 if TYPE_CHECKING:
@@ -116,7 +114,7 @@ def default_model_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "doxa"
 
 
-class Session:
+class Session(BeliefVerbs):
     """The verbs, in the name of one identity, by default in one project. Made by Memory."""
 
     def __init__(self, memory: Memory, identity: Identity, project: str, context: Mapping[str, Any] | None = None) -> None:
@@ -137,14 +135,6 @@ class Session:
         found._told = None
         return found
 
-    @property
-    def _store(self) -> Store:
-        return self._memory.store
-
-    @property
-    def _ledger(self) -> Ledger:
-        return Ledger(self._store, self.identity)
-
     # In
 
     def remember(
@@ -159,6 +149,7 @@ class Session:
         topics: Iterable[str] = (),
         keywords: Iterable[str] = (),
         facts: Facts = (),
+        sentences: Iterable[object] = (),
         valid_from: Time | None = None,
         valid_until: Time | None = None,
         confidence: float = 1.0,
@@ -171,7 +162,8 @@ class Session:
     ) -> Remembered:
         """State one belief. With a `name` that exists it is revised; without, a belief that says the same is found and returned instead.
 
-        `facts` are (subject, predicate, value) triples; times are ISO 8601 or datetimes; `derived_from`/`depends_on` are krefs;
+        `facts` are (subject, predicate, value) triples, `sentences` what is no plain fact, such as {"if": s, "then": s};
+        times are ISO 8601 or datetimes; `derived_from`/`depends_on` are krefs;
         `embedding_text` is what its vector is made of instead of its own text (words are always looked for in its own text).
         Raises InputError, LimitError, ConflictError (`expect`: the revision number that must be current), StoreError.
         """
@@ -183,6 +175,7 @@ class Session:
         draft = Draft(
             summary=text, project=project or self.project, space=space, name=name, kind=kind, title=title,
             topics=arguments.texts(topics, "topics"), keywords=arguments.texts(keywords, "keywords"), facts=arguments.facts(facts),
+            sentences=arguments.sentences(sentences),
             valid_from=arguments.time(valid_from, "valid_from"), valid_until=arguments.time(valid_until, "valid_until"),
             confidence=confidence, trust=trust, metadata=arguments.metadata(metadata, embedding_text),
         )  # fmt: skip
@@ -271,7 +264,7 @@ class Session:
         named = arguments.texts(kinds, "kinds")
         return self._memory.recaller.recent(project=self.project if project is None else project, kinds=named, limit=limit, context=self._told)
 
-    def get(self, kref: str | Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle:
+    def get(self, kref: str | Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle | Conflict:
         """What an address means now (or at its pin): a bundle with its members. Raises KrefError or NotFoundError, also for what a persistence
         policy hides, unless `reveal` asks for it all the same."""
         target = parse_target(kref)
@@ -282,7 +275,7 @@ class Session:
                 self._store.returned(snapshot, [str(found.kref)], self.context)
             return found
 
-    def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place | Bundle:
+    def as_of(self, kref: str | Kref, time: Time, *, tag: str = "current") -> Revision | Exchange | Place | Bundle | Conflict:
         """What a tag of an item pointed to at a system time: what memory believed then. A bundle, with its members of that time."""
         with self._store.read() as snapshot:
             return read_as_of(snapshot, parse_target(kref), time=parse_time(time, field="time"), tag=tag)
@@ -301,12 +294,6 @@ class Session:
             found = read_any(snapshot, item)
             members = found.moves if isinstance(found, Bundle) else ()
             return History(str(target), revisions, tuple(tag_moves(snapshot, item)), members)
-
-    def impact(self, kref: str | Kref, *, depth: int = 10) -> Walk:
-        """What rests on a belief, directly or not."""
-        arguments.whole(depth, "depth")
-        with self._store.read() as snapshot:
-            return impact(snapshot, kref, depth=depth)
 
     def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """What a belief rests on, down to the conversation it came from."""
@@ -327,81 +314,6 @@ class Session:
         arguments.whole(depth, "depth")
         with self._store.read() as snapshot:
             return shortest_path(snapshot, start, end, depth=depth, types=arguments.texts(types, "types"))
-
-    # Change
-
-    def revise(self, kref: str | Kref, text: str, *, expect: int | None = None, **fields: Unpack[Said]) -> Change:
-        """A new revision of an item. The old one leaves recall and stays in history. What is not given is carried over; facts only while the
-        text stays the same. Trust never rises by itself."""
-        from doxa.curation.revise import revise
-
-        arguments.whole(expect, "expect", optional=True)
-        return self._after(revise(self._store, self.identity, kref, text, given=self._said(fields, Said), expect=expect))
-
-    def supersede(self, kref: str | Kref, text: str, **fields: Unpack[Placed]) -> Change:
-        """Replace a belief, under the same address or (with `name`, `kind`, `space` or `project`) a new one that supersedes it."""
-        from doxa.curation.revise import supersede
-
-        return self._after(supersede(self._store, self.identity, kref, text, given=self._said(fields, Placed)))
-
-    def contract(self, kref: str | Kref, *, fact: Sequence[object] | None = None) -> Change:
-        """Stop believing an item, a pinned revision, or one fact of the current revision."""
-        return self._after(self._ledger.contract(kref, fact=parse_fact(fact) if fact is not None else None))
-
-    def deprecate(self, kref: str | Kref) -> Change:
-        """Take out of recall; `restore` brings back."""
-        return self._ledger.deprecate(kref)
-
-    def restore(self, kref: str | Kref) -> Change:
-        return self._ledger.restore(kref)
-
-    def rollback(self, kref: str | Kref, *, expect: int | None = None) -> Change:
-        """Make the pinned revision current again."""
-        arguments.whole(expect, "expect", optional=True)
-        return self._ledger.rollback(kref, expect=expect)
-
-    def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
-        """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the operator's."""
-        from doxa.curation.redact import refuse_secret
-
-        arguments.whole(expect, "expect", optional=True)
-        return self._ledger.tag(kref, refuse_secret(tag, field="tag"), expect=expect)
-
-    def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
-        arguments.whole(expect, "expect", optional=True)
-        return self._ledger.untag(kref, tag, expect=expect)
-
-    def undo(self, change: int) -> Change:
-        """Reverse one change by its number (see `log`). Undoing an undo redoes."""
-        return self._ledger.undo(change)
-
-    def link(self, source: str | Kref, target: str | Kref, *, kind: str, metadata: Mapping[str, object] | None = None) -> Change:
-        """A typed edge, such as DEPENDS_ON, between two beliefs."""
-        from doxa.curation.redact import refuse_secret
-        from doxa.curation.remember import clean_metadata
-        from doxa.curation.revise import noted
-
-        refuse_secret(kind, field="edge type")
-        clean, found = clean_metadata(arguments.mapping(metadata))
-        return noted(self._ledger.link(source, target, kind=kind, metadata=clean), found)
-
-    def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
-        return self._ledger.unlink(source, target, kind=kind)
-
-    def attach(self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
-        """An artifact: a named pointer from a revision to a file. A password in the location is left out, and the change says so."""
-        from doxa.curation.remember import clean_location
-        from doxa.curation.revise import noted
-
-        place, found = clean_location(name, location, sha256=sha256, size_bytes=size_bytes)
-        return noted(self._ledger.attach(kref, name, location=place, sha256=sha256, size_bytes=size_bytes), found)
-
-    def bundle(self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
-        """Group items under kref://project/name.bundle."""
-        from doxa.curation.redact import refuse_secret
-
-        refuse_secret(str(kref), field="kref")
-        return self._ledger.bundle(kref, add=add, remove=remove)
 
     def forget(self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False) -> Forgotten:
         """Retire (undoable) or, as an operator, erase for good. More than one thing needs the token of a preview."""
@@ -444,19 +356,6 @@ class Session:
             self._store, self._memory.queries, self.identity, context={**self.context, **arguments.context(context)},
             csv_folder=None if folder is None else str(folder), owner=self,
         )  # fmt: skip
-
-    def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
-        given = arguments.said(fields, shape)
-        self._may_trust(given.get("trust", ""))
-        return given
-
-    def _may_trust(self, trust: object) -> None:
-        if trust == "verified" and self.identity.role == "agent":
-            raise RoleError("Only an operator may call a belief verified.", next_step="State it with trust 'stated'.", role="agent")
-
-    def _after(self, change: Change) -> Change:
-        self._memory.wake()
-        return change
 
 
 class Memory(Session):

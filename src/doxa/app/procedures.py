@@ -8,8 +8,9 @@ Options are a map with the names of the Python verbs' arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, LocalDateTime
+from doxa.curation.arguments import is_address
 from doxa.cypher.signatures import ProcedureSignature
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.values import Edge, Node
@@ -28,8 +30,12 @@ if TYPE_CHECKING:
     from doxa.belief import Change, Walk
 
 Rows = Iterable[tuple[Any, ...]]
+_REHEARSED = frozenset(("revise", "contract", "deprecate", "restore", "rollback", "undo"))
 _MOMENTS = (Date, DateTime, LocalDateTime)
-_CHANGED = (("action", "STRING"), ("kref", "STRING"), ("previous", "STRING"), ("reason", "STRING"))
+_CHANGED = (
+    ("action", "STRING"), ("kref", "STRING"), ("previous", "STRING"), ("reason", "STRING"), ("losses", "LIST OF MAP"), ("conflict", "STRING"),
+    ("unsupported", "LIST OF MAP"),
+)  # fmt: skip
 
 
 def register(registry: Registry) -> None:
@@ -89,16 +95,69 @@ def _recall(session: Session, run: Any, question: str, options: Any = None) -> R
 
 def _remember(session: Session, run: Any, text: str, options: Any = None) -> Rows:
     made = session.remember(text, **_options(session.remember, options))
-    yield made.action, made.kref, made.change.previous, made.change.reason
+    yield from _changed(replace(made.change, action=made.action, kref=made.kref))  # type: ignore[arg-type]
 
 
 def _changed(change: Change) -> Rows:
-    yield change.action, change.kref, change.previous, change.reason
+    losses = [{"kref": loss.kref, "says": loss.says, "why": loss.why} for loss in change.losses]
+    unsupported = [{"kref": fallen.kref, "cause": fallen.cause} for fallen in change.unsupported]
+    yield change.action, change.kref, change.previous, change.reason, losses, change.conflict, unsupported
+
+
+def _revise(session: Session, run: Any, what: Any, text: str = "", options: Any = None) -> Rows:
+    given = _options(session.revise, options)
+    if not is_address(what) and isinstance(given.get("dry_run"), bool) and given["dry_run"]:
+        raise InputError("A dry run is not part of a query.", next_step="Ask with doxa.dryRun.", field="dry_run")
+    return _changed(session.revise(_plain(what), text, **given))
+
+
+def _dry_run(session: Session, run: Any, verb: str, what: Any, options: Any = None) -> Rows:
+    """On another thread: a rehearsal takes a transaction of its own, which is rolled back."""
+    if isinstance(run.graph.reader, Transaction):
+        raise InputError("A dry run cannot be a part of a transaction that writes.", next_step="Run it by itself.", field="verb")
+    if verb not in _REHEARSED:
+        raise InputError(f"{verb[:40]!r} cannot be rehearsed.", next_step="Use revise, contract, deprecate, restore, rollback or undo.", field="verb")
+    call: Callable[..., Any] = getattr(session, verb)
+    given = _plain(options) or {}
+    if not isinstance(given, Mapping) or (verb == "undo" and type(what) is not int):
+        raise InputError("A dry run takes a verb, what it is about, and a map of options.", next_step="Give them so.", field="options")
+    given = dict(given)
+    text = (given.pop("text", ""),) if verb == "revise" else ()
+    with ThreadPoolExecutor(max_workers=1) as other:
+        return list(_changed(other.submit(partial(call, _plain(what), *text, **{**_options(call, given), "dry_run": True})).result()))
+
+
+def _plain(value: Any) -> Any:
+    """A sentence as the verbs take it; a whole number (of a change) and text as they are."""
+    return value.properties if isinstance(value, (Node, Edge)) else value
+
+
+def _conflicts(session: Session, run: Any, options: Any = None) -> Rows:
+    for conflict in session.conflicts(**_options(session.conflicts, options)):
+        held = [{"kref": one.kref, "text": one.summary, "trust": one.trust} for one in conflict.held]
+        yield conflict.kref, conflict.challenger.kref, conflict.challenger.summary, conflict.challenger.trust, held, conflict.decision
+
+
+def _explain(session: Session, run: Any, kref: str) -> Rows:
+    found = session.explain(kref)
+    yield "belief", found.revision.kref, found.revision.summary, found.revision.status
+    parts = (("ground", found.grounds), ("replaced", found.replaced), ("gave way to", found.gave_way_to), ("dependent", found.dependents),
+             ("contradicts", found.contradicts))  # fmt: skip
+    for name, rows in parts:
+        for row in rows:
+            yield name, row.kref, row.says, row.how
+    for conflict in found.conflicts:
+        yield "conflict", conflict.kref, conflict.challenger.summary, "open"
 
 
 def _walk(walk: Walk) -> Rows:
     for step in walk.steps:
         yield step.kref, step.depth, step.edge, step.via
+
+
+def _impact(session: Session, run: Any, kref: str, depth: int | None = None) -> Rows:
+    for step in session.impact(kref, depth=depth).steps:
+        yield step.kref, step.depth, step.edge, step.via, step.falls
 
 
 def _history(session: Session, run: Any, kref: str) -> Rows:
@@ -113,6 +172,10 @@ _WALKED = (("kref", _TEXT), ("depth", _NUMBER), ("edge", _TEXT), ("via", _TEXT))
 _FOUND = (
     ("kref", _TEXT), ("text", _TEXT), ("score", "FLOAT"), ("status", _TEXT), ("trust", _TEXT), ("why", _TEXT), ("node", "NODE"),
 )  # fmt: skip
+_ABOUT = (("section", _TEXT), ("kref", _TEXT), ("says", _TEXT), ("how", _TEXT))
+_CONFLICTS = (
+    ("kref", _TEXT), ("challenger", _TEXT), ("text", _TEXT), ("trust", _TEXT), ("held", "LIST OF MAP"), ("decision", _TEXT),
+)  # fmt: skip
 _VERSIONS = (("kref", _TEXT), ("revision", _NUMBER), ("text", _TEXT), ("status", _TEXT), ("time", _TEXT))
 
 # name, arguments, how many may be left out, results, writes, description, call
@@ -120,14 +183,17 @@ _TABLE: tuple[tuple[str, Any, int, Any, bool, str, Callable[..., Rows]], ...] = 
     ("recall", (("question", _TEXT), ("options", _MAP)), 1, _FOUND, False, "Find current beliefs and turns by words and meaning.", _recall),
     ("remember", (("text", _TEXT), ("options", _MAP)), 1, _CHANGED, True, "State one belief.", _remember),
     (
-        "revise", _STATED, 1, _CHANGED, True, "Give a belief a new revision.",
-        lambda session, run, kref, text, options=None: _changed(session.revise(kref, text, **_options(session.revise, options))),
+        "revise", (("what", "ANY"), ("text", _TEXT), ("options", _MAP)), 2, _CHANGED, True,
+        "Give a belief a new revision, or state a sentence; what cannot be true beside it gives way.", _revise,
     ),
     (
         "supersede", _STATED, 1, _CHANGED, True, "Replace a belief by another.",
         lambda session, run, kref, text, options=None: _changed(session.supersede(kref, text, **_options(session.supersede, options))),
     ),
-    ("contract", _KREF, 0, _CHANGED, True, "Give up a belief without another.", lambda session, run, kref: _changed(session.contract(kref))),
+    (
+        "contract", (("what", "ANY"), ("options", _MAP)), 1, _CHANGED, True, "Give up a belief without another, by its address or by what it says.",
+        lambda session, run, what, options=None: _changed(session.contract(_plain(what), **_options(session.contract, options))),
+    ),
     ("deprecate", _KREF, 0, _CHANGED, True, "Retire an item.", lambda session, run, kref: _changed(session.deprecate(kref))),
     ("restore", _KREF, 0, _CHANGED, True, "Bring a retired item back.", lambda session, run, kref: _changed(session.restore(kref))),
     ("rollback", _KREF, 0, _CHANGED, True, "Make an earlier revision current.", lambda session, run, kref: _changed(session.rollback(kref))),
@@ -140,8 +206,25 @@ _TABLE: tuple[tuple[str, Any, int, Any, bool, str, Callable[..., Rows]], ...] = 
         lambda session, run, kref, tag: _changed(session.untag(kref, tag)),
     ),
     (
-        "impact", (("kref", _TEXT), ("depth", _NUMBER)), 1, _WALKED, False, "What depends on a belief.",
-        lambda session, run, kref, depth=10: _walk(session.impact(kref, depth=depth)),
+        "impact", (("kref", _TEXT), ("depth", _NUMBER)), 1, (*_WALKED, ("falls", "BOOLEAN")), False,
+        "What depends on a belief, and what would lose its support without it.", _impact,
+    ),
+    ("explain", _KREF, 0, _ABOUT, False, "Why something is believed: grounds, what it replaced, what rests on it, what contradicts it.", _explain),
+    ("conflicts", (("options", _MAP),), 1, _CONFLICTS, False, "Statements that wait for a decision.", _conflicts),
+    (
+        "resolve", (("kref", _TEXT), ("decision", _TEXT), ("options", _MAP)), 1, _CHANGED, True, "Decide a conflict: accept, reject or both.",
+        lambda session, run, kref, decision, options=None: _changed(session.resolve(kref, decision, **_options(session.resolve, options))),
+    ),
+    (
+        "constrain", (("constraints", _MAP), ("options", _MAP)), 1, _CHANGED, True, "Declare what cannot be true together.",
+        lambda session, run, constraints, options=None: _changed(session.constrain(_plain(constraints), **_options(session.constrain, options))),
+    ),
+    (
+        "rules", (("project", _TEXT),), 1, (("rules", _MAP),), False, "What beliefs obey.",
+        lambda session, run, project="": [(session.rules(project),)],
+    ),
+    (
+        "dryRun", (("verb", _TEXT), ("what", "ANY"), ("options", _MAP)), 1, _CHANGED, False, "What a verb would do, without doing it.", _dry_run,
     ),
     (
         "provenance", (("kref", _TEXT), ("depth", _NUMBER)), 1, _WALKED, False, "What a belief rests on.",

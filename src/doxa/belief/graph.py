@@ -24,8 +24,7 @@ from doxa.base.ids import NodeId
 from doxa.base.values import Value, decode_properties
 from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import CONFLICT_KIND, RESERVED, Bundle, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
-from doxa.policy.sentence import parse_sentence
+from doxa.belief.types import CONFLICT_KIND, RESERVED, Bundle, Conflict, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
 from doxa.store import Node, Reader
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
@@ -264,7 +263,7 @@ def build_revision(node: Node, *, status: Status, tags: tuple[str, ...] = (), un
         space=p["space"], title=p.get("title", ""), topics=tuple(p.get("topics", ())), keywords=tuple(p.get("keywords", ())),
         facts=facts_of(node), valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), confidence=p["confidence"], trust=p["trust"],
         author=p.get("author", ""), time=p["time"], created=node.born, tags=tags, metadata=metadata_of(node),
-        sentences=tuple(map(parse_sentence, p.get("sentences", ()))), unsupported=unsupported,
+        sentences=tuple(p.get("sentences", ())), unsupported=unsupported,
     )  # fmt: skip
 
 
@@ -286,7 +285,7 @@ def read_exchange(node: Node) -> Exchange:
     )  # fmt: skip
 
 
-def read_at(reader: Reader, kref: Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle:
+def read_at(reader: Reader, kref: Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle | Conflict:
     """What an address means, pins and artifacts included, as data: what was fetched is what the address says. What a policy hides is not found,
     unless `reveal`; as of a time it is what was there."""
     if kref.artifact is not None:
@@ -325,7 +324,7 @@ def shown(reader: Reader, node: Node) -> Node:
     return node._replace(props={**standing, **decode_properties(rows[0][0])})
 
 
-def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -> Revision | Exchange | Place | Bundle:
+def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -> Revision | Exchange | Place | Bundle | Conflict:
     """What a tag of an item pointed to at a system time; a bundle with its members of that time; of what was said, what was there then."""
     check_name(tag, what="tag")
     node = require(reader, kref.item())
@@ -343,7 +342,7 @@ def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -
     return read_any(reader, version)
 
 
-def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle:
+def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle | Conflict:
     """Whatever has an address, as data."""
     if is_bundle(reader, node):
         return read_bundle(reader, node)
@@ -351,6 +350,10 @@ def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle
         return read_revision(reader, node)
     if "Exchange" in node.labels:
         return read_exchange(node)
+    if "Conflict" in node.labels:
+        from doxa.belief.conflicts import read_conflict  # which reads its sides with this module
+
+        return read_conflict(reader, node)
     return Place(str(node.props.get("kref")), node.labels[0] if node.labels else "", dict(node.props))
 
 

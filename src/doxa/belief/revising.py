@@ -83,17 +83,15 @@ def _outcome(operation: Operation, holding: Holding, base: list[Belief], sentenc
 
 
 def _told(holding: Holding, said: Said, because: tuple[Said, ...]) -> Lost:
-    node, says = holding.nodes[said[0]], worded(holding.sentences[said])
+    kref, says = str(holding.nodes[said[0]].props["kref"]), worded(holding.sentences[said])
     if not because:
-        return Lost(str(node.props["kref"]), says, "it cannot be true with what was asked for", ())
-    beside = [str(holding.nodes[other].props["kref"]) for other, _ in because]
+        return Lost(kref, says, "it cannot be true with what was asked for", ())
+    beside = tuple(dict.fromkeys(str(holding.nodes[other].props["kref"]) for other, _ in because))
     weakest = because[-1][0]
-    if weakest == said[0]:
-        why = "it is stated after them in the same revision"
-    else:
-        why = holding.rules.order.why(holding.standing(weakest), holding.standing(said[0])).removeprefix("it ")
-        why = f"{worded(holding.sentences[because[-1]])!r} {why}" if not why.startswith("a ") else why
-    return Lost(str(node.props["kref"]), says, f"it cannot stand beside {' and '.join(beside)}: {why}", tuple(beside))
+    reason = "it comes later in the same revision"
+    if weakest != said[0]:
+        reason = f"of {beside[-1]}, {holding.rules.order.why(holding.standing(weakest), holding.standing(said[0]))}"
+    return Lost(kref, says, f"it cannot stand beside {' and '.join(beside)}: {reason}", beside)
 
 
 # Writing
@@ -111,11 +109,12 @@ def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
     for (identity, place), (windows, _) in verdict.lost.items():
         lost[identity][place] = windows
+    reasons = {said[0]: _told(verdict.holding, said, because).why for said, (_, because) in verdict.lost.items()}  # no words of others: they may go
     for identity, places in lost.items():
         node = verdict.holding.nodes[identity]
         stays = rewrite(tx, node, remaining(node, places))
         if by is not None:
-            tx.create_edge(CONTRADICTS, by.id, dst=identity)
+            tx.create_edge(CONTRADICTS, by.id, dst=identity, props={"why": reasons[identity]})
             if not stays:
                 tx.create_edge(SUPERSEDES, by.id, dst=identity)
 

@@ -26,9 +26,13 @@ from doxa.store import TRUSTS, Node, Transaction
 Links = Iterable[tuple[str, str]]  # (edge type, kref)
 
 
-def state(tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again: bool = False, replacing: Node | None = None) -> Change:
+def state(
+    tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again: bool = False, replacing: Node | None = None,
+    in_time: bool = False,
+) -> Change:  # fmt: skip
     """The next revision of an item, and what gives way to it. Nothing is written if the current one says the same, unless it is stated `again`.
-    `replacing`: a belief at another address that this one is to take the place of."""
+    `replacing`: a belief at another address that this one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
+    goes to history."""
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
     if before is not None and not again and (same := _same(before, draft)):
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
@@ -37,6 +41,9 @@ def state(tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again
     higher = [node for node in (*held, *(verdict.losers if verdict else ())) if trust_rank(node) > TRUSTS.index(draft.trust)]
     if higher:
         return _challenge(tx, item, draft, links=links, held=higher)
+    later = [node for node in (verdict.losers if verdict and in_time else ()) if _time(node) > (tx.now if draft.time is None else draft.time)]
+    if later:
+        return _said_otherwise(tx, item, draft, later)
     last = last_of(tx, item)
     if retired:
         set_deprecated(tx, item, False)
@@ -55,6 +62,19 @@ def state(tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again
         gained=without(draft.facts, old), lost=without(old, draft.facts), losses=verdict.told() if verdict else (), unsupported=fallen,
         supported=risen,
     )  # fmt: skip
+
+
+def _time(node: Node) -> int:
+    time = node.props.get("time")
+    return time if isinstance(time, int) else node.born
+
+
+def _said_otherwise(tx: Transaction, item: Node, draft: Draft, later: Sequence[Node]) -> Change:
+    made = add_revision(tx, item, draft, current=False)
+    for node in later:
+        tx.create_edge(SUPERSEDES, node.id, dst=made.id)
+    names = ", ".join(str(node.props["kref"]) for node in later)
+    return Change("superseded", str(made.props["kref"]), tx.tx, tx.now, reason=f"{names} was said later")
 
 
 def _same(before: Node, draft: Draft) -> str:

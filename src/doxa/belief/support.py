@@ -95,11 +95,12 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
 
 
 def would_fall(reader: Reader, lost: Iterable[NodeId]) -> dict[NodeId, str]:
-    """What would lose its support if these revisions or exchanges were not believed any more: node to cause. What has lost it already is left out."""
+    """What would lose its support if these revisions or exchanges were not believed any more: node to address. What has lost it already is left
+    out."""
     gone = frozenset(lost)
     region = _Region(reader, [i for i in _dependents(reader, gone) if i not in gone], gone=gone)
     supported = region.supported()
-    return {i: region.cause(i, supported) for i in sorted(region.members) if i not in supported and not region.states[i].tagged and i not in gone}
+    return {i: region.states[i].kref for i in sorted(region.members - supported) if not region.states[i].tagged}
 
 
 def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:

@@ -227,7 +227,8 @@ Action = Literal["created", "revised", "unchanged", "contracted", "deprecated", 
                  "rolled_back", "undone", "superseded", "attached", "grouped", "erased", "challenged", "resolved", "constrained"]
 
 
-class Lost(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lost:
     """A belief that was given up: where it stood, what it says in words, why it was the one, and the addresses of what it gave way to."""
 
     kref: str
@@ -236,7 +237,8 @@ class Lost(NamedTuple):
     because: tuple[str, ...] = ()
 
 
-class Fallen(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fallen:
     """A belief whose support was lost or came back, and the cause in words."""
 
     kref: str
@@ -294,7 +296,7 @@ class Revision:
     created: int
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Value] = field(default_factory=dict)
-    sentences: tuple[Sentence, ...] = ()
+    sentences: tuple[str, ...] = ()  # as JSON
     unsupported: str = ""  # why its support is lost; empty if it is not
 
 

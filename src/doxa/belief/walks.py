@@ -6,7 +6,9 @@ are not walked: they would connect everything.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from doxa.base.errors import InputError, LimitError
@@ -15,6 +17,7 @@ from doxa.base.limits import TRAVERSE_DEPTH_DEFAULT, TRAVERSE_DEPTH_MAX, TRAVERS
 from doxa.belief.bundles import BUNDLE_KIND, MEMBER, is_bundle, read_bundle
 from doxa.belief.graph import HAS_REVISION, STRUCTURE, current_of, parse_target, require, resolve
 from doxa.belief.kref import Kref
+from doxa.belief.support import would_fall
 from doxa.belief.types import Step, Walk
 from doxa.belief.writes import check_edge_type
 from doxa.store import Reader, int64_array
@@ -33,12 +36,48 @@ def traverse(
     return _walk_out(reader, start, depth=_check_depth(depth), direction=direction, types=_check_types(types))
 
 
-def impact(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
-    """What rests on this belief, directly or not: walks DEPENDS_ON, DERIVED_FROM and CREATED_FROM backwards.
+def impact(reader: Reader, start: str | Kref, *, depth: int | None = None) -> Walk:
+    """What rests on this belief, directly or not: walks DEPENDS_ON, DERIVED_FROM and CREATED_FROM backwards, all of it unless a depth is given. A
+    step `falls` if it would lose its support without the belief.
 
     An unpinned address asks for all revisions of the item, since what was built on an older one rests on it too.
     """
-    return _walk(reader, _starts(reader, parse_target(start)), depth=_check_depth(depth), direction="in", types=SUPPORT)
+    starts = _starts(reader, parse_target(start))
+    if depth is None:
+        walk = _walk_all(reader, starts, types=SUPPORT)
+    else:
+        walk = _walk(reader, starts, depth=_check_depth(depth), direction="in", types=SUPPORT)
+    falling = set(would_fall(reader, [identity for identity, _ in starts]).values()) if walk.steps else set()
+    return replace(walk, steps=tuple(replace(step, falls=True) if step.kref in falling else step for step in walk.steps)) if falling else walk
+
+
+def _walk_all(reader: Reader, starts: Sequence[tuple[NodeId, str]], *, types: Sequence[str]) -> Walk:
+    """A walk backwards without a bound: the edges are read in one statement, and the levels found in memory."""
+    nodes, edges = (reader.sight().table(edge=edge) for edge in (False, True))
+    marks = ", ".join("?" * len(types))
+    sql = (
+        f"WITH RECURSIVE r(id) AS (SELECT value FROM carray(?) UNION SELECT e.src FROM r CROSS JOIN {edges} e ON e.dst = r.id "
+        f"AND e.type IN ({marks}) LIMIT {TRAVERSE_NODES_MAX}) "
+        f"SELECT e.type, e.dst, e.src, coalesce(n.props ->> '$.kref', ''), coalesce(d.live, 1) FROM r CROSS JOIN {edges} e ON e.dst = r.id "
+        f"AND e.type IN ({marks}) CROSS JOIN {nodes} n ON n.id = e.src LEFT JOIN doc d ON d.node = n.id ORDER BY e.id"
+    )
+    into: dict[int, list[tuple[str, int, str, bool]]] = defaultdict(list)
+    for kind, via, node, kref, live in reader.rows(sql, (int64_array([identity for identity, _ in starts]), *types, *types)):
+        into[via].append((kind, node, kref, bool(live)))
+    names: dict[int, str] = dict(starts)
+    steps: list[Step] = []
+    frontier, level = list(names), 0
+    while frontier:
+        reached, level = [], level + 1
+        for via in frontier:
+            for kind, node, kref, live in into.get(via, ()):
+                if node not in names:
+                    names[node] = kref
+                    steps.append(Step(kref, level, kind, names[via], live))
+                    reached.append(node)
+        frontier = reached
+    cut = f"stopped after {TRAVERSE_NODES_MAX:,} elements" if len(steps) >= TRAVERSE_NODES_MAX - len(starts) else ""
+    return Walk(starts[0][1] if starts else "", tuple(steps), cut=cut)
 
 
 def provenance(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
-from doxa.cli import beliefs, care, content, cypher, doors, policy, serve  # noqa: F401 - importing them registers their commands
+from doxa.cli import beliefs, care, content, cypher, doors, policy, revision, serve  # noqa: F401 - importing them registers their commands
 from doxa.cli.frame import EXIT_CODES, app
 
 __all__ = ["EXIT_CODES", "app", "main"]

@@ -9,6 +9,7 @@ import typer
 from doxa.cli.frame import (
     Confidence,
     Db,
+    DryRun,
     EdgeArg,
     EdgeOption,
     FactOption,
@@ -40,6 +41,8 @@ def revise(
     valid_until: ValidUntil = None,
     confidence: Confidence = None,
     trust: Trust = None,
+    again: Annotated[bool, typer.Option("--again", help="Also if it says the same.")] = False,
+    dry_run: DryRun = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -47,7 +50,7 @@ def revise(
     with opened(db, as_json) as memory:
         given = given_of(title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence)
         given |= given_of(valid_from=valid_from, valid_until=valid_until)
-        change = memory.revise(kref, text, expect=expect, **given)
+        change = memory.revise(kref, text, expect=expect, again=again, dry_run=dry_run, **given)
         embed_some(memory)
         show(change, as_json, said_text)
 
@@ -82,19 +85,20 @@ def supersede(
 def contract(
     kref: KrefArg,
     fact: Annotated[str | None, typer.Option("--fact", help="Only this fact: 'subject|predicate|value'.")] = None,
+    dry_run: DryRun = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
     """Stop believing an item, a pinned revision, or one fact."""
     with opened(db, as_json) as memory:
-        show(memory.contract(kref, fact=facts_of([fact])[0] if fact else None), as_json, said_text)
+        show(memory.contract(kref, fact=facts_of([fact])[0] if fact else None, dry_run=dry_run), as_json, said_text)
 
 
 @app.command("restore-item")
-def restore_item(kref: KrefArg, db: Db = None, as_json: Json = False) -> None:
+def restore_item(kref: KrefArg, dry_run: DryRun = False, db: Db = None, as_json: Json = False) -> None:
     """Bring a deprecated item or turn back into recall."""
     with opened(db, as_json) as memory:
-        show(memory.restore(kref), as_json, said_text)
+        show(memory.restore(kref, dry_run=dry_run), as_json, said_text)
 
 
 @app.command()
@@ -130,22 +134,32 @@ def untag(
 
 
 @app.command()
-def rollback(kref: KrefArg, db: Db = None, as_json: Json = False) -> None:
+def rollback(kref: KrefArg, dry_run: DryRun = False, db: Db = None, as_json: Json = False) -> None:
     """Make the pinned revision (?r=N) current again."""
     with opened(db, as_json) as memory:
-        show(memory.rollback(kref), as_json, said_text)
+        show(memory.rollback(kref, dry_run=dry_run), as_json, said_text)
 
 
 @app.command()
-def undo(change: Annotated[int, typer.Argument(help="The number of a change; see `doxa log`.")], db: Db = None, as_json: Json = False) -> None:
+def undo(
+    change: Annotated[int, typer.Argument(help="The number of a change; see `doxa log`.")],
+    dry_run: DryRun = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """Reverse one change. Undoing an undo redoes."""
     with opened(db, as_json) as memory:
-        show(memory.undo(change), as_json, said_text)
+        show(memory.undo(change, dry_run=dry_run), as_json, said_text)
 
 
 @app.command()
-def impact(kref: KrefArg, depth: int = 10, db: Db = None, as_json: Json = False) -> None:
-    """What rests on a belief, directly or not."""
+def impact(
+    kref: KrefArg,
+    depth: Annotated[int | None, typer.Option(help="Only so many edges away.")] = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """What rests on a belief, directly or not, and what would lose its support without it."""
     with opened(db, as_json) as memory:
         show(memory.impact(kref, depth=depth), as_json, walk_text)
 

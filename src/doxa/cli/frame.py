@@ -75,6 +75,7 @@ Title = Annotated[str | None, typer.Option(help="A title.")]
 Topic = Annotated[list[str] | None, typer.Option(help="A topic (repeatable).")]
 EdgeOption = Annotated[list[str] | None, typer.Option(help="Only this edge type (repeatable).")]
 EdgeArg = Annotated[str, typer.Argument(help="Such as DEPENDS_ON.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would become of it.")]
 FactOption = Annotated[list[str] | None, typer.Option("--fact", help="A fact: 'subject|predicate|value' (repeatable).")]
 
 

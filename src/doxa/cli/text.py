@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-TIMES = frozenset(("time", "recorded", "created", "since", "until", "valid_from", "valid_until"))
+TIMES = frozenset(("time", "recorded", "created", "since", "until", "valid_from", "valid_until", "opened", "decided"))
 
 
 def json_text(value: object) -> str:
@@ -48,6 +48,9 @@ def said_text(change: Any, warnings: tuple[str, ...] = ()) -> str:
     lines += [f"  was: {change.previous}"] if change.previous else []
     lines += [f"  + {f.subject} | {f.predicate} | {f.value}" for f in change.gained]
     lines += [f"  - {f.subject} | {f.predicate} | {f.value}" for f in change.lost]
+    lines += [f"  gave way: {loss.says} ({loss.kref}): {loss.why}" for loss in change.losses]
+    lines += [f"  no longer supported: {fallen.kref}: {fallen.cause}" for fallen in change.unsupported]
+    lines += [f"  supported again: {risen.kref}" for risen in change.supported]
     lines += [f"  {change.reason}"] if change.reason else []
     return "\n".join([*lines, *(f"  note: {w}" for w in warnings)])
 
@@ -102,8 +105,18 @@ def history_text(value: Any) -> str:
 
 def walk_text(walk: Any) -> str:
     lines = [walk.start]
-    lines += [f"{'  ' * s.depth}{s.edge} {s.kref}{'' if s.current else ' [retired]'}" for s in walk.steps]
+    notes = {(True, True): " [would lose its support]", (False, False): " [retired]", (False, True): " [retired]"}
+    lines += [f"{'  ' * s.depth}{s.edge} {s.kref}{notes.get((s.current, s.falls), '')}" for s in walk.steps]
     return "\n".join([*lines, *([f"({walk.cut})"] if walk.cut else []), *(["nothing"] if not walk.steps and not walk.cut else [])])
+
+
+def conflicts_text(found: list[Any]) -> str:
+    lines = []
+    for conflict in found:
+        lines.append(conflict.kref + (f"  [{conflict.decision}]" if conflict.decision else ""))
+        lines.append(f"  {conflict.challenger.trust}: {conflict.challenger.summary}  ({conflict.challenger.kref})")
+        lines += [f"  against {held.trust}: {held.summary}  ({held.kref})" for held in conflict.held]
+    return "\n".join(lines) or "Nothing waits for a decision."
 
 
 def forgotten_text(value: Any) -> str:

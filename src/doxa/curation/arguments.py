@@ -16,8 +16,9 @@ from doxa.base.clock import TIME_MAX, parse_time
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import ROLES
 from doxa.base.values import Value, check_text
-from doxa.belief import Fact, check_name, parse_fact
+from doxa.belief import Fact, Kref, check_name, parse_fact
 from doxa.curation.turns import refuse_seconds
+from doxa.policy.sentence import Atom, Sentence, parse_sentence
 
 Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
@@ -27,6 +28,7 @@ class Said(TypedDict, total=False):
     """What a new revision may say beside its text. Who says it is the session's, and when is the store's."""
 
     facts: Facts
+    sentences: Iterable[object]
     title: str
     topics: Iterable[str]
     keywords: Iterable[str]
@@ -63,6 +65,8 @@ def said(fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
             found[name] = texts(value, name)
         elif name == "facts":
             found[name] = facts(value)
+        elif name == "sentences":
+            found[name] = sentences(value)
         elif name == "metadata":
             found[name] = mapping(value)
         elif name != "confidence":
@@ -128,6 +132,25 @@ def facts(values: Facts) -> tuple[Fact, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputError(f"facts is a list of triples; this is {type(values).__name__}.", next_step="Give [[s, p, v], ...].", field="facts")
     return tuple(parse_fact(fact) for fact in values)
+
+
+def sentences(values: Iterable[object]) -> tuple[Sentence, ...]:
+    """Several sentences, each as parse_sentence takes it."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f"sentences is a list; this is {type(values).__name__}.", next_step="Give [sentence, ...].", field="sentences")
+    return tuple(map(parse_sentence, values))
+
+
+def stated(value: object) -> tuple[Sentence, ...]:
+    """What a caller states or gives up by its content: one sentence, or a list of them."""
+    if isinstance(value, (list, tuple)) and value and not isinstance(value[0], str) and not isinstance(value, Atom):
+        return sentences(value)
+    return (parse_sentence(value),)
+
+
+def is_address(value: object) -> bool:
+    """Whether a caller names a belief by its address; else by what it says."""
+    return isinstance(value, Kref) or (isinstance(value, str) and value[:1] not in ("[", "{"))
 
 
 def mapping(value: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -202,8 +202,10 @@ class Ingest:
         if self._says_the_same(tx, kref, draft) and not self._was_corrected(tx, kref, turn.time_ns):
             self._said_again(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
             return
-        change = self._ledger.put_in(tx, kref, draft, links=[("DERIVED_FROM", source)])
+        change = self._ledger.put_in(tx, kref, draft, links=[("DERIVED_FROM", source)], in_time=True)
         self._counts["candidates"] += change.action != "unchanged"
+        if change.action in ("challenged", "superseded"):  # it is not believed: somebody decides, or what was said later stands
+            return
         claim = Claim(
             candidate.subject, candidate.predicate, candidate.value, candidate.replaces, candidate.rule, speaker=turn.speaker, quote=candidate.quote
         )

@@ -20,6 +20,7 @@ from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, 
 from doxa.belief.types import without
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.curation.redact import left_out, redact, refuse_secret
+from doxa.policy.sentence import Atom, replace_atoms
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store
 
@@ -104,8 +105,12 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
     facts = tuple(
         Fact(clean(f.subject), clean(f.predicate), clean(f.value) if isinstance(f.value, str) else f.value) for f in draft.facts
     )
+    def clean_atom(atom: Atom) -> Atom:
+        return Atom(clean(atom.item), clean(atom.predicate), clean(atom.value) if isinstance(atom.value, str) else atom.value)
+
     result = replace(
         draft,
+        sentences=tuple(replace_atoms(sentence, clean_atom) for sentence in draft.sentences),
         summary=clean(draft.summary),
         title=clean(draft.title),
         topics=tuple(clean(topic) for topic in draft.topics),

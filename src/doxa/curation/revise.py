@@ -8,19 +8,22 @@ the answer says that they were left behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from doxa.base.errors import InputError
 from doxa.belief import Change, Draft, Kref, Ledger, Revision, build_revision, check_draft, draft_kref, parse_target, sealed
 from doxa.belief.graph import current_of
+from doxa.belief.stating import stated_facts
 from doxa.belief.writes import EMBEDDING_TEXT, require_belief
 from doxa.curation.arguments import check_kind
 from doxa.curation.redact import left_out
 from doxa.curation.remember import clean_draft
+from doxa.policy.sentence import Sentence, parse_sentence, worded
 from doxa.store import Identity, Reader, Store
 
+_APART = ("embedding_text", "statements")
 _KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
 
 
@@ -41,6 +44,21 @@ def revise(
         full, notes = _carried(draft, build_revision(before, status="current") if before else None, given=given, identity=identity)
         change = ledger.put_in(tx, kref.item(), full, expect=expect, again=again)
     return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
+
+
+def believe(
+    store: Store, identity: Identity, sentences: Sequence[Sentence], *, given: Mapping[str, Any], links: Sequence[tuple[str, str]] = (),
+    dry_run: bool = False,
+) -> Change:  # fmt: skip
+    """State sentences wherever they belong. `given` are fields of arguments.said, and `summary`: without one the words are made
+    from the sentences."""
+    facts, rest = stated_facts(sentences)
+    fields = {name: value for name, value in given.items() if name != "embedding_text" and value not in ("", None)}
+    summary = fields.pop("summary", "") or "; ".join(map(worded, sentences))
+    check_kind(fields.get("kind", "fact"))
+    draft = Draft(summary, **(fields | {"facts": (*fields.get("facts", ()), *facts), "sentences": (*fields.get("sentences", ()), *rest)}))
+    clean, secrets = clean_draft(draft)
+    return noted(Ledger(store, identity, dry_run=dry_run).believe(clean, links=links), secrets)
 
 
 def supersede(store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any]) -> Change:
@@ -72,7 +90,11 @@ def _worded(kref: Kref, text: str, given: Mapping[str, Any]) -> tuple[Draft, lis
     if not kref.is_item:
         raise InputError(f"{kref} is no item.", next_step="Give the address of an item, such as kref://project/name.kind.", kref=str(kref))
     place = {"project": kref.project, "space": "/".join(kref.spaces), "name": kref.name, "kind": kref.kind}
-    fields = {name: value for name, value in given.items() if name != "embedding_text" and not (name in place and not value)}
+    fields = {name: value for name, value in given.items() if name not in _APART and not (name in place and not value)}
+    if "statements" in given:  # sentences for an item, in place of the words that it had
+        facts, rest = stated_facts(given["statements"])
+        fields |= {"facts": (*fields.get("facts", ()), *facts), "sentences": (*fields.get("sentences", ()), *rest)}
+        text = text or "; ".join(map(worded, given["statements"]))
     draft = Draft(summary=text, **(place | fields))
     check_kind(draft.kind)
     override = given.get("embedding_text", "")
@@ -91,10 +113,11 @@ def _carried(draft: Draft, old: Revision | None, *, given: Mapping[str, Any], id
         kept["trust"] = "stated"
         notes.append("It is no longer verified: an operator may label it again.")
     same = draft.summary == old.summary
-    if "facts" not in given and same:
-        kept["facts"] = old.facts
-    elif "facts" not in given and old.facts:
-        notes.append("Its facts were of the former words and are not carried over: give those that hold.")
+    for name in ("facts", "sentences"):
+        if name not in given and "statements" not in given and same:
+            kept[name] = old.facts if name == "facts" else tuple(map(parse_sentence, old.sentences))
+        elif name not in given and "statements" not in given and getattr(old, name):
+            notes.append(f"Its {name} were of the former words and are not carried over: give those that hold.")
     held = dict(old.metadata) if "metadata" not in given else {}
     override = held.pop(EMBEDDING_TEXT, old.metadata.get(EMBEDDING_TEXT))
     if override is not None and "embedding_text" not in given:

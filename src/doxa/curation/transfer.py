@@ -31,7 +31,7 @@ from doxa.base.ids import NodeId
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
-from doxa.belief.graph import PROTECTED_TAGS
+from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
 from doxa.belief.writes import add_revision, check_edge_type, create_item, move_tag, next_number, set_deprecated
 from doxa.curation.arguments import unusable
 from doxa.curation.ingest import Ingest, Ingested, Prepared, cleaned
@@ -39,6 +39,7 @@ from doxa.curation.readers.sources import EXPORT_START, head, lines
 from doxa.curation.redact import redact, refuse_secret
 from doxa.curation.remember import clean_draft, clean_properties
 from doxa.curation.turns import Turn, TurnRole, readable
+from doxa.policy.sentence import parse_sentence
 from doxa.store import Identity, Node, Reader, Store, Transaction
 
 FORMAT = 1
@@ -120,6 +121,7 @@ class _Stated(msgspec.Struct, tag="revision"):
     topics: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     facts: tuple[tuple[str, str, str | bool | int | float], ...] = ()
+    sentences: tuple[str, ...] = ()
     valid_from: str | None = None
     valid_until: str | None = None
     confidence: float = 1.0
@@ -213,10 +215,15 @@ def write_export(store: Store, target: Path) -> int:
 
 
 def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
+    owner = reader.node(item)
     for node in revisions_of(reader, item):
         held = read_revision(reader, node)
+        tags = [tag for tag in held.tags if tag != UNSUPPORTED]  # it follows from the edges
+        if owner is not None and owner.props.get(RETIRED_REVISION) == held.number:
+            tags.append("current")  # it was, when the item was retired
         line = asdict(held) | {"type": "revision", "name": parse_kref(held.item).name, "time": format_time(held.time)}
-        del line["created"]
+        line["tags"] = sorted(tags)
+        del line["created"], line["unsupported"]
         line["metadata"] = msgspec.Raw(encode_properties(dict(held.metadata), owner="Revision"))
         yield line | {name: format_time(line[name]) for name in ("valid_from", "valid_until") if line[name] is not None}
         for artifact in reader.nodes([edge.dst for edge in reader.edges_out(node.id, "HAS_ARTIFACT")]):
@@ -356,7 +363,8 @@ class _Import:
             raise _unfit(line.kref, f"it does not fit its item {str(item)[:200]}")
         draft = Draft(
             summary=line.summary, project=line.project, space=line.space, name=line.name, kind=line.kind, title=line.title, topics=line.topics,
-            keywords=line.keywords, facts=tuple(parse_fact(f) for f in line.facts), valid_from=_time(line.valid_from),
+            keywords=line.keywords, facts=tuple(parse_fact(f) for f in line.facts),
+            sentences=tuple(map(parse_sentence, line.sentences)), valid_from=_time(line.valid_from),
             valid_until=_time(line.valid_until), confidence=line.confidence, trust=line.trust, author=line.author, time=parse_time(line.time),
             metadata=_metadata(line.kref, line.metadata),
         )  # fmt: skip

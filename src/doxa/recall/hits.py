@@ -45,6 +45,8 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
     if p.get("title"):
         text = f"{p['title']}: {text}"
     status, noted = _status(reader, node, ask) if revision else ("deprecated" if p.get("deprecated") else "current", "")
+    unsupported = _unsupported(reader, node) if revision else ""
+    noted += f"; its support is lost: {unsupported}" if unsupported else ""
     lanes: dict[str, float] = {"words": round(item.words, 4)}
     if item.meaning is not None:
         lanes["meaning"] = round(item.meaning, 4)
@@ -55,7 +57,7 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
         valid_from=None if said.valid_from == -TIME_MAX else said.valid_from, valid_until=None if said.valid_until == TIME_MAX else said.valid_until,
         trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
         project=str(p.get("project", "")), space=str(p.get("space", "")), speaker=p.get("speaker", p.get("author", "")),
-        source=_source(reader, node, p), source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text),
+        source=_source(reader, node, p), source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text), unsupported=unsupported,
     )  # fmt: skip
 
 
@@ -63,11 +65,16 @@ def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
     rows = reader.rows(
         "SELECT (SELECT count(*) FROM edge WHERE dst = ?1 AND type = 'CURRENT'), "
         "(SELECT n.props ->> '$.deprecated' FROM edge e JOIN node n ON n.id = e.src WHERE e.dst = ?1 AND e.type = 'HAS_REVISION'), "
-        "(SELECT s.props ->> '$.kref' FROM edge e JOIN node s ON s.id = e.src WHERE e.dst = ?1 AND e.type = 'SUPERSEDES' ORDER BY e.id DESC LIMIT 1)",
+        "(SELECT s.props ->> '$.kref' FROM edge e JOIN node s ON s.id = e.src WHERE e.dst = ?1 AND e.type = 'SUPERSEDES' "
+        "ORDER BY e.id DESC LIMIT 1), "
+        "(SELECT c.props ->> '$.kref' FROM edge e JOIN node c ON c.id = e.src WHERE e.dst = ?1 AND e.type = 'CHALLENGER' "
+        "AND c.props ->> '$.decision' IS NULL LIMIT 1)",
         (node.id,),
     )
-    current, deprecated, successor = rows[0]
+    current, deprecated, successor, conflict = rows[0]
     then = f"; believed at {format_time(ask.as_of)}" if ask.as_of is not None else ""
+    if conflict:
+        return "contested", f"; not believed: {conflict} is to be decided" + then
     if deprecated:
         return "deprecated", "; deprecated since" + then
     if current:
@@ -80,6 +87,11 @@ def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
     if successor:
         return "superseded", f"; superseded by {successor}" + then
     return "detached", then
+
+
+def _unsupported(reader: Reader, node: Node) -> str:
+    rows = reader.rows("SELECT props ->> '$.cause' FROM edge WHERE dst = ? AND type = 'TAG' AND props ->> '$.name' = 'unsupported'", (node.id,))
+    return str(rows[0][0]) if rows else ""
 
 
 def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:

@@ -88,7 +88,7 @@ class Hit:
     kref: str
     type: Literal["revision", "exchange"]
     kind: str
-    status: Literal["current", "superseded", "deprecated", "detached", "expired", "not_yet_valid"]
+    status: Literal["current", "superseded", "deprecated", "detached", "contested", "expired", "not_yet_valid"]
     text: str
     score: float
     lanes: Mapping[str, float]
@@ -107,6 +107,7 @@ class Hit:
     number: int | None
     tokens: int
     truncated: bool = False
+    unsupported: str = ""  # why what it rests on is not believed any more; empty while it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,9 @@ TOOLS: tuple[dict[str, Any], ...] = (
     ),
     _tool(
         "memory_get",
-        "Fetch what a kref addresses, optionally with its history or as of a time.",
-        hints=_READS, required=("kref",), kref=_KREF, history={"type": "boolean"}, as_of={"type": "string", "description": "ISO 8601"},
+        "Fetch what a kref addresses, optionally with its history, as of a time, or explained: grounds, what it replaced and why, conflicts.",
+        hints=_READS, required=("kref",), kref=_KREF, history={"type": "boolean"}, explain={"type": "boolean"},
+        as_of={"type": "string", "description": "ISO 8601"},
     ),
     _tool(
         "memory_context",
@@ -126,6 +127,7 @@ class _ForgetArgs(msgspec.Struct, forbid_unknown_fields=True):
 class _GetArgs(msgspec.Struct, forbid_unknown_fields=True):
     kref: str
     history: bool = False
+    explain: bool = False
     as_of: str | None = None
 
 
@@ -168,6 +170,7 @@ def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
         {
             "kref": hit.kref, "text": hit.text, "status": hit.status, "time": format_time(hit.time), "trust": hit.trust, "source": hit.source,
             "speaker": hit.speaker, "score": hit.score, "why": hit.why, **_validity(hit),
+            **({"unsupported": hit.unsupported} if hit.unsupported else {}),
         }
         for hit in answer.hits
     ]  # fmt: skip
@@ -184,7 +187,7 @@ def _validity(hit: Any) -> dict[str, str]:
 def _quoted(hit: Any) -> str:
     """One hit as a line of data: quotes and line ends in it are escaped, so that it cannot end its own quotation."""
     text = msgspec.json.encode(hit.text).decode()
-    status = "" if hit.status == "current" else f" {hit.status.upper()}"
+    status = ("" if hit.status == "current" else f" {hit.status.upper()}") + (" UNSUPPORTED" if hit.unsupported else "")
     holds = "".join(f"; {name.replace('_', ' ')} {time[:10]}" for name, time in _validity(hit).items())
     by, why = msgspec.json.encode(hit.speaker).decode(), " ".join(hit.why.split())
     return f"- {text} [{hit.kref}{status}; {format_time(hit.time)[:10]}{holds}; {hit.trust}; by {by}; {why}]"
@@ -198,9 +201,11 @@ def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
     result = {
         "action": made.action, "kref": made.kref, "stored": made.stored, "duplicate_of": made.duplicate_of, "change": made.change.change,
-        "searchable": list(made.searchable), "warnings": list(made.warnings),
+        "searchable": list(made.searchable), "warnings": list(made.warnings), **_told(made.change),
     }  # fmt: skip
-    return " ".join((text, *made.warnings)), result
+    if made.action == "challenged":
+        text += f" ({made.change.reason})"
+    return " ".join((text + _gave_way(made.change), *made.warnings)), result
 
 
 def _update(session: Session, args: _UpdateArgs) -> tuple[str, dict[str, Any]]:
@@ -240,6 +245,10 @@ def _own(session: Session, text: str) -> Kref:
 
 
 def _get(session: Session, args: _GetArgs) -> tuple[str, dict[str, Any]]:
+    if args.explain:
+        why = session.explain(args.kref)
+        page = msgspec.json.encode(why.page()).decode()
+        return f"{NOT_INSTRUCTIONS}\n{page}", _readable(msgspec.to_builtins({"explained": why}))
     found: object = session.as_of(args.kref, args.as_of) if args.as_of else session.get(args.kref)
     result: dict[str, Any] = {"found": found}
     if args.history:
@@ -273,10 +282,24 @@ def _status(session: Session, _: _StatusArgs) -> tuple[str, dict[str, Any]]:
 def _changed(change: Change) -> tuple[str, dict[str, Any]]:
     lost = ", ".join(" ".join(map(str, fact)) for fact in change.lost)
     text = f"{change.action}: {change.kref}" + (f" ({change.reason})" if change.reason else "") + (f" No longer believed: {lost}." if lost else "")
+    text += _gave_way(change)
     return text, {
         "action": change.action, "kref": change.kref, "previous": change.previous, "change": change.change, "reason": change.reason,
-        "lost": change.lost,
+        "lost": change.lost, **_told(change),
     }  # fmt: skip
+
+
+def _gave_way(change: Change) -> str:
+    """What else went, in words: quoted, since it was said by somebody."""
+    parts = [f" Gave way: {msgspec.json.encode(loss.says).decode()} [{loss.kref}: {loss.why}]." for loss in change.losses]
+    parts += [f" Lost its support: {fallen.kref}." for fallen in change.unsupported]
+    return "".join(parts)
+
+
+def _told(change: Change) -> dict[str, Any]:
+    """The same as data, where there is any."""
+    found: dict[str, Any] = {"losses": change.losses, "conflict": change.conflict, "unsupported": change.unsupported, "supported": change.supported}
+    return {name: value for name, value in found.items() if value}
 
 
 def _readable(value: Any) -> Any:
