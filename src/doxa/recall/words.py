@@ -102,6 +102,20 @@ def _trust_in(posting: Posting) -> float:
     return 1.0 if posting.term == posting.asked else 1 - 2 / len(posting.asked)
 
 
+def weigh(asked: list[tuple[list[Posting], Mask]]) -> dict[str, float]:
+    """The idf of each asked term that an eligible row of any project holds, over all of them: postings of each project with its population."""
+    total = sum(int(np.count_nonzero(eligible)) for _, eligible in asked)
+    held: dict[str, int] = {}
+    for postings, eligible in asked:
+        for posting in postings:
+            held[posting.term] = held.get(posting.term, 0) + int(np.count_nonzero(eligible[posting.docs]))
+    return {term: _idf(total, count) for term, count in held.items() if count}
+
+
+def _idf(total: int, held: int) -> float:
+    return float(np.log1p((total - held + 0.5) / (held + 0.5)))
+
+
 def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
     """How much of the question each row covers, dense, in [0, 1)."""
     scores = np.zeros(shelf.count, dtype=np.float32)
@@ -116,7 +130,7 @@ def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
     for posting in postings:
         keep = eligible[posting.docs]
         docs, counts = posting.docs[keep], posting.counts[keep]
-        idf = float(np.log1p((total - len(docs) + 0.5) / (len(docs) + 0.5)))
+        idf = _idf(total, len(docs))
         mass += idf
         if not len(docs):
             continue
