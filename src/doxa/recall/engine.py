@@ -25,7 +25,7 @@ from doxa.recall.meaning import Estimate, estimate, exact
 from doxa.recall.scope import Eligible, check_filters, check_project, eligible_rows, find_scopes, unseen
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
-from doxa.recall.updates import POOL, Said, asks_how_it_stands, reordered
+from doxa.recall.updates import CHANGED, POOL, Said, asks_how_it_stands, reordered
 from doxa.recall.words import Posting, asked_terms, coverage, gather, weigh
 from doxa.store import Reader, Store, int64_array
 
@@ -223,11 +223,13 @@ def _rank(pools: list[Pool], *, limit: int) -> tuple[list[Ranked], bool]:
 def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str) -> list[Ranked]:
     """The ranking with each turn that restates another as it is now above that one, whose score it takes over."""
     weights = weigh([(pool.postings, pool.population) for pool in pools])
-    if not weights:
-        return ranked
     best = ranked[:POOL]
     nodes = [int(item.shelf["node"][item.row]) for item in best]
-    turns = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(nodes),))}
+    asked = _asked_weight(pools, best, weights)
+    able = [node for node, weight in zip(nodes, asked.tolist(), strict=True) if weight >= CHANGED * sum(weights.values()) > 0]
+    if len(able) < 2:
+        return ranked
+    turns = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(able),))}
     said = []
     for item, node in zip(best, nodes, strict=True):
         by = (item.shelf.scope, int(item.shelf["speaker"][item.row])) if node in turns else None
@@ -237,6 +239,17 @@ def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: 
         for place, above in reordered(question, weights, said)
     ]
     return moved + ranked[POOL:]
+
+
+def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, float]) -> NDArray[np.float64]:
+    """How much of the question each row says itself."""
+    found = np.zeros(len(items))
+    for pool in pools:
+        own = [place for place, item in enumerate(items) if item.shelf is pool.shelf]
+        rows = np.array([items[place].row for place in own], dtype=np.int64)
+        for posting in pool.postings if own else ():
+            found[own] += weights.get(posting.term, 0.0) * np.isin(rows, posting.docs)
+    return found
 
 
 def _population(sums: list[Sums]) -> Population:

@@ -18,8 +18,9 @@ statement, and what an assistant says is none of the user's. A question about ho
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from doxa.base.words import STOP_WORDS, stem, terms
@@ -34,25 +35,16 @@ _BEFORE, _AFTER = 20, 16  # words around a value that belong to it
 _CHANGE_BEFORE, _CHANGE_AFTER, _GOAL_BEFORE = 12, 6, 8
 _UNIT_WORDS = 3
 
-_MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_MONTHS = frozenset(
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov november dec december".split()
+)
+_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp".split())
 _SPELT = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 _TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "dozen": "12"}
 _NUMBERS = {word: str(number) for number, word in enumerate(_SPELT.split())} | _TENS
-_TOKEN = re.compile(
-    rf"""
-    (?P<date> \b{_MONTH}\.?\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}}\b)? | \b\d{{1,2}}(?:st|nd|rd|th)?\ {_MONTH}\b(?:\ \d{{4}}\b)?
-        | \b\d{{4}}-\d\d-\d\d\b | \b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b | (?:(?<=\bin\ )|(?<=\bby\ )){_MONTH}\b )
-  | (?P<clock> \b\d{{1,2}}:\d\d(?:\ ?[ap]\.?m\b)? | \b\d{{1,2}}\ ?[ap]\.?m\b )
-  | (?P<money> [$€£¥]\ ?\d(?:[\d,.]*\d)?(?:[km]\b)? | \b\d(?:[\d,.]*\d)?\ ?(?:dollars|euros|pounds|usd|eur|gbp)\b )
-  | (?P<version> \bv\d+(?:\.\d+)*\b | \b\d+\.\d+\.\d+\b )
-  | (?P<share> \b\d(?:[\d,.]*\d)?\ ?(?:%|percent\b) )
-  | (?P<number> (?<![\w.])\d(?:[\d,]*\d)?(?:\.\d+)?(?:/\d+)? )
-  | (?P<word> [^\W\d_]+ )
-  | (?P<end> [.!?](?=\s|$) | \n )
-  | (?P<pause> [,;:()] )
-    """,
-    re.VERBOSE,
-)
+_TOKEN = re.compile(r"[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?](?=\s|$)|[\n,;:()]")  # words, numbers, ends of sentences, pauses
+_ENDS = ".!?\n"
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TURN = (
     "instead|longer|anymore|moved|resched\\w+|postpon\\w+|delayed|switch(?:ed|ing)|replac(?:ed|ing)|migrat(?:ed|ing)|chang(?:ed|ing)"
@@ -141,31 +133,20 @@ def _matter(question: str, weights: Mapping[str, float]) -> Matter:
     return Matter(weights, sum(weights.values()), names & weights.keys(), _KINDS.get(asked.pop(), frozenset()) if len(asked) == 1 else frozenset())
 
 
-@dataclass(slots=True)
-class _Scan:
-    """One pass over a text. Places count words, values and pauses; a sentence ends where the next of `starts` begins."""
-
-    words: list[str] = field(default_factory=list)
-    starts: list[int] = field(default_factory=lambda: [0])
-    values: list[tuple[int, str, str, int]] = field(default_factory=list)  # place, kind, value, sentence
-    terms: list[tuple[int, str]] = field(default_factory=list)
-    changes: list[int] = field(default_factory=list)
-    goals: list[int] = field(default_factory=list)
-
-
 def statements(text: str, matter: Matter) -> list[Statement]:
     """What a text states near the question's terms, in order; last what it says anywhere, as the kind `said`."""
     scan = _scan(text, matter.weights)
-    ends = [*scan.starts[1:], len(scan.words)]
     found = []
-    for place, kind, value, sentence in scan.values:
-        low, high = max(scan.starts[sentence], place - _BEFORE), min(ends[sentence], place + _AFTER + 1)
-        near = frozenset(term for at, term in scan.terms if low <= at < high)
-        units = _units(scan.words[place + 1 : high]) if kind == "number" else frozenset()
-        if not near or (matter.kinds and kind not in matter.kinds and kind != "turn"):
+    for place, kind, value in scan.values:
+        if matter.kinds and kind not in matter.kinds and kind != "turn":
             continue
-        if units and "number" in matter.kinds and not units & matter.weights.keys():
-            continue  # how many of something else
+        sentence = bisect_left(scan.ends, place)
+        low = max(scan.ends[sentence - 1] if sentence else 0, place - _BEFORE)
+        high = min(scan.ends[sentence] if sentence < len(scan.ends) else len(scan.tokens), place + _AFTER + 1)
+        near = frozenset(term for at, term in scan.terms if low <= at < high)
+        units = _units(scan.tokens[place + 1 : high]) if kind == "number" else frozenset()
+        if not near or (units and "number" in matter.kinds and not units & matter.weights.keys()):
+            continue  # of another matter, or how many of something else
         changed = any(max(low, place - _CHANGE_BEFORE) <= at <= min(high, place + _CHANGE_AFTER) for at in scan.changes)
         goal = any(max(low, place - _GOAL_BEFORE) <= at < place for at in scan.goals)
         found.append(Statement(kind, value, units, near, changed, goal))
@@ -173,55 +154,101 @@ def statements(text: str, matter: Matter) -> list[Statement]:
     return found
 
 
+class _Scan(NamedTuple):
+    """One pass over a text: its tokens, and the places among them of what counts here."""
+
+    tokens: list[str]
+    values: list[tuple[int, str, str]]  # place, kind, value
+    terms: list[tuple[int, str]]
+    changes: list[int]
+    goals: list[int]
+    ends: list[int]
+
+
 def _scan(text: str, weights: Mapping[str, float]) -> _Scan:
-    scan = _Scan()
     if "```" in text:
         text = _CODE.sub("\n", text)
-    for match in _TOKEN.finditer(text[:TEXT_CHARS_READ].casefold()):
-        kind, word, place = match.lastgroup or "", match.group(), len(scan.words)
-        if kind == "end":
-            if scan.starts[-1] != place:
-                scan.starts.append(place)
-            continue
-        scan.words.append(word if kind == "word" else "")
-        sentence = len(scan.starts) - 1
-        if kind == "word":
-            cut = stem(word)
+    scan = _Scan(_TOKEN.findall(text[:TEXT_CHARS_READ].casefold()), [], [], [], [], [])
+    for place, token in enumerate(scan.tokens):
+        first = token[0]
+        if first.isalpha():
+            cut, number, role = _read(token)
             if cut in weights:
                 scan.terms.append((place, cut))
-            if word in _NUMBERS:
-                scan.values.append((place, "number", _NUMBERS[word], sentence))
-            elif word in _GOALS:
+            if number:
+                scan.values.append((place, "number", number))
+            elif role == "goal":
                 scan.goals.append(place)
-            elif _CHANGES.fullmatch(word):
+            elif role == "date":
+                scan.values.extend(_date(scan.tokens, place))
+            elif role:
                 scan.changes.append(place)
-                if _TURNS.fullmatch(word):
-                    scan.values.append((place, "turn", "", sentence))
-        elif kind != "pause":
-            scan.values.append((place, kind, _value(kind, word), sentence))
-            scan.terms += [(place, term) for term in terms(word) if term in weights]
+                if role == "turn":
+                    scan.values.append((place, role, ""))
+        elif first in _ENDS:
+            scan.ends.append(place)
+        elif len(token) > 1 or first.isdigit():
+            scan.values.extend(_number(scan.tokens, place))
+            scan.terms.extend((place, term) for term in terms(token) if term in weights)
     return scan
 
 
-def _value(kind: str, text: str) -> str:
-    """One spelling of a value: 3 PM is 3:00 pm, and 5th of April is April 5, 2024, as long as nobody says another year."""
-    if kind == "date" and (month := re.search(_MONTH, text)):
-        day = re.search(r"\d+", text)
-        return f"{month.group()[:3]} {int(day.group())}" if day else month.group()[:3]
-    if kind == "date":
-        return text.removesuffix("s")
-    if kind == "clock":
-        return re.sub(r"[\s.]|:00", "", text)
-    return re.sub(r"[\s,$€£¥v%]|percent|dollars|euros|pounds|usd|eur|gbp", "", text)
+@lru_cache(maxsize=16_384)
+def _read(word: str) -> tuple[str, str, str]:
+    """A word's stem, the number that it spells, and whether it speaks of a goal, a change, a turn or a date."""
+    if word in _MONTHS or word.removesuffix("s") in _WEEKDAYS:
+        return stem(word), "", "date"
+    role = "goal" if word in _GOALS else "turn" if _TURNS.fullmatch(word) else "change" if _CHANGES.fullmatch(word) else ""
+    return stem(word), _NUMBERS.get(word, ""), role
 
 
-def _units(words: Sequence[str]) -> frozenset[str]:
+def _number(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
+    """The kind and value of a number by how it is written and what stands beside it; nothing where it belongs to a date."""
+    text = tokens[place]
+    before = tokens[place - 1] if place else ""
+    after = tokens[place + 1 : place + 3]
+    value = text.strip("$€£¥%").replace(",", "")
+    if before in _MONTHS or _month_after(after) or not _MONTHS.isdisjoint(tokens[max(0, place - 3) : place]):
+        return []  # the day or the year of a date that its month tells
+    if text[-1] == "%" or after[:1] == ["percent"]:
+        kind = "share"
+    elif not text[0].isdigit() or (after and after[0] in _MONEY):
+        kind = "money"
+    elif ":" in text or (after and after[0] in ("am", "pm")) or after in (["a", "m"], ["p", "m"]):
+        kind = "clock"
+        value = value.removesuffix(":00") + (after[0][0] if after and after[0][0] in "ap" and after[0] in ("am", "pm", "a", "p") else "")
+    elif value.count("-") == 2 or value.count("/") == 2:
+        kind = "date"
+    elif value.count(".") > 1 or before == "v":
+        kind = "version"
+    else:
+        kind = "number"
+    return [(place, kind, value)]
+
+
+def _month_after(after: Sequence[str]) -> bool:
+    return bool(after) and (after[0] in _MONTHS or (len(after) > 1 and after[0] in ("st", "nd", "rd", "th") and after[1] in _MONTHS))
+
+
+def _date(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
+    """A weekday; or a month with the day before or after it, or as in `by May`. The year is left out: few say it twice."""
+    word = tokens[place]
+    if word not in _MONTHS:
+        return [(place, "date", word.removesuffix("s"))]
+    near = tokens[place + 1 : place + 2] + list(reversed(tokens[max(0, place - 2) : place]))
+    day = next((token for token in near if token.isdigit() and len(token) < 3), "")
+    if day or tokens[max(0, place - 1) : place] in (["in"], ["by"], ["until"]):
+        return [(place, "date", f"{word[:3]} {int(day)}" if day else word[:3])]
+    return []
+
+
+def _units(tokens: Sequence[str]) -> frozenset[str]:
     """What is counted: the stems of the words after a number, up to a pause or a stop word."""
     units = []
-    for word in words[:_UNIT_WORDS]:
-        if not word or word in STOP_WORDS:
+    for token in tokens[:_UNIT_WORDS]:
+        if not token.isalpha() or token in STOP_WORDS:
             break
-        units.append(stem(word))
+        units.append(stem(token))
     return frozenset(units)
 
 
