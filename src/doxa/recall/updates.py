@@ -28,10 +28,10 @@ from doxa.base.words import STOP_WORDS, stem, terms
 POOL = 20
 MOVES = 3
 ALIKE = 0.4
-CHANGED = 0.25
+CHANGED = 0.2
 TURNED = 0.4
 TEXT_CHARS_READ = 4_000
-_BEFORE, _AFTER = 20, 16  # words around a value that belong to it
+_BEFORE, _AFTER = 20, 20  # words around a value that belong to it
 _CHANGE_BEFORE, _CHANGE_AFTER, _GOAL_BEFORE = 12, 6, 8
 _UNIT_WORDS = 3
 
@@ -58,7 +58,8 @@ _CHANGES = re.compile(
     r"|correct\w*|" + _TURN
 )
 _GOALS = frozenset("goal goals target targets aim aims aiming want wants hope hopes hoping achieve wish".split())
-_ASKS = re.compile(r"\b(what|which|when|where|who|whose|how (?:many|much|long|often|old|far|large|big|fast|high|soon|late|early)|still)\b")
+_MANNER = "do|does|did|can|could|should|would|will|shall|to|about|has|have|had|is|are|am|was|were|come|not"  # "how do I": no value is asked for
+_ASKS = re.compile(rf"\b(what|which|when|where|who|whose|still|how (?!(?:{_MANNER})\b)[a-z]+)\b")
 _KINDS = {"when": frozenset(("date", "clock")), "how many": frozenset(("number",))}  # where nothing else is asked
 _PAST = re.compile(
     r"\b(?:original(?:ly)?|initial(?:ly)?|at first|previous(?:ly)?|earlier|formerly|(?:i|we|you|he|she|they|it|that|who|what) used to|back then"
@@ -235,7 +236,7 @@ def _date(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
     word = tokens[place]
     if word not in _MONTHS:
         return [(place, "date", word.removesuffix("s"))]
-    near = tokens[place + 1 : place + 2] + list(reversed(tokens[max(0, place - 2) : place]))
+    near = [*tokens[place + 1 : place + 2], *reversed(tokens[max(0, place - 2) : place])]
     day = next((token for token in near if token.isdigit() and len(token) < 3), "")
     if day or tokens[max(0, place - 1) : place] in (["in"], ["by"], ["until"]):
         return [(place, "date", f"{word[:3]} {int(day)}" if day else word[:3])]
