@@ -23,6 +23,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from doxa.base.limits import QUERY_CHARS_READ, RESTATED_CHARS_READ
 from doxa.base.words import STOP_WORDS, stem, terms
 
 POOL = 20
@@ -30,7 +31,6 @@ MOVES = 3
 ALIKE = 0.4
 CHANGED = 0.2
 TURNED = 0.4
-TEXT_CHARS_READ = 4_000
 _BEFORE, _AFTER = 20, 20  # words around a value that belong to it
 _CHANGE_BEFORE, _CHANGE_AFTER, _GOAL_BEFORE = 12, 6, 8
 _UNIT_WORDS = 3
@@ -38,6 +38,7 @@ _UNIT_WORDS = 3
 _MONTHS = frozenset(
     "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov november dec december".split()
 )
+_BESIDE_DAY = frozenset("st nd rd th of".split())  # April 5th, 5th of April
 _WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp".split())
 _SPELT = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
@@ -54,7 +55,7 @@ _TURNS = re.compile(_TURN)
 _CHANGES = re.compile(
     r"now|new|newly|newest|recent(?:ly)?|latest|lately|current(?:ly)?|already|actually|extra|additional|total|reach\w*|updat\w+|chang\w+"
     r"|mov(?:e|ing)|extend\w*|extension|shorten\w*|switch\w*|replac\w+|migrat\w+|delay\w*|increas\w+|rais\w+|rose|risen|gr[eo]wn?|growth"
-    r"|grow\w+|decreas\w+|reduc\w+|drop\w*|cut|lower\w*|improv\w+|boost\w*|bump\w*|adjust\w*|revis\w+|expand\w*|upgrad\w+|add(?:ed|ing)?"
+    r"|grow\w+|jump\w*|climb\w*|doubl\w+|decreas\w+|reduc\w+|drop\w*|fell|fallen|shr[au]nk|cut|lower\w*|improv\w+|boost\w*|bump\w*|adjust\w*|revis\w+|expand\w*|upgrad\w+|add(?:ed|ing)?"
     r"|correct\w*|" + _TURN
 )
 _GOALS = frozenset("goal goals target targets aim aims aiming want wants hope hopes hoping achieve wish".split())
@@ -99,7 +100,7 @@ class Matter(NamedTuple):
 
 def asks_how_it_stands(question: str) -> bool:
     """Whether a question asks for something as it is, not as it was or came to be."""
-    text = question.casefold()
+    text = question[:QUERY_CHARS_READ].casefold()
     return bool(_ASKS.search(text)) and not _PAST.search(text)
 
 
@@ -129,9 +130,11 @@ def reordered(question: str, weights: Mapping[str, float], said: Sequence[Said])
 
 
 def _matter(question: str, weights: Mapping[str, float]) -> Matter:
-    asked = set(_ASKS.findall(question.casefold()))
-    names = frozenset(term for name in _NAME.findall(question) for term in terms(name))
-    return Matter(weights, sum(weights.values()), names & weights.keys(), _KINDS.get(asked.pop(), frozenset()) if len(asked) == 1 else frozenset())
+    text = question[:QUERY_CHARS_READ]
+    asked = set(_ASKS.findall(text.casefold()))
+    names = frozenset(term for name in _NAME.findall(text) for term in terms(name))
+    kinds = _KINDS.get(asked.pop(), frozenset()) if len(asked) == 1 else frozenset()
+    return Matter(weights, sum(weights.values()), names & weights.keys(), kinds)
 
 
 def statements(text: str, matter: Matter) -> list[Statement]:
@@ -167,9 +170,8 @@ class _Scan(NamedTuple):
 
 
 def _scan(text: str, weights: Mapping[str, float]) -> _Scan:
-    if "```" in text:
-        text = _CODE.sub("\n", text)
-    scan = _Scan(_TOKEN.findall(text[:TEXT_CHARS_READ].casefold()), [], [], [], [], [])
+    prose = _CODE.sub("\n", text[:RESTATED_CHARS_READ]) if "```" in text else text[:RESTATED_CHARS_READ]
+    scan = _Scan(_TOKEN.findall(prose.casefold()), [], [], [], [], [])
     for place, token in enumerate(scan.tokens):
         first = token[0]
         if first.isalpha():
@@ -207,7 +209,7 @@ def _number(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
     """The kind and value of a number by how it is written and what stands beside it; nothing where it belongs to a date."""
     text = tokens[place]
     before = tokens[place - 1] if place else ""
-    after = tokens[place + 1 : place + 3]
+    after = tokens[place + 1 : place + 4]
     value = text.strip("$€£¥%").replace(",", "")
     if before in _MONTHS or _month_after(after) or not _MONTHS.isdisjoint(tokens[max(0, place - 3) : place]):
         return []  # the day or the year of a date that its month tells
@@ -215,7 +217,7 @@ def _number(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
         kind = "share"
     elif not text[0].isdigit() or (after and after[0] in _MONEY):
         kind = "money"
-    elif ":" in text or (after and after[0] in ("am", "pm")) or after in (["a", "m"], ["p", "m"]):
+    elif ":" in text or (after and after[0] in ("am", "pm")) or after[:2] in (["a", "m"], ["p", "m"]):
         kind = "clock"
         value = value.removesuffix(":00") + (after[0][0] if after and after[0][0] in "ap" and after[0] in ("am", "pm", "a", "p") else "")
     elif value.count("-") == 2 or value.count("/") == 2:
@@ -228,7 +230,7 @@ def _number(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
 
 
 def _month_after(after: Sequence[str]) -> bool:
-    return bool(after) and (after[0] in _MONTHS or (len(after) > 1 and after[0] in ("st", "nd", "rd", "th") and after[1] in _MONTHS))
+    return next((token for token in after if token not in _BESIDE_DAY), "") in _MONTHS
 
 
 def _date(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
@@ -236,8 +238,8 @@ def _date(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
     word = tokens[place]
     if word not in _MONTHS:
         return [(place, "date", word.removesuffix("s"))]
-    near = [*tokens[place + 1 : place + 2], *reversed(tokens[max(0, place - 2) : place])]
-    day = next((token for token in near if token.isdigit() and len(token) < 3), "")
+    beside = [tokens[place + 1 : place + 2], [token for token in tokens[max(0, place - 3) : place] if token not in _BESIDE_DAY][-1:]]
+    day = next((token for near in beside for token in near if token.isdigit() and len(token) < 3), "")
     if day or tokens[max(0, place - 1) : place] in (["in"], ["by"], ["until"]):
         return [(place, "date", f"{word[:3]} {int(day)}" if day else word[:3])]
     return []
