@@ -51,7 +51,6 @@ class Pool(NamedTuple):
     meaning: Floats
     spoken: Floats
     postings: list[Posting]
-    population: NDArray[np.bool_]
     word_sums: Sums
     meaning_sums: Sums
     searched: int
@@ -190,7 +189,7 @@ def _pool(
         if not np.isnan(meaning).all():
             meaning_sums = (*meaning_sums[:2], float(np.nanmax(meaning)))
     searched = int(np.count_nonzero(eligible.allowed))
-    return Pool(shelf, rows, words[rows], meaning, spoken[rows], postings, eligible.population, word_sums, meaning_sums, searched)
+    return Pool(shelf, rows, words[rows], meaning, spoken[rows], postings, word_sums, meaning_sums, searched)
 
 
 def _fused(words: Floats, meaning: Floats, spoken: Floats, *, word_sums: list[Sums], meaning_sums: list[Sums]) -> Floats:
@@ -222,7 +221,7 @@ def _rank(pools: list[Pool], *, limit: int) -> tuple[list[Ranked], bool]:
 
 def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str) -> list[Ranked]:
     """The ranking with each turn that restates another as it is now above that one, whose score it takes over."""
-    weights = weigh([(pool.postings, pool.population) for pool in pools])
+    weights = weigh([(pool.postings, pool.word_sums[0]) for pool in pools])
     best = ranked[:POOL]
     nodes = [int(item.shelf["node"][item.row]) for item in best]
     asked = _asked_weight(pools, best, weights)
@@ -247,8 +246,11 @@ def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, flo
     for pool in pools:
         own = [place for place, item in enumerate(items) if item.shelf is pool.shelf]
         rows = np.array([items[place].row for place in own], dtype=np.int64)
+        says = np.zeros(pool.shelf.count, dtype=bool)
         for posting in pool.postings if own else ():
-            found[own] += weights.get(posting.term, 0.0) * np.isin(rows, posting.docs)
+            says[posting.docs] = True
+            found[own] += weights.get(posting.term, 0.0) * says[rows]
+            says[posting.docs] = False
     return found
 
 
