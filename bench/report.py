@@ -13,9 +13,10 @@ from pathlib import Path
 import doxa
 from bench.metrics import Interval
 from doxa.models import Embedder
-from doxa.recall import fusion
+from doxa.recall import fusion, updates
 
 _CONSTANTS = ("K1", "B", "PREVIOUS", "NEXT", "NEIGHBOUR_LENGTH", "LAMBDA", "C", "SPEAKER")
+_OF_UPDATES = ("POOL", "MOVES", "ALIKE", "CHANGED", "TURNED")
 
 
 @dataclass
@@ -68,6 +69,7 @@ def begin(name: str, *, seed: int, embedder: Embedder | None) -> Report:
 def configuration(embedder: str) -> dict[str, object]:
     """One configuration for all sets: the constants of doxa's ranking, the model, the version."""
     constants = {name.lower(): round(float(getattr(fusion, name)), 4) for name in _CONSTANTS}
+    constants |= {f"updates_{name.lower()}": float(getattr(updates, name)) for name in _OF_UPDATES}
     return {"doxa": doxa.__version__, "embedder": embedder, **constants}
 
 

