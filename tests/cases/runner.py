@@ -8,7 +8,7 @@
 
 A case is its lines of input, a rule line `----`, and the answer; a blank line ends it. The file's name says what is asked: kref, dates,
 rules, redaction, cypher. `python -m tests.cases` runs all and shows what differs; with `--rewrite` the answers become what the code says,
-to be read as a difference.
+to be read as a difference. Not so updates.txt: its answers are a reader's, the code is held to rates by them, and nothing rewrites them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from doxa.store import Identity, Store
 
 FOLDER = Path(__file__).parent
 RULE = "----"
+JUDGED = frozenset(("updates",))
 NOW = parse_time("2023-05-11T15:30:00Z")  # a Thursday
 
 
@@ -88,7 +89,7 @@ def differences(name: str, text: str) -> list[str]:
 
 
 def files() -> dict[str, Path]:
-    return {path.stem: path for path in sorted(FOLDER.glob("*.txt"))}
+    return {path.stem: path for path in sorted(FOLDER.glob("*.txt")) if path.stem not in JUDGED}
 
 
 def _kref(text: str) -> str:
