@@ -1,0 +1,198 @@
+"""Which words say the same thing of something, as one table: "lives in", "moved to" and "is based in" all say where its home is.
+
+A predicate has a name, the verbs that say it (after any form of be, have or do), and the nouns that say it ("the price of X", "X's boss").
+Single: a thing has one such value at a time, so another value takes its place. Several: a person likes more than one thing; there only words
+that say so ("instead of", "no longer") retire anything. Inverse verbs name the two sides the other way round: "Nadia leads the team" is
+what "the team is led by Nadia" says. What ends is the same predicate, taken back: "left Acme" is "works at Acme" no more.
+
+A change verb tells of a step and not of a habit ("joined", "moved to"): in the past tense it still says what holds now, which "lived in" does not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One way of saying something; the texts are regular expressions of words in lower case, separated by bars."""
+
+    name: str
+    verbs: str = ""
+    changes: str = ""
+    ends: str = ""
+    inverse: str = ""
+    nouns: str = ""
+    single: bool = True
+    family: str = ""
+
+
+PREDICATES: tuple[Predicate, ...] = (
+    Predicate(
+        "home", "lives? in|lives? at|living in|resides? in|resident in|based in|headquartered in|located in|settled in|home is in",
+        changes="moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to", ends="moved (?:away|out) (?:from|of)|moved from",
+        nouns="home|residence|headquarters",
+    ),
+    Predicate(
+        "work", "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have a job at",
+        changes="joined|started (?:working )?(?:at|for)|got a job (?:at|with)|got hired (?:by|at)|hired by|went to work for",
+        ends="left|quit (?:\\w+ job at )?|resigned from|laid off (?:by|from)|fired (?:by|from)|retired from",
+        nouns="job|employer|workplace|position",
+    ),
+    Predicate("school", "goes to|go to|attends?|enrolled (?:at|in)|studies at|study at", changes="switched schools to|enrolled at", nouns="school"),
+    Predicate("name", "called|named|goes by|known as", changes="renamed to|now called", nouns="name|nickname"),
+    Predicate("price", "costs?|priced at|sells for", changes="went (?:up|down) in price to", nouns="price|cost|fee|fare"),
+    Predicate("weight", "weighs?", nouns="weight"),
+    Predicate("age", nouns="age"),
+    Predicate(
+        "when", "meets? (?=on|at|every|each)|takes? place|held|scheduled for|planned for|happens|collected|due to take place|set for|slated for",
+        changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|until)",
+        ends="cancelled|canceled|called off", nouns="date|birthday|schedule",
+    ),
+    Predicate("deadline", "due (?:on|by|in)?", changes="now due", nouns="deadline|due date"),
+    Predicate("duration", "takes?(?= (?:about |around )?(?:\\d|an? |one|two|three|half))|lasts?", nouns="duration"),
+    Predicate("port", "listens? on (?:port )?|listening on (?:port )?|bound to port|exposed on port", nouns="port"),
+    Predicate("manager", "reports? to|managed by", inverse="manages", nouns="manager|boss|supervisor"),
+    Predicate("lead", "led by|headed by|run by|chaired by", inverse="leads?|heads?|chairs?", nouns="lead|leader|head"),
+    Predicate("assignee", "assigned to|handled by", changes="reassigned to|handed over to", nouns="assignee"),
+    Predicate("owner", "owned by|belongs? to", changes="taken over by", nouns="owner"),
+    Predicate("spouse", "married to", changes="got married to|married", ends="divorced|separated from", nouns="wife|husband|spouse"),
+    Predicate("role", "works? as|serves? as|working as", changes="promoted to|became|appointed(?: as)?", nouns="role|title|profession"),
+    Predicate("drives", "drives?|driving"),
+    Predicate("seat", "sits? (?:at|in|on)|seated (?:at|in)"),
+    Predicate("holder", "with(?= [A-Z])|kept by"),
+    Predicate("hosting", "hosted (?:on|at|by|in)|deployed (?:on|to|in)", inverse="", nouns="host provider", family="stack"),
+    Predicate("runs on", "runs? on|running on|runs?(?= [A-Z])|powered by|written in|implemented in|built (?:on|with|in)", family="stack"),
+    Predicate(
+        "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going with", ends="dropped|got rid of",
+        single=False, family="stack",
+    ),
+    Predicate("switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to", family="any"),
+    Predicate("allergic", "allergic to", nouns="allergy|allergies", single=False),
+    Predicate(
+        "likes", "likes?|loves?|enjoys?|adores?|fond of|keen on|prefers?|into", ends="dislikes?|hates?|can not stand|tired of|fed up with|went off",
+        single=False,
+    ),
+    Predicate("knows", "knows?|familiar with", changes="learned|learnt", single=False),
+    Predicate("speaks", "speaks?|fluent in", single=False),
+    Predicate("has", "has|have|owns?|having", changes="bought|acquired|adopted a", ends="sold|gave away|lost|got rid of", single=False),
+    Predicate("plays", "plays?|playing", changes="took up", ends="gave up", single=False),
+    Predicate("takes", "takes?|taking|on medication", ends="came off", single=False),
+    Predicate("consumes", "drinks?|drinking|eats?|eating", ends="gave up", single=False),
+    Predicate("smokes", "smokes?|smoking"),
+    Predicate("rides", "rides?|riding", single=False),
+    Predicate("sells", "sells?|selling", single=False),
+    Predicate("supports", "supports?|supporting", ends="dropped support for|dropped", single=False),
+    Predicate("depends", "depends? on|depending on|requires?|requiring", nouns="dependency", single=False),
+    Predicate("needs", "needs?|needing", single=False),
+    Predicate("contains", "contains?|includes?|containing|including", single=False),
+    Predicate("member", "a member of|members of|belongs to the|part of", changes="became a member of", ends="left", single=False),
+    Predicate("visited", "been to|visited", single=False),
+    Predicate("teaches", "teaches|teach|teaching", single=False),
+    Predicate("studies", "studies|study|studying|learning|learns?", single=False),
+    Predicate("can", "able to", single=False),
+    Predicate("writes", "writes?|reads?|watches|watch|collects?", single=False),
+    Predicate("opens", "opens?(?: at)?", nouns="opening time"),
+    Predicate("closes", "closes?(?: at)?|shuts?(?: at)?", nouns="closing time"),
+    Predicate("starts", "starts? (?=on|at|in|\\d)|begins? (?=on|at|in|\\d)", nouns="start|start date|start time"),
+    Predicate("ends", "ends? (?=on|at|in|\\d)|finishes|finish (?=on|at)|expires?", nouns="end|end date|expiry date"),
+    Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure"),
+    Predicate("leaves from", "leaves? from|departs? from", nouns="gate"),
+    Predicate("arrives", "arrives?(?= at| on)|lands?(?= at| on)", nouns="arrival"),
+    Predicate("stored", "stored (?:in|on|at)|kept (?:in|on)"),
+    Predicate("kept at", "kept at|set to|limited to|capped at"),
+    Predicate("deploys", "deploys?|ships?|releases?"),
+    Predicate("points", "points? to|resolves? to|connects? to|talks? to"),
+    Predicate("pays", "pays?|earns?|charges?"),
+    Predicate("deployed by", "sponsored by|funded by|maintained by|written by|supplied by|insured (?:by|with)"),
+)  # fmt: skip
+
+# Verbs that say: this thing now has that value. What they change is named before them or between them and "to".
+SETS = re.compile(
+    r"(?:has |have |had |was |were |been |got )*(?:went (?:up|down)|gone (?:up|down)|rose|fell|dropped|increased|decreased|raised|lowered|reduced|grew|"
+    r"changed|set|moved|updated|bumped|cut|switched|extended|shortened|renamed|pushed back|pushed|shifted|corrected) (?:back )?(?:to|until)\b",
+)
+SETTERS = re.compile(
+    r"(?:(?:have|has|had|just|now|finally) )*(?P<verb>changed|set|increased|raised|lowered|reduced|decreased|bumped|updated|renamed|moved|migrated|"
+    r"switched|cut|extended|pushed(?: back)?|shifted|postponed|rescheduled) (?P<thing>(?:(?!to\b|from\b)\S+ ){1,8}?)(?:from (?P<old>.{1,60}?) )?to "
+    r"(?P<value>.+)",
+)
+
+# Of each of these a thing is one at a time; words of one line exclude each other.
+STATES: tuple[frozenset[str], ...] = tuple(frozenset(line.split()) for line in (
+    "open closed shut locked unlocked fixed resolved done finished pending merged reopened unresolved started completed",
+    "enabled disabled on off active inactive",
+    "up down online offline running stopped broken working healthy",
+    "alive dead", "single married divorced engaged widowed", "available unavailable free busy occupied", "public private", "full empty",
+    "vegetarian vegan", "pregnant", "employed unemployed retired", "approved rejected", "paid unpaid overdue", "deprecated stable experimental",
+    "sick ill well recovered", "awake asleep", "hired fired", "mandatory optional", "green amber yellow",
+))  # fmt: skip
+
+# What stands in for each other in one place of a system: where a service has one of these, another takes its place.
+SORTS: tuple[frozenset[str], ...] = tuple(frozenset(line.split()) for line in (
+    "mysql mariadb postgresql postgres sqlite oracle mongodb cassandra dynamodb cockroachdb mssql",
+    "heroku netlify vercel aws azure gcp fly fly.io hetzner render digitalocean",
+    "linux windows macos debian ubuntu fedora arch nixos freebsd alpine centos", "vim emacs helix neovim vscode nano",
+    "jenkins circleci travis gitlab buildkite", "chrome firefox safari edge", "react vue angular svelte", "slack teams discord mattermost",
+    "npm pnpm yarn bun", "pip uv poetry conda", "iphone android", "flask django fastapi", "webpack vite rollup",
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb as written, and how it says its predicate."""
+
+    predicate: Predicate
+    change: bool = False
+    ends: bool = False
+    inverse: bool = False
+
+
+def _verbs() -> tuple[tuple[re.Pattern[str], Verb], ...]:
+    found: list[tuple[str, Verb]] = []
+    for predicate in PREDICATES:
+        for text, verb in (
+            (predicate.verbs, Verb(predicate)), (predicate.changes, Verb(predicate, change=True)),
+            (predicate.ends, Verb(predicate, change=True, ends=True)), (predicate.inverse, Verb(predicate, inverse=True)),
+        ):  # fmt: skip
+            found += [(part, verb) for part in _split(text) if part]
+    found.sort(key=lambda item: -len(item[0]))  # the longer form says more: "moved back to" before "moved to"
+    return tuple((re.compile(rf"{text.strip()}(?![\w'])"), verb) for text, verb in found)
+
+
+def _split(text: str) -> list[str]:
+    """The alternatives at the top of an expression."""
+    parts, depth, held = [], 0, ""
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if char == "|" and not depth:
+            parts.append(held)
+            held = ""
+        else:
+            held += char
+    return [*parts, held]
+
+
+VERBS = _verbs()
+NOUNS: dict[str, Predicate] = {noun: predicate for predicate in PREDICATES for noun in _split(predicate.nouns) if noun}
+BY_NAME: dict[str, Predicate] = {predicate.name: predicate for predicate in PREDICATES}
+
+
+def cue_words(name: str) -> list[str]:
+    """Plain words that sentences of a predicate use, so that a search by words finds "I live in Berlin" for "I moved to Munich"."""
+    predicate = BY_NAME.get(name)
+    if predicate is None:
+        return []
+    text = " ".join((predicate.verbs, predicate.changes, predicate.nouns, predicate.inverse))
+    return sorted(set(re.findall(r"[a-z]{3,}", re.sub(r"\(\?=.*?\)|\(\?:|\?", " ", text))))
+
+
+def same_state(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two words are states of one scale, as open and closed."""
+    return any(one & line and other & line for line in STATES)
+
+
+def same_sort(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two values stand in for each other, as two databases."""
+    return any(one & line and other & line for line in SORTS)
