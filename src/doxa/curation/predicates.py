@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from doxa.base.words import stem
+
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
@@ -28,17 +30,21 @@ class Predicate:
     family: str = ""
 
 
+# What a verb may change, whatever it is: "moved to" a city, a room, a host, a day.
+ANY = "any"
+
 PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "home", "lives? in|lives? at|living in|resides? in|resident in|based in|headquartered in|located in|settled in|home is in",
         changes="moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to", ends="moved (?:away|out) (?:from|of)|moved from",
-        nouns="home|residence|headquarters",
+        nouns="home|residence|headquarters", family="place",
     ),
+    Predicate("where", nouns="location|whereabouts", family="place"),
     Predicate(
         "work", "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have a job at",
         changes="joined|started (?:working )?(?:at|for)|got a job (?:at|with)|got hired (?:by|at)|hired by|went to work for",
-        ends="left|quit (?:\\w+ job at )?|resigned from|laid off (?:by|from)|fired (?:by|from)|retired from",
-        nouns="job|employer|workplace|position",
+        ends="left(?: \\w+ job)?(?: at)?|quit(?: \\w+ job)?(?: (?:at|with))?|resigned from|laid off (?:by|from)|fired (?:by|from)|retired from",
+        nouns="job|employer|workplace",
     ),
     Predicate("school", "goes to|go to|attends?|enrolled (?:at|in)|studies at|study at", changes="switched schools to|enrolled at", nouns="school"),
     Predicate("name", "called|named|goes by|known as", changes="renamed to|now called", nouns="name|nickname"),
@@ -46,29 +52,40 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("weight", "weighs?", nouns="weight"),
     Predicate("age", nouns="age"),
     Predicate(
-        "when", "meets? (?=on|at|every|each)|takes? place|held|scheduled for|planned for|happens|collected|due to take place|set for|slated for",
+        "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|happens|collected|due to take place|set for|slated for",
         changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|until)",
-        ends="cancelled|canceled|called off", nouns="date|birthday|schedule",
+        ends="cancelled|canceled|called off", nouns="date|schedule|day",
     ),
+    Predicate("birthday", "born on", nouns="birthday|birth date|date of birth"),
+    Predicate("birthplace", "born in", nouns="birthplace"),
     Predicate("deadline", "due (?:on|by|in)?", changes="now due", nouns="deadline|due date"),
     Predicate("duration", "takes?(?= (?:about |around )?(?:\\d|an? |one|two|three|half))|lasts?", nouns="duration"),
-    Predicate("port", "listens? on (?:port )?|listening on (?:port )?|bound to port|exposed on port", nouns="port"),
+    Predicate("port", "(?:listens?|runs?|listening|running) on port|listens? on (?:port )?|listening on (?:port )?|bound to port|exposed on port", nouns="port"),
     Predicate("manager", "reports? to|managed by", inverse="manages", nouns="manager|boss|supervisor"),
     Predicate("lead", "led by|headed by|run by|chaired by", inverse="leads?|heads?|chairs?", nouns="lead|leader|head"),
     Predicate("assignee", "assigned to|handled by", changes="reassigned to|handed over to", nouns="assignee"),
     Predicate("owner", "owned by|belongs? to", changes="taken over by", nouns="owner"),
     Predicate("spouse", "married to", changes="got married to|married", ends="divorced|separated from", nouns="wife|husband|spouse"),
-    Predicate("role", "works? as|serves? as|working as", changes="promoted to|became|appointed(?: as)?", nouns="role|title|profession"),
+    Predicate("kind", family="role"),
+    Predicate("role", "works? as|serves? as|working as", changes="promoted to|became|appointed(?: as)?", nouns="role|title|profession|position", family="role"),
     Predicate("drives", "drives?|driving"),
-    Predicate("seat", "sits? (?:at|in|on)|seated (?:at|in)"),
+    Predicate("seat", "sits? (?:at|in|on)|seated (?:at|in)", family="place"),
     Predicate("holder", "with(?= [A-Z])|kept by"),
-    Predicate("hosting", "hosted (?:on|at|by|in)|deployed (?:on|to|in)", inverse="", nouns="host provider", family="stack"),
-    Predicate("runs on", "runs? on|running on|runs?(?= [A-Z])|powered by|written in|implemented in|built (?:on|with|in)", family="stack"),
+    Predicate("hosting", "hosted (?:on|at|by|in|with)|deployed (?:on|to|in)", nouns="hosting|provider|hosting provider", family="stack"),
+    Predicate("runs on", "runs? on|running on|runs?(?= [A-Z])|powered by|built (?:on|with)", family="stack"),
+    Predicate("language", "written in|implemented in|coded in|built in", changes="rewritten in|ported to", nouns="language|programming language", family="stack"),
     Predicate(
         "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going with", ends="dropped|got rid of",
         single=False, family="stack",
     ),
-    Predicate("switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to", family="any"),
+    Predicate(
+        "switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to|upgraded to|downgraded to",
+        family=ANY,
+    ),
+    Predicate(
+        "set", changes="(?:went|gone) (?:up|down) to|rose to|fell to|dropped to|increased to|decreased to|raised to|lowered to|reduced to|grew to|grown to|"
+        "changed to|changes to|updated to|bumped to|cut to|extended (?:to|until)|shortened to|corrected to|shifted to|now stands at|set to", family=ANY,
+    ),
     Predicate("allergic", "allergic to", nouns="allergy|allergies", single=False),
     Predicate(
         "likes", "likes?|loves?|enjoys?|adores?|fond of|keen on|prefers?|into", ends="dislikes?|hates?|can not stand|tired of|fed up with|went off",
@@ -95,32 +112,32 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("writes", "writes?|reads?|watches|watch|collects?", single=False),
     Predicate("opens", "opens?(?: at)?", nouns="opening time"),
     Predicate("closes", "closes?(?: at)?|shuts?(?: at)?", nouns="closing time"),
-    Predicate("starts", "starts? (?=on|at|in|\\d)|begins? (?=on|at|in|\\d)", nouns="start|start date|start time"),
-    Predicate("ends", "ends? (?=on|at|in|\\d)|finishes|finish (?=on|at)|expires?", nouns="end|end date|expiry date"),
+    Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time"),
+    Predicate("ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?", nouns="end|end date|expiry date"),
     Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure"),
     Predicate("leaves from", "leaves? from|departs? from", nouns="gate"),
     Predicate("arrives", "arrives?(?= at| on)|lands?(?= at| on)", nouns="arrival"),
-    Predicate("stored", "stored (?:in|on|at)|kept (?:in|on)"),
-    Predicate("kept at", "kept at|set to|limited to|capped at"),
-    Predicate("deploys", "deploys?|ships?|releases?"),
+    Predicate("stored", "stored (?:in|on|at)|kept (?:in|on)|saved (?:in|on|to)|lies in", family="place"),
+    Predicate("kept at", "kept at|limited to|capped at"),
+    Predicate("deploys", "(?:deploys?|ships?|releases?)(?: on| every| at)?(?= [A-Z\\d])|deploys?|ships?|releases?"),
     Predicate("points", "points? to|resolves? to|connects? to|talks? to"),
     Predicate("pays", "pays?|earns?|charges?"),
-    Predicate("deployed by", "sponsored by|funded by|maintained by|written by|supplied by|insured (?:by|with)"),
+    Predicate("maintained", "maintained by", inverse="maintains", nouns="maintainer"),
+    Predicate("sponsor", "sponsored by|funded by", inverse="sponsors", nouns="sponsor"),
+    Predicate("author", "written by", nouns="author"),
+    Predicate("supplier", "supplied by|delivered by", inverse="supplies|delivers", nouns="supplier"),
+    Predicate("insurer", "insured (?:by|with|at)", nouns="insurer"),
+    Predicate("state"),
 )  # fmt: skip
 
-# Verbs that say: this thing now has that value. What they change is named before them or between them and "to".
-SETS = re.compile(
-    r"(?:has |have |had |was |were |been |got )*(?:went (?:up|down)|gone (?:up|down)|rose|fell|dropped|increased|decreased|raised|lowered|reduced|grew|"
-    r"changed|set|moved|updated|bumped|cut|switched|extended|shortened|renamed|pushed back|pushed|shifted|corrected) (?:back )?(?:to|until)\b",
-)
-SETTERS = re.compile(
-    r"(?:(?:have|has|had|just|now|finally) )*(?P<verb>changed|set|increased|raised|lowered|reduced|decreased|bumped|updated|renamed|moved|migrated|"
-    r"switched|cut|extended|pushed(?: back)?|shifted|postponed|rescheduled) (?P<thing>(?:(?!to\b|from\b)\S+ ){1,8}?)(?:from (?P<old>.{1,60}?) )?to "
-    r"(?P<value>.+)",
-)
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, words.split()))
+
 
 # Of each of these a thing is one at a time; words of one line exclude each other.
-STATES: tuple[frozenset[str], ...] = tuple(frozenset(line.split()) for line in (
+STATES: tuple[frozenset[str], ...] = tuple(_stems(line) for line in (
     "open closed shut locked unlocked fixed resolved done finished pending merged reopened unresolved started completed",
     "enabled disabled on off active inactive",
     "up down online offline running stopped broken working healthy",
@@ -129,14 +146,44 @@ STATES: tuple[frozenset[str], ...] = tuple(frozenset(line.split()) for line in (
     "sick ill well recovered", "awake asleep", "hired fired", "mandatory optional", "green amber yellow",
 ))  # fmt: skip
 
-# What stands in for each other in one place of a system: where a service has one of these, another takes its place.
-SORTS: tuple[frozenset[str], ...] = tuple(frozenset(line.split()) for line in (
-    "mysql mariadb postgresql postgres sqlite oracle mongodb cassandra dynamodb cockroachdb mssql",
-    "heroku netlify vercel aws azure gcp fly fly.io hetzner render digitalocean",
-    "linux windows macos debian ubuntu fedora arch nixos freebsd alpine centos", "vim emacs helix neovim vscode nano",
-    "jenkins circleci travis gitlab buildkite", "chrome firefox safari edge", "react vue angular svelte", "slack teams discord mattermost",
-    "npm pnpm yarn bun", "pip uv poetry conda", "iphone android", "flask django fastapi", "webpack vite rollup",
-))  # fmt: skip
+# What stands in for each other in one place of a system, and the words for that place: where a service has one of these, another takes its place.
+SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+    (_stems(names), _stems(line))
+    for names, line in (
+        ("database db store storage", "mysql mariadb postgresql postgres sqlite oracle mongodb cassandra dynamodb cockroachdb mssql redis"),
+        ("host provider cloud", "heroku netlify vercel aws azure gcp fly fly.io hetzner render digitalocean linode ovh"),
+        ("os system", "linux windows macos debian ubuntu fedora arch nixos freebsd alpine centos"),
+        ("editor ide", "vim emacs helix neovim vscode nano"),
+        ("ci build", "jenkins circleci travis gitlab buildkite"),
+        ("browser", "chrome firefox safari edge"),
+        ("framework frontend", "react vue angular svelte"),
+        ("framework backend", "flask django fastapi rails"),
+        ("chat messenger", "slack teams discord mattermost"),
+        ("manager", "npm pnpm yarn bun"),
+        ("manager", "pip uv poetry conda"),
+        ("phone", "iphone android"),
+        ("bundler", "webpack vite rollup"),
+        ("queue broker", "kafka rabbitmq nats pulsar"),
+        ("search", "elasticsearch opensearch solr meilisearch"),
+        ("language", "python java go rust kotlin ruby scala typescript javascript c++ c# elixir php"),
+        ("color", "red blue green yellow black white gray orange purple pink brown turquoise violet beige silver gold"),
+        ("profession job", "teacher nurse engineer doctor lawyer baker architect journalist pilot librarian carpenter plumber electrician chef designer manager"),
+    )
+)  # fmt: skip
+
+# One word for what has several spellings or names, as stems: a key says "phone", whether "mobile" or "telephone" was written.
+SPELLINGS: dict[str, str] = {
+    stem(word): stem(first)
+    for first, *others in (line.split() for line in (
+        "phone telephone mobile cellphone", "boss manag supervisor", "favorite favourite preferred", "color colour", "center centre", "gray grey", "license licence",
+        "neighbor neighbour", "harbor harbour", "flavor flavour", "behavior behaviour", "catalog catalogue", "program programme", "tire tyre", "jewelry jewellery",
+        "cancel cancelled", "organization organisation", "max maximum", "min minimum", "apartment flat", "salary wage pay", "kid child children", "email e-mail mail",
+        "database db", "repository repo", "configuration config", "number no. nr", "password passwd", "temperature temp", "mom mum mother", "dad father",
+        "team crew", "bike bicycle", "car automobile",
+        "meet meeting", "appoint appointment", "environment env", "address addr", "meter metre", "theater theatre", "travel travelling", "model modelling",
+    ))
+    for word in others
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +196,7 @@ class Verb:
     inverse: bool = False
 
 
-def _verbs() -> tuple[tuple[re.Pattern[str], Verb], ...]:
+def _verbs() -> tuple[tuple[str, Verb], ...]:
     found: list[tuple[str, Verb]] = []
     for predicate in PREDICATES:
         for text, verb in (
@@ -158,7 +205,7 @@ def _verbs() -> tuple[tuple[re.Pattern[str], Verb], ...]:
         ):  # fmt: skip
             found += [(part, verb) for part in _split(text) if part]
     found.sort(key=lambda item: -len(item[0]))  # the longer form says more: "moved back to" before "moved to"
-    return tuple((re.compile(rf"{text.strip()}(?![\w'])"), verb) for text, verb in found)
+    return tuple((text.strip(), verb) for text, verb in found)
 
 
 def _split(text: str) -> list[str]:
@@ -193,6 +240,6 @@ def same_state(one: frozenset[str], other: frozenset[str]) -> bool:
     return any(one & line and other & line for line in STATES)
 
 
-def same_sort(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two values stand in for each other, as two databases."""
-    return any(one & line and other & line for line in SORTS)
+def shared_sort(one: frozenset[str], other: frozenset[str]) -> frozenset[str] | None:
+    """The words for what two values both are, as two databases; None if they are no such two."""
+    return next((names for names, line in SORTS if one & line and other & line), None)
