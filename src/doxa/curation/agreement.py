@@ -145,7 +145,8 @@ def _taken_back(new: Claim, held: Claim, *, likeness: str, near: str) -> tuple[R
 def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     """Whether a thing has one such value at a time."""
     one, other = new.value, held.value
-    if shared_sort(one.words, other.words) or same_state(one.words, other.words) or _versions(one, other):
+    alternatives = bool(shared_sort(one.words, other.words)) or _versions(one, other)
+    if same_state(one.words, other.words) or (alternatives and (new.change or not _has_several(new, held))):
         return True
     if near == "same":
         return (new.property and held.property) or (new.predicate == "kind" and _head(one) == _head(other))
@@ -155,6 +156,11 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     if by_change is not None and by_change.family == "place":
         return new.change and held.property
     return by_change is not None and by_change.family == "role" and (new.change or _head(one) == _head(other))
+
+
+def _has_several(new: Claim, held: Claim) -> bool:
+    """Whether either predicate is one of which a thing has several: two databases may be in use side by side."""
+    return any((found := BY_NAME.get(claim.predicate)) is not None and not found.single for claim in (new, held))
 
 
 def _versions(one: StatedValue, other: StatedValue) -> bool:

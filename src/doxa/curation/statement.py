@@ -533,7 +533,7 @@ def _about(subject: str, predicate: str, *, speaker: str) -> tuple[frozenset[str
             found = noun.name if predicate in ("is", ANY, "set", "kept at") or noun.name in ("when", "deadline", "birthday") else predicate
             return key, found, True, False
     key, proper = _key(plain, speaker=speaker)
-    words = [SPELLINGS.get(stem(word), stem(word)) for word in re.findall(r"[a-z]+", _split_joined(plain).lower())]
+    words = [SPELLINGS.get(stem(word), stem(word)) for word in re.findall(r"[a-z]+", split_joined(plain).lower())]
     of = next((i for i, word in enumerate(words) if word == "of"), len(words))
     head = words[of - 1] if of else ""
     compound = len(key - {SPEAKER, GROUP}) >= 2 and not proper
@@ -543,7 +543,7 @@ def _about(subject: str, predicate: str, *, speaker: str) -> tuple[frozenset[str
 def _head(subject: str) -> tuple[Predicate | None, str]:
     """The predicate that the head noun of a subject stands for, and the subject without it: "the deadline of the report" is the report's."""
     before, of, after = subject.partition(" of ")
-    words = _split_joined(before).split()
+    words = split_joined(before).split()
     for count in (2, 1):
         noun = " ".join(words[-count:]).lower()
         if len(words) >= count and noun in NOUNS and not (count == 1 and len(words) == 1 and not of and noun in ("home", "job", "start", "end", "day")):
@@ -555,7 +555,7 @@ def _key(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
     """The words of a subject, and whether it is a name alone."""
     words: list[str] = []
     names = 0
-    for part in _split_joined(text).split():
+    for part in split_joined(text).split():
         bare = part.strip(".,;:!?'\"“”()[]`*").removesuffix("'s").removesuffix("'")
         low = bare.casefold()
         if low in ("i", "my", "me", "mine", "myself"):
@@ -575,7 +575,7 @@ def _key(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
     return frozenset(word for word in words if word), bool(words) and names == len(words)
 
 
-def _split_joined(text: str) -> str:
+def split_joined(text: str) -> str:
     """ "maxRetries", "api-port" and "min_size" in words."""
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W\d])[-_/](?=[^\W\d])", " ", text)
 
