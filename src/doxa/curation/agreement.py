@@ -24,6 +24,7 @@ RETIRING: frozenset[Relation] = frozenset(("updates", "contradicts"))
 
 FEATURES = (
     "says_more_of_subject",  # "Ana Silva" for a belief of "Ana"
+    "says_more_of_name",  # "Zoe Miller" for a belief of "Zoe": perhaps the same person
     "says_less_of_subject",  # "the port" for a belief of "the API port"
     "other_subject",  # "the API host" for a belief of "the API port"
     "owner_open",  # only "our" or "my" is more or less
@@ -32,6 +33,7 @@ FEATURES = (
     "other_predicate",
     "other_kind_of_value",
     "may_be_several",
+    "may_replace",  # "switched to Linear" for a belief that Trello is used: in its place, or for something else
     "gives_up_held",
     "gives_up_another",
     "takes_back",
@@ -61,7 +63,7 @@ def agreement(new: Claim, held: Claim, *, several: bool, same_speaker: bool, sha
     left, right = _difference(new, held, names=names)
     near = _predicates(new, held, sorted_alike=names is not None)
     relation, found = _values(new, held, near=near)
-    found |= _subjects(new, left=left, right=right)
+    found |= _subjects(new, named=new.proper and held.proper, left=left, right=right)
     found |= {
         "near_predicate": float(near == "near"),
         "other_predicate": float(near == "other"),
@@ -85,12 +87,13 @@ def _difference(new: Claim, held: Claim, *, names: frozenset[str] | None) -> tup
     return one - other, other - one
 
 
-def _subjects(new: Claim, *, left: frozenset[str], right: frozenset[str]) -> dict[str, float]:
+def _subjects(new: Claim, *, named: bool, left: frozenset[str], right: frozenset[str]) -> dict[str, float]:
     owners = {SPEAKER, GROUP}
     if (left or right) and left | right <= owners and not (left and right):
         return {"owner_open": 1.0, "unnamed": float(new.unnamed)}
     return {
-        "says_more_of_subject": float(bool(left) and not right),
+        "says_more_of_subject": float(bool(left) and not right and not named),
+        "says_more_of_name": float(bool(left) and not right and named),
         "says_less_of_subject": float(bool(right) and not left),
         "other_subject": float(bool(left) and bool(right)),
         "unnamed": float(new.unnamed),
@@ -105,7 +108,7 @@ def _predicates(new: Claim, held: Claim, *, sorted_alike: bool) -> Literal["same
         return "near"
     if one is not None and other is not None and one.family and one.family == other.family:
         return "near"
-    if "is" in (new.predicate, held.predicate) and "kind" in (new.predicate, held.predicate):
+    if "is" in (new.predicate, held.predicate) and {"kind", "name"} & {new.predicate, held.predicate}:
         return "near"
     return "near" if sorted_alike else "other"
 
@@ -128,6 +131,8 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
         return ("beside" if near == "other" else "updates"), {"gives_up_another": 1.0, "may_be_several": float(not _is_one(new, held, near=near))}
     if likeness == "part" and near == "same" and not _versions(new.value, held.value):
         return "refines", {}
+    if near != "other" and not _is_one(new, held, near=near) and _may_replace(new, held):
+        return "updates", {"may_replace": 1.0, "other_kind_of_value": float(not _same_kind(new.value, held.value))}
     if near == "other" or not _is_one(new, held, near=near):
         return "beside", {"may_be_several": 1.0, "other_kind_of_value": float(not _same_kind(new.value, held.value))}
     return "updates", {"other_kind_of_value": float(not _same_kind(new.value, held.value))}
@@ -136,7 +141,7 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
 def _taken_back(new: Claim, held: Claim, *, likeness: str, near: str) -> tuple[Relation, dict[str, float]]:
     if not held.positive:
         return ("restates", {}) if likeness == "same" and near == "same" else ("beside", {"may_be_several": 1.0})
-    whole = new.value.type == "none" and (new.ends or held.value.type == "none")
+    whole = new.value.type == "none" and (new.ends or held.value.type == "none") and near == "same"
     if near != "other" and (whole or likeness != "other"):
         return "contradicts", {"takes_back": 1.0}
     return "beside", {"takes_back_another": 1.0, "may_be_several": 1.0}
@@ -155,7 +160,16 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
         return held.property and _same_kind(one, other)
     if by_change is not None and by_change.family == "place":
         return new.change and held.property
+    if {new.predicate, held.predicate} == {"is", "name"}:
+        return new.change and new.property and held.property
     return by_change is not None and by_change.family == "role" and (new.change or _head(one) == _head(other))
+
+
+def _may_replace(new: Claim, held: Claim) -> bool:
+    """A change among things of one kind, of which there may be several."""
+    by_change = BY_NAME.get(new.predicate)
+    changing = by_change is not None and by_change.family == ANY
+    return new.change and (changing or (new.predicate == held.predicate and _head(new.value) == _head(held.value) != ""))
 
 
 def _has_several(new: Claim, held: Claim) -> bool:

@@ -42,8 +42,8 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("where", nouns="location|whereabouts", family="place"),
     Predicate(
         "work", "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have a job at",
-        changes="joined|started (?:working )?(?:at|for)|got a job (?:at|with)|got hired (?:by|at)|hired by|went to work for",
-        ends="left(?: \\w+ job)?(?: at)?|quit(?: \\w+ job)?(?: (?:at|with))?|resigned from|laid off (?:by|from)|fired (?:by|from)|retired from",
+        changes="joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an) (?:new )?job (?:at|with)|got hired (?:by|at)|hired by|went to work for",
+        ends="(?:left|quit|lost)(?: \\w+ job)(?: (?:at|with|in))?|resigned from|resigned|laid off (?:by|from)|fired (?:by|from)|retired from",
         nouns="job|employer|workplace",
     ),
     Predicate("school", "goes to|go to|attends?|enrolled (?:at|in)|studies at|study at", changes="switched schools to|enrolled at", nouns="school"),
@@ -52,7 +52,7 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("weight", "weighs?", nouns="weight"),
     Predicate("age", nouns="age"),
     Predicate(
-        "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|happens|collected|due to take place|set for|slated for",
+        "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|(?:runs?|happens?|occurs?)(?= (?:at|every|each|on [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set for|slated for",
         changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|until)",
         ends="cancelled|canceled|called off", nouns="date|schedule|day",
     ),
@@ -75,12 +75,16 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("runs on", "runs? on|running on|runs?(?= [A-Z])|powered by|built (?:on|with)", family="stack"),
     Predicate("language", "written in|implemented in|coded in|built in", changes="rewritten in|ported to", nouns="language|programming language", family="stack"),
     Predicate(
-        "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going with", ends="dropped|got rid of",
-        single=False, family="stack",
+        "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going with", single=False, family="stack",
     ),
     Predicate(
         "switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to|upgraded to|downgraded to",
         family=ANY,
+    ),
+    Predicate(
+        "given up", family=ANY,
+        ends="gave up|given up|got rid of|gotten rid of|dropped|left|quit|sold|lost|gave away|given away|threw away|parted with|abandoned|ditched|retired(?= the)|"
+        "stopped (?:using|eating|drinking|playing|taking|selling|supporting|working (?:at|for)|living in|learning|driving|smoking|going to)",
     ),
     Predicate(
         "set", changes="(?:went|gone) (?:up|down) to|rose to|fell to|dropped to|increased to|decreased to|raised to|lowered to|reduced to|grew to|grown to|"
@@ -88,30 +92,30 @@ PREDICATES: tuple[Predicate, ...] = (
     ),
     Predicate("allergic", "allergic to", nouns="allergy|allergies", single=False),
     Predicate(
-        "likes", "likes?|loves?|enjoys?|adores?|fond of|keen on|prefers?|into", ends="dislikes?|hates?|can not stand|tired of|fed up with|went off",
+        "likes", "likes?|loves?|enjoys?|adores?|fond of|keen on|prefers?|into", ends="dislikes?|hates?|tired of|fed up with|went off",
         single=False,
     ),
     Predicate("knows", "knows?|familiar with", changes="learned|learnt", single=False),
     Predicate("speaks", "speaks?|fluent in", single=False),
-    Predicate("has", "has|have|owns?|having", changes="bought|acquired|adopted a", ends="sold|gave away|lost|got rid of", single=False),
-    Predicate("plays", "plays?|playing", changes="took up", ends="gave up", single=False),
+    Predicate("has", "(?:has|have)(?! been\\b)|owns?|having", changes="bought|acquired|adopted(?= an? )", single=False),
+    Predicate("plays", "plays?|playing", changes="took up", single=False),
     Predicate("takes", "takes?|taking|on medication", ends="came off", single=False),
-    Predicate("consumes", "drinks?|drinking|eats?|eating", ends="gave up", single=False),
+    Predicate("consumes", "drinks?|drinking|eats?|eating", single=False),
     Predicate("smokes", "smokes?|smoking"),
     Predicate("rides", "rides?|riding", single=False),
     Predicate("sells", "sells?|selling", single=False),
-    Predicate("supports", "supports?|supporting", ends="dropped support for|dropped", single=False),
+    Predicate("supports", "supports?|supporting", ends="dropped support for", single=False),
     Predicate("depends", "depends? on|depending on|requires?|requiring", nouns="dependency", single=False),
     Predicate("needs", "needs?|needing", single=False),
     Predicate("contains", "contains?|includes?|containing|including", single=False),
-    Predicate("member", "a member of|members of|belongs to the|part of", changes="became a member of", ends="left", single=False),
+    Predicate("member", "a member of|members of|belongs to the|part of", changes="became a member of", single=False),
     Predicate("visited", "been to|visited", single=False),
     Predicate("teaches", "teaches|teach|teaching", single=False),
     Predicate("studies", "studies|study|studying|learning|learns?", single=False),
     Predicate("can", "able to", single=False),
     Predicate("writes", "writes?|reads?|watches|watch|collects?", single=False),
-    Predicate("opens", "opens?(?: at)?", nouns="opening time"),
-    Predicate("closes", "closes?(?: at)?|shuts?(?: at)?", nouns="closing time"),
+    Predicate("opens", "opens|open(?= (?:at|from|on)\\b)", nouns="opening time"),
+    Predicate("closes", "closes|close(?= (?:at|on)\\b)|shuts?(?= at)", nouns="closing time"),
     Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time"),
     Predicate("ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?", nouns="end|end date|expiry date"),
     Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure"),
@@ -127,7 +131,6 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("author", "written by", nouns="author"),
     Predicate("supplier", "supplied by|delivered by", inverse="supplies|delivers", nouns="supplier"),
     Predicate("insurer", "insured (?:by|with|at)", nouns="insurer"),
-    Predicate("state"),
 )  # fmt: skip
 
 

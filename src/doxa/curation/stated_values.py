@@ -59,6 +59,8 @@ _DAYS = dict(zip("monday tuesday wednesday thursday friday saturday sunday".spli
 _MONTH = re.compile(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
 _LEAD = re.compile(r"(?:(?:on|at|in|by|to|from|for|of|until|every|each|the|early|late) )+", re.IGNORECASE)
 _RATE = re.compile(r"\s*(?:/|\b(?:a|per|each|every) )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b", re.IGNORECASE)
+_LISTED = re.compile(r",| and | or |&|/")
+_ONE_UNIT = re.compile(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
 _BREAKS = re.compile(r"[^\w]+|_")
 _LITTLE = frozenset("a an the my our his her their its some any this that of to is are be been being and or in on at for by with as from".split())
 
@@ -120,7 +122,8 @@ def alike(one: StatedValue, other: StatedValue) -> Likeness:
     if one.type != other.type and "none" in (one.type, other.type):
         return "other"
     if one.words == other.words:
-        return "same"
+        same_order = one.words == frozenset(("",)) or words_of(one.text) == words_of(other.text) or bool(_LISTED.search(one.text))
+        return "same" if same_order else "other"
     return "part" if one.words and other.words and (one.words < other.words or other.words < one.words) else "other"
 
 
@@ -157,6 +160,9 @@ def _minutes(match: re.Match[str]) -> float:
 
 
 def _amount(text: str, words: frozenset[str]) -> StatedValue | None:
+    one = _ONE_UNIT.match(text)
+    if one and one["unit"].lower() in _UNITS:
+        text = f"{1.5 if one['and'] else 0.5 if one['half'] else 1} {one['unit']}{text[one.end() :]}"
     first, _, rest = text.partition(" ")
     if first.casefold() in _WORDS_OF_NUMBERS and (rest or len(words) == 1):
         text = f"{_WORDS_OF_NUMBERS[first.casefold()]} {rest}".strip()

@@ -102,7 +102,7 @@ _QUESTION = re.compile(
 )
 _MODAL = re.compile(
     r"\b(?:might|would|could|should|ought|shall|must|maybe|perhaps|possibly|probably|likely|supposedly|apparently|allegedly|presumably|hopefully|almost|nearly|"
-    r"if|unless|whether|plan(?:s|ned)? to|planning|hop(?:es?|ing) (?:to|that)|wants?|wanted|wish(?:es)?|intends?|consider(?:s|ed|ing)?|thinking|think|thinks|thought|"
+    r"if|unless|whether|plan(?:s|ned)? to|planning (?:to|on)|hop(?:es?|ing) (?:to|that)|wants?|wanted|wish(?:es)?|intends?|consider(?:s|ed|ing)?|thinking (?:of|about)|think|thinks|thought|"
     r"dreams?|dreamt|dreaming|about to|tempted|propos(?:es|ed|ing)|suggest(?:s|ed|ing)?|recommend(?:s|ed)?|appl(?:y|ies|ied|ying) (?:for|to)|interview(?:s|ed|ing)?|"
     r"hypothetically|not sure|unsure|guess|rumou?rs?|as if|for example|e\.g\.|supposed to|going to|not yet|tried|trying|tries|looking (?:for|into|at)|hardly|expects?|"
     r"expected to|can not decide|need(?:s|ed)? to|has to|have to|had to|used to be able|pretend(?:s|ed)?|forgot|refused?|offered|asked? for|compar(?:es|ed|ing)|evaluat\w+|"
@@ -130,6 +130,7 @@ _NO_SUBJECT_END = re.compile(r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your
 _DETERMINER = re.compile(r"(?:the|a|an|this|that|these|those|some|all|each|every|both|current|present|new(?= [a-z]+ (?:is|was)))\s+", re.I)
 _PRONOUN = re.compile(r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody|someone|somebody|nobody|which|who)$", re.I)
 _POSSESSED = re.compile(r"(?:his|her|their|its|your|whose)\b", re.I)
+_RENEWED = re.compile(r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I)
 _KEPT_PREPOSITIONS = frozenset("to from before after without inside outside under over above below between towards into against".split())
 _LEFT_OUT = frozenset("a an the of in on at for by with and is are s current our my".split())
 _TITLES = frozenset("dr mr mrs ms prof st".split())
@@ -140,7 +141,7 @@ _PROPERTY = frozenset(
     " landlord teacher boss manager lead leader captain director president chair editor author spouse wife husband boyfriend girlfriend fiance"
     " birthday size model brand capacity frequency interval threshold location branch database framework editor provider password contact speaker"
     " headquarters temperature discount tax margin balance quota priority severity timezone deadline due schedule shift hostname server car desk password"
-    " motto mascot logo font background".split()
+    " mascot logo font background ceo cto cfo mayor coach treasurer secretary capital successor".split()
 )
 _PROPERTIES = frozenset(SPELLINGS.get(stem(word), stem(word)) for word in _PROPERTY)
 _MEASURES = {"long": "length", "wide": "width", "tall": "height", "high": "height", "deep": "depth", "thick": "thickness", "heavy": "weight", "old": "age"}
@@ -277,6 +278,8 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
     value, given_up, scope = _value_parts(parts.value)
     given_up = parts.given_up or given_up
     subject = parts.subject.strip(" ,:")
+    renewed = _RENEWED.sub(r"\g<of> ", subject, count=1)
+    change, subject = change or renewed != subject, renewed
     unnamed = bool(_PRONOUN.match(subject)) or bool(_POSSESSED.match(subject))
     if unnamed and about and not about[:1].islower():
         subject = f"{about}'s {_POSSESSED.sub('', subject).strip()}" if _POSSESSED.match(subject) and " " in subject else about
@@ -285,11 +288,15 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
         value, subject = value.replace(f"Q{number}Q", quote), subject.replace(f"Q{number}Q", quote)
     key, predicate, is_property, proper = _about(subject, parts.predicate, speaker=speaker)
     read = read_value(value, day_ns)
-    key, predicate = _by_value(key, predicate, read, subject=subject)
+    key, predicate = _by_value(key, predicate, read, is_property=is_property)
     name = BY_NAME.get(predicate)
+    old = read_value(given_up, day_ns)
+    if old.type == "amount" and old.dimension == "count" and read.type == "amount" and read.dimension != "count":  # "from 12 to 15 euros"
+        unit = re.sub(r"^\W*[\d.,]+", "", read.text)
+        old = read_value(f"{given_up} {unit}", day_ns)
     return Claim(
         subject=subject, key=key, predicate=predicate, value=read, positive=parts.positive, ends=parts.ends, change=change or parts.change, past=parts.past,
-        given_up=read_value(given_up, day_ns), scope=frozenset(words_of(scope)), unnamed=unnamed, proper=proper,
+        given_up=old, scope=frozenset(words_of(scope)), unnamed=unnamed, proper=proper,
         property=parts.single
         and (is_property or read.type == "amount" or (name is not None and name.single and predicate not in ("kind", "state"))),
     )  # fmt: skip
@@ -308,11 +315,17 @@ def _without_times(clause: str) -> tuple[str, bool]:
 
 
 def _take_apart(clause: str) -> _Parts | None:
-    for reader in (_replaced, _parted, _set_to, _switched, _counted, _kept_by, _name_of, _has_called, _by_verb, _pair, _by_unknown_verb):
+    for reader in (_stepped_down, _replaced, _parted, _set_to, _switched, _counted, _kept_by, _name_of, _has_called, _by_verb, _pair, _by_unknown_verb):
         parts = reader(clause)
         if parts is not None:
             return parts
     return _named_only(clause)
+
+
+def _stepped_down(clause: str) -> _Parts | None:
+    """ "Bill stepped down as CEO of Initech": that office is his no more."""
+    match = re.fullmatch(r"(?P<who>.+?) (?:has |have )?(?:stepped down|resigned|retired|stood down|was removed|is out) as (?P<what>.+)", clause)
+    return _Parts(match["what"], "is", match["who"], positive=False, ends=True, change=True) if match else None
 
 
 def _replaced(clause: str) -> _Parts | None:
@@ -396,7 +409,7 @@ def _kept_by(clause: str) -> _Parts | None:
 def _name_of(clause: str) -> _Parts | None:
     """ "Victoria is the name of our server" says the server's name, "Hana is the lead of the team" its lead, "Rex is Bo's dog" nothing of the kind."""
     match = re.fullmatch(
-        r"(?P<value>[A-Z0-9][^,]{0,60}?) (?P<verb>is|was|became|remains)(?P<not> not| no longer)? (?P<what>(?:the|our|my|[A-Z]\w+'s) (?:new )?(?P<noun>[\w-]+(?: [\w-]+)?)"
+        r"(?P<value>[A-Z0-9][^,]{0,60}?) (?P<verb>is|was|became|remains)(?P<not> not| no longer)? (?P<what>(?:(?:the|our|my|[A-Z]\w+'s) )?(?:new )?(?P<noun>[\w-]+(?: [\w-]+)?)"
         r"(?: (?:of|for) .+)?)", clause,
     )  # fmt: skip
     if match is None or re.match(r"(?:The|My|Our|His|Her|Their|It|This|That|He|She|They|There|We|I|You)\b", match["value"]):
@@ -405,9 +418,11 @@ def _name_of(clause: str) -> _Parts | None:
     last = SPELLINGS.get(stem(noun.split()[-1]), stem(noun.split()[-1]))
     if noun not in NOUNS and noun.split()[-1] not in NOUNS and last not in _PROPERTIES:
         return None
-    became = match["verb"] == "became" or " new " in match["what"]
+    became = match["verb"] == "became" or " new " in f" {match['what']}"
+    if match["what"][0].islower() and not re.match(r"(?:the|our|my)\b", match["what"]) and (" of " not in match["what"] or not became):
+        return None
     return _Parts(
-        match["what"].replace(" new ", " "), "is", match["value"], positive=not match["not"], ends=(match["not"] or "") == " no longer",
+        match["what"].replace("new ", "", 1), "is", match["value"], positive=not match["not"], ends=(match["not"] or "") == " no longer",
         change=became, past=match["verb"] == "was",
     )  # fmt: skip
 
@@ -572,7 +587,9 @@ def _key(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
         else:
             names += bare[:1].isupper()
             words.append(low if bare[:1].isupper() and bare[1:].islower() and low in _TITLES else SPELLINGS.get(stem(low), stem(low)))
-    return frozenset(word for word in words if word), bool(words) and names == len(words)
+    found = frozenset(word for word in words if word)
+    found = found - {"address"} if "email" in found else found | {"number"} if "phone" in found else found
+    return found, bool(words) and names == len(words)
 
 
 def split_joined(text: str) -> str:
@@ -580,12 +597,12 @@ def split_joined(text: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W\d])[-_/](?=[^\W\d])", " ", text)
 
 
-def _by_value(key: frozenset[str], predicate: str, value: StatedValue, *, subject: str) -> tuple[frozenset[str], str]:
+def _by_value(key: frozenset[str], predicate: str, value: StatedValue, *, is_property: bool) -> tuple[frozenset[str], str]:
     """What a value tells of its predicate: "is at 10:00" says when, "is 2 m long" the length, "weighs 3 kg" needs nothing more."""
     timed = value.type in ("date", "time", "weekday")
     if predicate in ("where", "is", "home") and timed:
         return key, "when" if predicate != "home" else ANY
-    if predicate == "when" and not timed and value.type == "text":
+    if predicate == "when" and value.type == "text" and not re.match(r"(?:every|each|daily|weekly|hourly|monthly|once|twice)\b", value.text):
         return key, "where"
     if value.type == "amount":
         measure = next((_MEASURE_STEMS[word] for word in value.beside if word in _MEASURE_STEMS), "")
@@ -593,6 +610,8 @@ def _by_value(key: frozenset[str], predicate: str, value: StatedValue, *, subjec
             return key, "age"
         if measure:
             return key | {measure}, "is"
+        if predicate == "is" and value.sort == "money" and not is_property:
+            return key, "price"
         if predicate in ("is", "has", "contains"):
             return key | {SPELLINGS.get(word, word) for word in value.beside}, "is"
         if predicate == "home":
