@@ -32,6 +32,7 @@ FEATURES = (
     "near_predicate",
     "other_predicate",
     "other_kind_of_value",
+    "unspecific",  # two plain words, and nothing says that the one is new
     "may_be_several",
     "may_replace",  # "switched to Linear" for a belief that Trello is used: in its place, or for something else
     "gives_up_held",
@@ -135,7 +136,7 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
         return "updates", {"may_replace": 1.0, "other_kind_of_value": float(not _same_kind(new.value, held.value))}
     if near == "other" or not _is_one(new, held, near=near):
         return "beside", {"may_be_several": 1.0, "other_kind_of_value": float(not _same_kind(new.value, held.value))}
-    return "updates", {"other_kind_of_value": float(not _same_kind(new.value, held.value))}
+    return "updates", {"other_kind_of_value": float(not _same_kind(new.value, held.value)), "unspecific": float(_unspecific(new, held))}
 
 
 def _taken_back(new: Claim, held: Claim, *, likeness: str, near: str) -> tuple[Relation, dict[str, float]]:
@@ -154,7 +155,8 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     if same_state(one.words, other.words) or (alternatives and (new.change or not _has_several(new, held))):
         return True
     if near == "same":
-        return (new.property and held.property) or (new.predicate == "kind" and _head(one) == _head(other))
+        plain = new.predicate == "is" and _is_plain(one) and _is_plain(other)  # a car is red, and fast
+        return (new.settled and held.settled if plain else new.property and held.property) or (new.predicate == "kind" and _head(one) == _head(other))
     by_change = BY_NAME.get(new.predicate)
     if new.predicate == ANY or (by_change is not None and by_change.family == ANY):
         return held.property and _same_kind(one, other)
@@ -163,6 +165,15 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     if {new.predicate, held.predicate} == {"is", "name"}:
         return new.change and new.property and held.property
     return by_change is not None and by_change.family == "role" and (new.change or _head(one) == _head(other))
+
+
+def _is_plain(value: StatedValue) -> bool:
+    return value.type == "text" and not _is_name(value.text)
+
+
+def _unspecific(new: Claim, held: Claim) -> bool:
+    apart = not (same_state(new.value.words, held.value.words) or shared_sort(new.value.words, held.value.words))
+    return apart and not new.change and not new.settled and _is_plain(new.value) and _is_plain(held.value)
 
 
 def _may_replace(new: Claim, held: Claim) -> bool:

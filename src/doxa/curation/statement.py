@@ -29,7 +29,7 @@ SPEAKER, GROUP, LISTENER = "@me", "@we", "@you"
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One thing said. `given_up` is the value that it says holds no more; `scope` bounds it ("for orders"); `unasserted` says why nothing is
-    claimed, or is empty; `property` means that the subject names something of which there is one (a port, a favourite tea)."""
+    claimed, or is empty; `property` means that the subject names something of which there is one (a port, a favourite tea), `settled` that its noun alone says so."""
 
     subject: str
     key: frozenset[str]
@@ -43,6 +43,7 @@ class Claim:
     scope: frozenset[str] = frozenset()
     unasserted: str = ""
     property: bool = False
+    settled: bool = False
     unnamed: bool = False
     proper: bool = False
 
@@ -131,6 +132,10 @@ _DETERMINER = re.compile(r"(?:the|a|an|this|that|these|those|some|all|each|every
 _PRONOUN = re.compile(r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody|someone|somebody|nobody|which|who)$", re.I)
 _POSSESSED = re.compile(r"(?:his|her|their|its|your|whose)\b", re.I)
 _RENEWED = re.compile(r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I)
+_NOT_FINITE = re.compile(
+    r"\w+(?:ed|ing)\b|(?:run|led|held|kept|written|built|bound|born|set) (?:by|at|in|on|for|to|with)\b|(?:held|born)\b|with\b|able\b|allergic\b|fond\b|keen\b|"
+    r"familiar\b|fluent\b|part\b|a member\b|members\b|into\b|known\b|been\b"
+)
 _KEPT_PREPOSITIONS = frozenset("to from before after without inside outside under over above below between towards into against".split())
 _LEFT_OUT = frozenset("a an the of in on at for by with and is are s current our my".split())
 _TITLES = frozenset("dr mr mrs ms prof st".split())
@@ -140,13 +145,14 @@ _PROPERTY = frozenset(
     " count total minimum maximum max min target goal default level mode path url domain region zone key id token topic office room seat locker doctor dentist"
     " landlord teacher boss manager lead leader captain director president chair editor author spouse wife husband boyfriend girlfriend fiance"
     " birthday size model brand capacity frequency interval threshold location branch database framework editor provider password contact speaker"
-    " headquarters temperature discount tax margin balance quota priority severity timezone deadline due schedule shift hostname server car desk password"
-    " mascot logo font background ceo cto cfo mayor coach treasurer secretary capital successor".split()
+    " headquarters temperature discount tax margin balance quota priority severity timezone deadline due schedule shift hostname server password"
+    " mascot logo font background ceo cto cfo mayor coach treasurer secretary capital successor accountant lawyer vet therapist trainer".split()
 )
 _PROPERTIES = frozenset(SPELLINGS.get(stem(word), stem(word)) for word in _PROPERTY)
 _MEASURES = {"long": "length", "wide": "width", "tall": "height", "high": "height", "deep": "depth", "thick": "thickness", "heavy": "weight", "old": "age"}
 _MEASURE_STEMS = {stem(word): SPELLINGS.get(stem(name), stem(name)) for word, name in _MEASURES.items()}
 _PLAIN_PREDICATES = frozenset(("is", "are", "=", "==", ":", "value", "has value", "equals", "set to", "state", "status"))
+_RATE = re.compile(r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b")
 _DO_FOR = {
     "host": "hosting", "deploy": "hosting", "run": "hosting", "serve": "hosting", "keep": "stored", "store": "stored", "save": "stored", "write": "language",
     "build": "language", "manage": "uses", "track": "uses", "hold": "when", "do": "when", "have": "when", "moved": "home", "move": "home", "call": "name",
@@ -166,7 +172,7 @@ def read_fact(subject: str, predicate: str, value: str, *, speaker: str = "", ti
     if said in _PLAIN_PREDICATES:
         parts = _Parts(subject, "is", value)
     elif verb is not None or re.match(r"(?:not|no longer) ", said):
-        read = _by_verb(f"{subject} {predicate.strip()} {value}")
+        read = _by_verb(f"{subject} {predicate.strip()} {value}") or _by_verb(f"{subject} is {predicate.strip()} {value}")
         parts = read or _Parts(subject, f"to {stem(said.split()[-1])}", value, positive=not said.startswith("no"), single=False)
     else:
         parts = _Parts(f"{subject}'s {predicate.strip()}", "is", value)
@@ -259,11 +265,19 @@ def _locate(clause: str) -> re.Match[str] | None:
     while match := _FINITE.search(clause, at):
         subject = clause[: match.start()].strip()
         rest = clause[match.end() :].lstrip()
-        followed = match["copula"] is None and re.match(r"(?:is|are|was|were|has|have|will|does|do)\b", rest) is not None
+        followed = _is_adjective(match) or match["copula"] is None and re.match(r"(?:is|are|was|were|has|have|will|does|do)\b", rest) is not None
         if subject and (_PRONOUN.match(subject) or not _NO_SUBJECT_END.search(subject)) and not followed:
             return match
         at = match.start() + 1
     return None
+
+
+def _is_adjective(match: re.Match[str]) -> bool:
+    """ "the job scheduled for Monday", "the contract with Acme": no verb without an auxiliary before it."""
+    if match["copula"] or match["able"] is not None or match["aux"]:
+        return False
+    verb = VERBS[int(str(match.lastgroup)[1:])][1]
+    return not (verb.change or verb.ends or verb.inverse) and _NOT_FINITE.match(match[str(match.lastgroup)]) is not None
 
 
 def _claim(clause: str, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str) -> Claim | None:
@@ -286,9 +300,10 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
         unnamed = False
     for number, quote in enumerate(quotes):
         value, subject = value.replace(f"Q{number}Q", quote), subject.replace(f"Q{number}Q", quote)
-    key, predicate, is_property, proper = _about(subject, parts.predicate, speaker=speaker)
+    key, predicate, is_property, settled, proper = _about(subject, parts.predicate, speaker=speaker)
     read = read_value(value, day_ns)
     key, predicate = _by_value(key, predicate, read, is_property=is_property)
+    rate = _RATE.search(read.text) if read.type == "amount" else None
     name = BY_NAME.get(predicate)
     old = read_value(given_up, day_ns)
     if old.type == "amount" and old.dimension == "count" and read.type == "amount" and read.dimension != "count":  # "from 12 to 15 euros"
@@ -296,9 +311,8 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
         old = read_value(f"{given_up} {unit}", day_ns)
     return Claim(
         subject=subject, key=key, predicate=predicate, value=read, positive=parts.positive, ends=parts.ends, change=change or parts.change, past=parts.past,
-        given_up=old, scope=frozenset(words_of(scope)), unnamed=unnamed, proper=proper,
-        property=parts.single
-        and (is_property or read.type == "amount" or (name is not None and name.single and predicate not in ("kind", "state"))),
+        given_up=old, scope=frozenset(words_of(scope)) | ({rate[1]} if rate else set()), unnamed=unnamed, proper=proper, settled=settled,
+        property=(parts.single and (is_property or (name is not None and name.single and predicate != "kind"))) or (read.type == "amount" and not parts.past),
     )  # fmt: skip
 
 
@@ -416,7 +430,8 @@ def _name_of(clause: str) -> _Parts | None:
         return None
     noun = match["noun"].lower()
     last = SPELLINGS.get(stem(noun.split()[-1]), stem(noun.split()[-1]))
-    if noun not in NOUNS and noun.split()[-1] not in NOUNS and last not in _PROPERTIES:
+    known = noun in NOUNS or noun.split()[-1] in NOUNS or last in _PROPERTIES
+    if not known and not re.match(r"(?:our|my) [a-z]+$", match["what"]):
         return None
     became = match["verb"] == "became" or " new " in f" {match['what']}"
     if match["what"][0].islower() and not re.match(r"(?:the|our|my)\b", match["what"]) and (" of " not in match["what"] or not became):
@@ -456,7 +471,7 @@ def _by_verb(clause: str) -> _Parts | None:
     if verb.inverse:
         return _Parts(rest, verb.predicate.name, subject, positive=positive, ends=ends, past=past, change=verb.change)
     used = verb.predicate.name
-    past = past or _is_past(match[str(match.lastgroup)], verb)
+    past = (past and used not in ("birthday", "birthplace")) or _is_past(match[str(match.lastgroup)], verb)
     return _Parts(subject, used, rest, positive=positive != verb.ends, ends=ends or verb.ends, past=past, change=verb.change)
 
 
@@ -538,21 +553,23 @@ def _value_parts(text: str) -> tuple[str, str, str]:
     return value.strip(" ,.:"), given_up.strip(" ,.:"), scope
 
 
-def _about(subject: str, predicate: str, *, speaker: str) -> tuple[frozenset[str], str, bool, bool]:
-    """The key of a subject, with the predicate that its head noun stands for, whether it names a property, and whether it is a name."""
+def _about(subject: str, predicate: str, *, speaker: str) -> tuple[frozenset[str], str, bool, bool, bool]:
+    """The key of a subject, with the predicate that its head noun stands for; whether it names a property, and one by its noun alone; whether
+    it is a name."""
     plain = _DETERMINER.sub("", subject, count=1) if _DETERMINER.match(subject) else subject
     if predicate in ("is", "where", ANY, "kept at", "set"):
         noun, rest = _head(plain)
         if noun is not None:
             key, _ = _key(rest, speaker=speaker)
             found = noun.name if predicate in ("is", ANY, "set", "kept at") or noun.name in ("when", "deadline", "birthday") else predicate
-            return key, found, True, False
+            return key, found, True, True, False
     key, proper = _key(plain, speaker=speaker)
     words = [SPELLINGS.get(stem(word), stem(word)) for word in re.findall(r"[a-z]+", split_joined(plain).lower())]
     of = next((i for i, word in enumerate(words) if word == "of"), len(words))
     head = words[of - 1] if of else ""
     compound = len(key - {SPEAKER, GROUP}) >= 2 and not proper
-    return key, predicate, head in _PROPERTIES or compound or "favorit" in key or bool(re.search(r"[_\-]|[a-z][A-Z]|\d", subject)), proper
+    settled = head in _PROPERTIES or "favorit" in key or bool(re.search(r"[_\-]|[a-z][A-Z]", subject))
+    return key, predicate, settled or compound or bool(re.search(r"\d", subject)), settled, proper
 
 
 def _head(subject: str) -> tuple[Predicate | None, str]:
@@ -612,8 +629,11 @@ def _by_value(key: frozenset[str], predicate: str, value: StatedValue, *, is_pro
             return key | {measure}, "is"
         if predicate == "is" and value.sort == "money" and not is_property:
             return key, "price"
+        key |= {SPELLINGS.get(word, word) for word in value.beside}
         if predicate in ("is", "has", "contains"):
-            return key | {SPELLINGS.get(word, word) for word in value.beside}, "is"
+            return key, "is"
+        if predicate == "duration" and value.dimension != "duration":
+            return key, "takes"
         if predicate == "home":
             return key, ANY
     if predicate == "is" and value.type == "text" and re.match(r"an? ", value.text) and not timed:
