@@ -41,7 +41,7 @@ FEATURES = (
     "takes_back_another",
     "scope_open",
     "other_scope",
-    "says_more_besides",  # the belief says several things, of which this is one
+    "says_more_besides",  # the belief says several things, or lists several values, of which this is one
     "change",
     "past",
     "other_speaker",
@@ -68,13 +68,13 @@ def agreement(new: Claim, held: Claim, *, several: bool, same_speaker: bool, sha
     found |= {
         "near_predicate": float(near == "near"),
         "other_predicate": float(near == "other"),
-        "says_more_besides": float(several),
+        "says_more_besides": float(several or (_is_list(held.value) and not _is_list(new.value))),
         "change": float(new.change),
         "past": float(new.past and not new.change and not new.ends),
         "other_speaker": float(not same_speaker and GROUP in new.key),
         "shared_words": shared_words,
     }
-    if relation != "contradicts" and (new.scope or held.scope) and new.scope != held.scope:
+    if new.scope != held.scope and (new.scope or relation != "contradicts"):  # what is taken back without bounds is taken back within them
         found["other_scope" if new.scope and held.scope else "scope_open"] = 1.0
     reasons = _reasons(new, held, relation, near=near, left=left, right=right, several=several)
     return Agreement(relation, tuple(float(found.get(name, 0.0)) for name in FEATURES), reasons)
@@ -130,6 +130,9 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
         if alike(held.value, new.given_up) != "other":
             return "updates", {"gives_up_held": 1.0}
         return ("beside" if near == "other" else "updates"), {"gives_up_another": 1.0, "may_be_several": float(not _is_one(new, held, near=near))}
+    days = {new.value.sort, held.value.sort} == {"day", "time"}  # on Saturday, and at three
+    if new.besides or (days and near == "same"):
+        return "beside", {"may_be_several": 1.0}
     if likeness == "part" and near == "same" and not _versions(new.value, held.value):
         return "refines", {}
     if near != "other" and not _is_one(new, held, near=near) and _may_replace(new, held):
@@ -144,7 +147,8 @@ def _taken_back(new: Claim, held: Claim, *, likeness: str, near: str) -> tuple[R
         return ("restates", {}) if likeness == "same" and near == "same" else ("beside", {"may_be_several": 1.0})
     whole = new.value.type == "none" and (new.ends or held.value.type == "none") and near == "same"
     if near != "other" and (whole or likeness != "other"):
-        return "contradicts", {"takes_back": 1.0}
+        narrower = likeness == "part" and new.value.words > held.value.words  # who likes no blue cheese may like cheese
+        return "contradicts", {"takes_back_another" if narrower else "takes_back": 1.0}
     return "beside", {"takes_back_another": 1.0, "may_be_several": 1.0}
 
 
@@ -165,6 +169,10 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     if {new.predicate, held.predicate} == {"is", "name"}:
         return new.change and new.property and held.property
     return by_change is not None and by_change.family == "role" and (new.change or _head(one) == _head(other))
+
+
+def _is_list(value: StatedValue) -> bool:
+    return re.search(r" and | or |, | & ", value.text) is not None
 
 
 def _is_plain(value: StatedValue) -> bool:

@@ -83,7 +83,7 @@ PREDICATES: tuple[Predicate, ...] = (
     ),
     Predicate(
         "given up", family=ANY,
-        ends="gave up|given up|got rid of|gotten rid of|dropped|left|quit|sold|lost|gave away|given away|threw away|parted with|abandoned|ditched|retired(?= the)|"
+        ends="gave up|given up|got rid of|gotten rid of|(?:dropped|left|quit|sold|lost)(?! (?:for|at|to|in|on|by|out|off|early|behind|with|\\w+ job)\\b)|gave away|given away|threw away|parted with|abandoned|ditched|retired(?= the)|"
         "stopped (?:using|eating|drinking|playing|taking|selling|supporting|working (?:at|for)|living in|learning|driving|smoking|going to)",
     ),
     Predicate(

@@ -29,7 +29,8 @@ SPEAKER, GROUP, LISTENER = "@me", "@we", "@you"
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One thing said. `given_up` is the value that it says holds no more; `scope` bounds it ("for orders"); `unasserted` says why nothing is
-    claimed, or is empty; `property` means that the subject names something of which there is one (a port, a favourite tea), `settled` that its noun alone says so."""
+    claimed, or is empty; `property` means that the subject names something of which there is one (a port, a favourite tea), `settled` that its noun alone says so; `besides`
+    that something is said to hold too ("also")."""
 
     subject: str
     key: frozenset[str]
@@ -44,6 +45,7 @@ class Claim:
     unasserted: str = ""
     property: bool = False
     settled: bool = False
+    besides: bool = False
     unnamed: bool = False
     proper: bool = False
 
@@ -131,13 +133,14 @@ _NO_SUBJECT_END = re.compile(r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your
 _DETERMINER = re.compile(r"(?:the|a|an|this|that|these|those|some|all|each|every|both|current|present|new(?= [a-z]+ (?:is|was)))\s+", re.I)
 _PRONOUN = re.compile(r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody|someone|somebody|nobody|which|who)$", re.I)
 _POSSESSED = re.compile(r"(?:his|her|their|its|your|whose)\b", re.I)
+_BESIDES = re.compile(r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one more|sometimes|occasionally|part-time|temporarily)\b", re.I)
 _RENEWED = re.compile(r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I)
 _NOT_FINITE = re.compile(
     r"\w+(?:ed|ing)\b|(?:run|led|held|kept|written|built|bound|born|set) (?:by|at|in|on|for|to|with)\b|(?:held|born)\b|with\b|able\b|allergic\b|fond\b|keen\b|"
     r"familiar\b|fluent\b|part\b|a member\b|members\b|into\b|known\b|been\b"
 )
 _KEPT_PREPOSITIONS = frozenset("to from before after without inside outside under over above below between towards into against".split())
-_LEFT_OUT = frozenset("a an the of in on at for by with and is are s current our my".split())
+_LEFT_OUT = frozenset("a an the of in on at for by with and is are current our my".split())
 _TITLES = frozenset("dr mr mrs ms prof st".split())
 _PROPERTY = frozenset(
     "name color price cost port host hostname address number code password limit size timeout budget version owner title status deadline date time day place"
@@ -281,10 +284,13 @@ def _is_adjective(match: re.Match[str]) -> bool:
 
 
 def _claim(clause: str, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str) -> Claim | None:
-    clause = clause.strip(" .,:!?")
-    clause, change = _without_times(clause)
+    said = clause.strip(" .,:!?")
+    clause, change = _without_times(said)
     parts = _take_apart(clause)
-    return None if parts is None else _completed(parts, speaker=speaker, day_ns=day_ns, quotes=quotes, about=about, change=change)
+    if parts is None:
+        return None
+    found = _completed(parts, speaker=speaker, day_ns=day_ns, quotes=quotes, about=about, change=change)
+    return replace(found, besides=_BESIDES.search(said) is not None)
 
 
 def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str, change: bool) -> Claim:
@@ -531,7 +537,7 @@ _CORRECTED = re.compile(
     r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|up from|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly|previously) (?P<old2>.+)"
     r"|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
-_SCOPE = re.compile(r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)[a-z][\w' -]*)$")
+_SCOPE = re.compile(r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$")
 
 
 def _value_parts(text: str) -> tuple[str, str, str]:
