@@ -85,7 +85,19 @@ def _difference(new: Claim, held: Claim, *, names: frozenset[str] | None) -> tup
     one, other = new.key, held.key
     if names:
         one, other = one - names, other - names
-    return one - other, other - one
+    left, right = one - other, other - one
+    return _unjoined(left, right), _unjoined(right, left)
+
+
+def _unjoined(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """The words that are not written apart or together among the others: "time zone" and "timezone"."""
+    if len(others) > 2 and len(words) > 2:
+        return words
+    joined = {first + second for first in words for second in words if first != second} if len(words) == 2 else set()
+    if any(one.startswith(other) or other.startswith(one) for one in joined for other in others if len(other) > 4):
+        return frozenset()
+    apart = {first + second for first in others for second in others if first != second} if len(others) == 2 else set()
+    return frozenset(word for word in words if not (len(word) > 4 and any(one.startswith(word) or word.startswith(one) for one in apart)))
 
 
 def _subjects(new: Claim, *, named: bool, left: frozenset[str], right: frozenset[str]) -> dict[str, float]:
@@ -131,7 +143,7 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
             return "updates", {"gives_up_held": 1.0}
         return ("beside" if near == "other" else "updates"), {"gives_up_another": 1.0, "may_be_several": float(not _is_one(new, held, near=near))}
     days = {new.value.sort, held.value.sort} == {"day", "time"}  # on Saturday, and at three
-    if new.besides or (days and near == "same"):
+    if new.besides or (days and near != "other"):
         return "beside", {"may_be_several": 1.0}
     if likeness == "part" and near == "same" and not _versions(new.value, held.value):
         return "refines", {}
@@ -164,7 +176,7 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     by_change = BY_NAME.get(new.predicate)
     if new.predicate == ANY or (by_change is not None and by_change.family == ANY):
         return held.property and _same_kind(one, other)
-    if by_change is not None and by_change.family == "place":
+    if by_change is not None and by_change.family in ("place", "time"):
         return new.change and held.property
     if {new.predicate, held.predicate} == {"is", "name"}:
         return new.change and new.property and held.property
@@ -188,7 +200,7 @@ def _may_replace(new: Claim, held: Claim) -> bool:
     """A change among things of one kind, of which there may be several."""
     by_change = BY_NAME.get(new.predicate)
     changing = by_change is not None and by_change.family == ANY
-    return new.change and (changing or (new.predicate == held.predicate and _head(new.value) == _head(held.value) != ""))
+    return new.change and (changing or (new.predicate == held.predicate and bool(new.value.words & held.value.words)))
 
 
 def _has_several(new: Claim, held: Claim) -> bool:

@@ -39,7 +39,7 @@ PREDICATES: tuple[Predicate, ...] = (
         changes="moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to", ends="moved (?:away|out) (?:from|of)|moved from",
         nouns="home|residence|headquarters", family="place",
     ),
-    Predicate("where", nouns="location|whereabouts", family="place"),
+    Predicate("where", "(?:lives?|sits?|lies) on", nouns="location|whereabouts", family="place"),
     Predicate(
         "work", "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have a job at",
         changes="joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an) (?:new )?job (?:at|with)|got hired (?:by|at)|hired by|went to work for",
@@ -54,7 +54,7 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|(?:runs?|happens?|occurs?)(?= (?:at|every|each|on [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set for|slated for",
         changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|until)",
-        ends="cancelled|canceled|called off", nouns="date|schedule|day",
+        ends="cancelled|canceled|called off", nouns="date|schedule|day", family="time",
     ),
     Predicate("birthday", "born on", nouns="birthday|birth date|date of birth"),
     Predicate("birthplace", "born in", nouns="birthplace"),
@@ -116,9 +116,9 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("writes", "writes?|reads?|watches|watch|collects?", single=False),
     Predicate("opens", "opens|open(?= (?:at|from|on)\\b)", nouns="opening time"),
     Predicate("closes", "closes|close(?= (?:at|on)\\b)|shuts?(?= at)", nouns="closing time"),
-    Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time"),
+    Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time", family="time"),
     Predicate("ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?", nouns="end|end date|expiry date"),
-    Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure"),
+    Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure|departure time", family="time"),
     Predicate("leaves from", "leaves? from|departs? from", nouns="gate"),
     Predicate("arrives", "arrives?(?= at| on)|lands?(?= at| on)", nouns="arrival"),
     Predicate("stored", "stored (?:in|on|at)|kept (?:in|on)|saved (?:in|on|to)|lies in", family="place"),
@@ -240,9 +240,9 @@ def cue_words(name: str) -> list[str]:
 
 def same_state(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two words are states of one scale, as open and closed."""
-    return any(one & line and other & line for line in STATES)
+    return any(one & line and other & line and (one & line).isdisjoint(other) for line in STATES)
 
 
 def shared_sort(one: frozenset[str], other: frozenset[str]) -> frozenset[str] | None:
     """The words for what two values both are, as two databases; None if they are no such two."""
-    return next((names for names, line in SORTS if one & line and other & line), None)
+    return next((names for names, line in SORTS if one & line and other & line and (one & line).isdisjoint(other)), None)

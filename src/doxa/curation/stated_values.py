@@ -59,6 +59,7 @@ _DAYS = dict(zip("monday tuesday wednesday thursday friday saturday sunday".spli
 _MONTH = re.compile(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
 _LEAD = re.compile(r"(?:(?:on|at|in|by|to|from|for|of|until|every|each|the|early|late) )+", re.IGNORECASE)
 _RATE = re.compile(r"\s*(?:/|\b(?:a|per|each|every) )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b", re.IGNORECASE)
+_WHOLE = re.compile(r"\d|://|@|\w[./]\w")  # a number, an address, a file: one word as it stands
 _LISTED = re.compile(r",| and | or |&|/")
 _ONE_UNIT = re.compile(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
 _BREAKS = re.compile(r"[^\w]+|_")
@@ -103,7 +104,7 @@ def words_of(text: str) -> list[str]:
     found = []
     for part in text.casefold().split():
         bare = part.strip(".,;:!?'\"“”()[]`*")
-        if any(map(str.isdigit, bare)):
+        if _WHOLE.search(bare):
             found.append(bare)
         else:
             found += [stem(piece) for piece in _BREAKS.split(bare.removesuffix("'s")) if piece and piece not in _LITTLE]

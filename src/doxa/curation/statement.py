@@ -79,7 +79,7 @@ _CONTRACTED = tuple(
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]*[A-Z\d])|\s*;\s+|\s*\n+\s*|\s+[–—]\s+")
 _OPENING = re.compile(
     r"(?:(?:no|yes|wait|no wait|sorry|oh|hm+|ok|okay|well|so|and|but|also|then|actually|correction|update|updated|edit|note|fyi|btw|by the way|news|in fact|"
-    r"turns out|it turns out|as it turns out|please note|remember|note that|it is true|to be clear|for the record|scratch that|good news|bad news|"
+    r"turns out|it turns out|as it turns out|please note|please remember|remember|reminder|important|attention|heads up|note that|it is true|to be clear|for the record|scratch that|good news|bad news|"
     r"unfortunately|luckily|finally|strictly speaking|in the end|after all)(?:(?: that)?[,:.!]+\s*| that\s+)|(?:also|and|but|so|then|actually|finally) )+",
     re.IGNORECASE,
 )
@@ -318,7 +318,7 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
     return Claim(
         subject=subject, key=key, predicate=predicate, value=read, positive=parts.positive, ends=parts.ends, change=change or parts.change, past=parts.past,
         given_up=old, scope=frozenset(words_of(scope)) | ({rate[1]} if rate else set()), unnamed=unnamed, proper=proper, settled=settled,
-        property=(parts.single and (is_property or (name is not None and name.single and predicate != "kind"))) or (read.type == "amount" and not parts.past),
+        property=(parts.single and ((is_property and predicate in ("is", ANY)) or (name is not None and name.single and predicate != "kind"))) or (read.type == "amount" and not parts.past),
     )  # fmt: skip
 
 
@@ -353,7 +353,13 @@ def _replaced(clause: str) -> _Parts | None:
     match = re.fullmatch(r"(?P<who>.+?) (?:have |has )?(?:replaced|swapped|exchanged) (?P<old>.+?) (?:with|by|for) (?P<new>.+?)(?: (?:in|on|for|at) (?P<what>.+))?", clause)
     if match:
         return _Parts(match["what"] or match["who"], ANY, match["new"], change=True, given_up=match["old"])
-    match = re.fullmatch(r"(?P<new>.+?) (?:has |have |is |was )?(?:replaced|replaces|succeeded|succeeds) (?P<old>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?", clause)
+    match = re.fullmatch(
+        r"(?P<old>.+?) (?:is|was|has been|have been|got|gets) (?:replaced|succeeded) by (?P<new>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?", clause
+    )
+    if match:
+        what = " of ".join(part for part in (match["role"], match["what"]) if part)
+        return _Parts(what or match["old"], ANY, match["new"], change=True, given_up=match["old"])
+    match = re.fullmatch(r"(?P<new>.+?) (?:has |have )?(?:replaced|replaces|succeeded|succeeds) (?P<old>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?", clause)
     if match:
         what = " of ".join(part for part in (match["role"], match["what"]) if part)
         return _Parts(what or match["new"], ANY, match["new"], change=True, given_up=match["old"])
@@ -489,7 +495,7 @@ def _is_past(text: str, verb: Verb) -> bool:
 def _by_copula(subject: str, rest: str, *, positive: bool, ends: bool, past: bool, able: bool, negated: bool) -> _Parts:
     if able:
         return _Parts(subject, "can", rest, positive=not negated, ends=ends)
-    while word := re.match(r"(?:(?P<not>not|never|no longer|no) |also |only |still |really |always |about |exactly |both )", rest):
+    while word := re.match(r"(?:(?P<not>not|never|no longer|no) |also |only |still |really |always |about |exactly |both |back (?=in|at|on))", rest):
         positive, ends = (not positive if word["not"] else positive), ends or word["not"] == "no longer"
         rest = rest[word.end() :]
     inner = _FINITE.match(f" {rest}", 1)
@@ -506,7 +512,7 @@ def _by_copula(subject: str, rest: str, *, positive: bool, ends: bool, past: boo
 
 def _pair(clause: str) -> _Parts | None:
     """ "max retries = 5", "api-port: 8081", "host -> kestrel"."""
-    match = re.fullmatch(r"(?P<key>[\w.'\- /]{1,80}?)\s*(?:=|:|->|→|:=)\s*(?P<value>\S.*)", clause)
+    match = re.fullmatch(r"(?P<key>[\w.'\- /]{1,80}?)\s*(?:=|(?<!\d):(?!//)|->|→|:=)\s*(?P<value>\S.*)", clause)
     return _Parts(match["key"], "is", match["value"]) if match and len(match["key"].split()) <= 6 else None
 
 
