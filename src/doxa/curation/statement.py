@@ -154,6 +154,7 @@ _PROPERTY = frozenset(
 _PROPERTIES = frozenset(SPELLINGS.get(stem(word), stem(word)) for word in _PROPERTY)
 _MEASURES = {"long": "length", "wide": "width", "tall": "height", "high": "height", "deep": "depth", "thick": "thickness", "heavy": "weight", "old": "age"}
 _MEASURE_STEMS = {stem(word): SPELLINGS.get(stem(name), stem(name)) for word, name in _MEASURES.items()}
+_WITH_NOUN = frozenset(("is", "where", ANY, "kept at", "set", "switched", "home", "when", "given up"))  # the subject's noun says which property
 _PLAIN_PREDICATES = frozenset(("is", "are", "=", "==", ":", "value", "has value", "equals", "set to", "state", "status"))
 _RATE = re.compile(r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b")
 _DO_FOR = {
@@ -569,11 +570,11 @@ def _about(subject: str, predicate: str, *, speaker: str) -> tuple[frozenset[str
     """The key of a subject, with the predicate that its head noun stands for; whether it names a property, and one by its noun alone; whether
     it is a name."""
     plain = _DETERMINER.sub("", subject, count=1) if _DETERMINER.match(subject) else subject
-    if predicate in ("is", "where", ANY, "kept at", "set"):
+    if predicate in _WITH_NOUN:
         noun, rest = _head(plain)
         if noun is not None:
             key, _ = _key(rest, speaker=speaker)
-            found = noun.name if predicate in ("is", ANY, "set", "kept at") or noun.name in ("when", "deadline", "birthday") else predicate
+            found = noun.name if predicate != "where" or noun.name in ("when", "deadline", "birthday") else predicate
             return key, found, True, True, False
     key, proper = _key(plain, speaker=speaker)
     words = [SPELLINGS.get(stem(word), stem(word)) for word in re.findall(r"[a-z]+", split_joined(plain).lower())]
