@@ -7,16 +7,19 @@ not happen; a missed one is *silent* where no conflict was opened about it eithe
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import doxa
+from bench import updates_scale
 from bench.persistence_parts import fresh
-from bench.report import Report, begin, percent
+from bench.report import Report, begin, percent, write_json
 from bench.updates_cases import HALVES, Half, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Fact
@@ -99,11 +102,30 @@ class Count:
 _HEAD = ["due", "wrong (%)", "missed (%)", "of them silent", "conflicts", "precision", "recall", "precision from conflict", "recall from conflict"]
 
 
-def run(*, seed: int, quick: bool = False, half: Half | None = None) -> tuple[Report, bool]:
-    """Both halves; whether the rates are met in both. `quick` takes every fourth case."""
+def options(command: argparse.ArgumentParser, *, seed: int) -> None:
+    command.add_argument("--seed", type=int, default=seed)
+    command.add_argument("--quick", action="store_true", help="all cases, but fewer beliefs and sentences where time is measured")
+    command.add_argument("--fit", action="store_true", help="print the weights that the fitted half asks for, and judge nothing")
+    command.add_argument("--json", type=Path, help="write figures and tables here")
+
+
+def command(seed: int, *, quick: bool, fit: bool, path: Path | None) -> int:
+    """What the command line asks for; the exit status."""
+    if fit:
+        bias, weights, pairs = fitted()
+        print(f"BIAS = {bias}", *(f"{name}: {weight}  ({pairs[name]} pairs)" for name, weight in weights.items()), sep="\n")
+        return 0
+    report, passed = run(seed=seed, quick=quick)
+    print(report.text())
+    if path:
+        write_json(path, report.record())
+    return 0 if passed else 1
+
+
+def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
+    """Both halves; whether the rates are met in both."""
     report = begin("updates", seed=seed, embedder=None)
-    cases = [case for case in load() if half in (None, case.half)]
-    played = play(cases[::4] if quick else cases)
+    played = play(load())
     halves = {name: _count(one for one in played if one.case.half == name) for name in HALVES}
     for name, count in halves.items():
         key = name.replace(" ", "_")
@@ -120,6 +142,7 @@ def run(*, seed: int, quick: bool = False, half: Half | None = None) -> tuple[Re
         rows = [[group, *_count(one for one in played if (one.case.category, one.case.half) == (group, name)).row] for group in groups]
         report.table(f"By category, {name}", ["category", *_HEAD], rows)
         report.table(f"Reliability, {name}", ["score", "pairs", "mean score", "came true"], _reliability(one for one in played if one.case.half == name))
+    updates_scale.measure(report, sizes=(2_000,) if quick else (10_000, 100_000), questions=50 if quick else 200)
     failures = [_failure(one) for one in played if one.case.half == "fitted" and one.retired != one.case.retired]
     if failures:
         report.table("Not as the reader said, fitted half", ["case", "retired wrongly", "missed", "conflict about"], failures[:_SHOWN])
@@ -219,7 +242,7 @@ def _failure(one: Played) -> list[str]:
     return [f"{one.case.category}: {one.case.name}", *("; ".join(texts).replace("|", "\\|") or "–" for texts in shown)]
 
 
-def fit() -> tuple[float, dict[str, float], Counter[str]]:
+def fitted() -> tuple[float, dict[str, float], Counter[str]]:
     """The weights that the fitted half asks for, and how many pairs speak about each: logistic regression about what is expected of each weight
     beforehand, since most are met in a few pairs only."""
     played = play(case for case in load() if case.half == "fitted")
