@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doxa.curation.predicates import ANY, BY_NAME, same_state, shared_sort
-from doxa.curation.stated_values import StatedValue, alike
+from doxa.curation.stated_values import StatedValue, alike, words_of
 from doxa.curation.statement import GROUP, SPEAKER, Claim
 
 Relation = Literal["updates", "contradicts", "restates", "refines", "names", "beside"]
@@ -121,7 +121,7 @@ def _predicates(new: Claim, held: Claim, *, sorted_alike: bool) -> Literal["same
         return "near"
     if one is not None and other is not None and one.family and one.family == other.family:
         return "near"
-    if "is" in (new.predicate, held.predicate) and {"kind", "name"} & {new.predicate, held.predicate}:
+    if "is" in (new.predicate, held.predicate) and {"kind", "name", "age"} & {new.predicate, held.predicate}:
         return "near"
     return "near" if sorted_alike else "other"
 
@@ -171,6 +171,8 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     if same_state(one.words, other.words) or (alternatives and (new.change or not _has_several(new, held))):
         return True
     if near == "same":
+        if new.change and not _has_several(new, held) and _one_slot(one, other):
+            return True
         plain = new.predicate == "is" and _is_plain(one) and _is_plain(other)  # a car is red, and fast
         return (new.settled and held.settled if plain else new.property and held.property) or (new.predicate == "kind" and _head(one) == _head(other))
     by_change = BY_NAME.get(new.predicate)
@@ -178,9 +180,15 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
         return held.property and _same_kind(one, other)
     if by_change is not None and by_change.family in ("place", "time"):
         return new.change and held.property
-    if {new.predicate, held.predicate} == {"is", "name"}:
+    if {new.predicate, held.predicate} in ({"is", "name"}, {"is", "age"}):
         return new.change and new.property and held.property
     return by_change is not None and by_change.family == "role" and (new.change or _head(one) == _head(other))
+
+
+def _one_slot(one: StatedValue, other: StatedValue) -> bool:
+    """ "rebuilt every night" and "rebuilt every hour": one word stands where another stood."""
+    first, second = words_of(one.text), words_of(other.text)
+    return len(first) == len(second) > 1 and sum(a != b for a, b in zip(first, second, strict=True)) == 1
 
 
 def _is_list(value: StatedValue) -> bool:
@@ -231,7 +239,7 @@ def _same_kind(one: StatedValue, other: StatedValue) -> bool:
 
 def _is_name(text: str) -> bool:
     bare = re.sub(r"^(?:the|a|an|my|our|his|her|their) ", "", text)
-    return bare[:1].isupper() or any(map(str.isdigit, bare))
+    return bare[:1].isupper() or re.search(r"\d|\w[_./]\w", bare) is not None
 
 
 def _reasons(

@@ -35,7 +35,7 @@ Verdict = Literal["revise", "conflict", "create", "same"]
 BIAS = 2.8
 WEIGHTS: dict[str, float] = {
     "says_more_of_subject": -6.7, "says_more_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -8.22, "owner_open": -2.0,
-    "unnamed": -4.0, "near_predicate": -0.83, "other_predicate": -5.01, "other_kind_of_value": -3.0, "unspecific": -2.5, "may_be_several": -6.11,
+    "unnamed": -4.0, "near_predicate": -0.83, "other_predicate": -5.01, "other_kind_of_value": -3.01, "unspecific": -2.5, "may_be_several": -6.11,
     "may_replace": -4.5, "gives_up_held": 2.03, "gives_up_another": -4.0, "takes_back": 1.03, "takes_back_another": -3.03, "scope_open": -2.01,
     "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.2, "past": -5.0, "other_speaker": -3.0, "shared_words": 0.99,
 }  # fmt: skip

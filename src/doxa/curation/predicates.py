@@ -50,7 +50,7 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("name", "called|named|goes by|known as", changes="renamed to|now called", nouns="name|nickname"),
     Predicate("price", "costs?|priced at|sells for", changes="went (?:up|down) in price to", nouns="price|cost|fee|fare"),
     Predicate("weight", "weighs?", nouns="weight"),
-    Predicate("age", nouns="age"),
+    Predicate("age", changes="turned(?= \\d)", nouns="age"),
     Predicate(
         "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|(?:runs?|happens?|occurs?)(?= (?:at|every|each|on [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set for|slated for",
         changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|until)",

@@ -116,6 +116,8 @@ def alike(one: StatedValue, other: StatedValue) -> Likeness:
     if one.type == other.type == "amount":
         near = one.dimension == other.dimension and abs(one.numbers[0] - other.numbers[0]) <= 1e-9 * max(abs(one.numbers[0]), 1e-9)
         return "same" if near else "other"
+    if one.sort == other.sort == "day" and one.numbers and other.numbers and _clock(one) != _clock(other):
+        return "part" if None in (_clock(one), _clock(other)) and one.numbers == other.numbers else "other"  # on Friday at two, on Friday at four
     if one.type == other.type == "date" and one.numbers and other.numbers:
         return "same" if one.numbers == other.numbers else "part" if _within(one, other) or _within(other, one) else "other"
     if one.type == other.type and one.numbers:
@@ -126,6 +128,12 @@ def alike(one: StatedValue, other: StatedValue) -> Likeness:
         same_order = one.words == frozenset(("",)) or words_of(one.text) == words_of(other.text) or bool(_LISTED.search(one.text))
         return "same" if same_order else "other"
     return "part" if one.words and other.words and (one.words < other.words or other.words < one.words) else "other"
+
+
+def _clock(value: StatedValue) -> float | None:
+    """The minute of the day that a day is said with."""
+    found = _TIME.search(value.text, len(value.text.split()[0]))
+    return _minutes(found) if found else None
 
 
 def _within(one: StatedValue, other: StatedValue) -> bool:

@@ -105,7 +105,7 @@ _QUESTION = re.compile(
 )
 _MODAL = re.compile(
     r"\b(?:might|would|could|should|ought|shall|must|maybe|perhaps|possibly|probably|likely|supposedly|apparently|allegedly|presumably|hopefully|almost|nearly|"
-    r"if|unless|whether|plan(?:s|ned)? to|planning (?:to|on)|hop(?:es?|ing) (?:to|that)|wants?|wanted|wish(?:es)?|intends?|consider(?:s|ed|ing)?|thinking (?:of|about)|think|thinks|thought|"
+    r"if|unless|whether|plan(?:s|ned)? to|planning (?:to|on)|hop(?:es?|ing) (?:to|that)|want(?:s|ed)?\b(?=.*\bto\b)|wish(?:es)?|intends?|consider(?:s|ed|ing)?|thinking (?:of|about)|think|thinks|thought|"
     r"dreams?|dreamt|dreaming|about to|tempted|propos(?:es|ed|ing)|suggest(?:s|ed|ing)?|recommend(?:s|ed)?|appl(?:y|ies|ied|ying) (?:for|to)|interview(?:s|ed|ing)?|"
     r"hypothetically|not sure|unsure|guess|rumou?rs?|as if|for example|e\.g\.|supposed to|going to|not yet|tried|trying|tries|looking (?:for|into|at)|hardly|expects?|"
     r"expected to|can not decide|need(?:s|ed)? to|has to|have to|had to|used to be able|pretend(?:s|ed)?|forgot|refused?|offered|asked? for|compar(?:es|ed|ing)|evaluat\w+|"
