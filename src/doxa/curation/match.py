@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from doxa.base.errors import NotFoundError
@@ -24,7 +24,7 @@ from doxa.base.words import terms
 from doxa.belief import EXCHANGE_KIND, Fact
 from doxa.belief.graph import facts_of
 from doxa.curation import arguments
-from doxa.curation.agreement import FEATURES, RETIRING, Relation, agreement
+from doxa.curation.agreement import FEATURES, RETIRING, Agreement, Relation, agreement
 from doxa.curation.predicates import cue_words
 from doxa.curation.statement import Claim, read_fact, read_statement, split_joined
 from doxa.recall import Ask, Recaller
@@ -133,6 +133,15 @@ def consider(
     return claims, found
 
 
+def judged(new: Claim, held: Claim, *, several: bool = False, same_speaker: bool = True, shared: float = 0.0) -> tuple[Agreement, float]:
+    """What one claim means for another, and how surely; of what is not sure enough for a conflict only that it stands beside."""
+    verdict = agreement(new, held, several=several, same_speaker=same_speaker, shared_words=shared)
+    score = score_of(verdict.features)
+    if new.unasserted:
+        score = min(score, _UNASSERTED_MAX)
+    return (replace(verdict, relation="beside") if score < CONFLICT_AT and verdict.relation != "names" else verdict), score
+
+
 def score_of(features: tuple[float, ...]) -> float:
     """The logistic sum."""
     total = BIAS + sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))
@@ -197,17 +206,12 @@ _FACTS_READ = 4 * CLAIMS_PER_TEXT_ITEMS_MAX
 def _considered(
     node: Node, new: Claim, held: Claim, *, fact: Fact | None, number: int, several: bool, same_speaker: bool, shared: float
 ) -> Considered:
-    verdict = agreement(new, held, several=several, same_speaker=same_speaker, shared_words=shared)
-    score = score_of(verdict.features)
-    reasons = verdict.reasons
-    if new.unasserted:
-        score = min(score, _UNASSERTED_MAX)
-        reasons += (f"The text claims nothing: {new.unasserted}.",)
-    relation = verdict.relation if score >= CONFLICT_AT or verdict.relation == "names" else "beside"
+    verdict, score = judged(new, held, several=several, same_speaker=same_speaker, shared=shared)
+    reasons = verdict.reasons + ((f"The text claims nothing: {new.unasserted}.",) if new.unasserted else ())
     kref = str(node.props["kref"])
     proposal = Proposal(
         kref=kref, item=kref.partition("?")[0], predicate=fact.predicate if fact else held.predicate, fact=_stated(new, held, fact), score=round(score, 4),
-        relation=relation, reasons=reasons, held=fact,
+        relation=verdict.relation, reasons=reasons, held=fact,
     )  # fmt: skip
     return Considered(proposal, verdict.features, number, bool(new.unasserted))
 
