@@ -22,13 +22,14 @@ from doxa.base.errors import NotFoundError
 from doxa.base.limits import CANDIDATE_QUERIES_ITEMS_MAX, CLAIMS_PER_TEXT_ITEMS_MAX, MATCH_HITS_READ, STATEMENT_CHARS_READ
 from doxa.base.words import terms
 from doxa.belief import EXCHANGE_KIND, Fact
-from doxa.belief.graph import facts_of
+from doxa.belief.graph import current_of, facts_of
+from doxa.belief.kref import name_problem, slug
 from doxa.curation import arguments
 from doxa.curation.agreement import FEATURES, RETIRING, Agreement, Relation, agreement
 from doxa.curation.predicates import cue_words
 from doxa.curation.statement import Claim, read_fact, read_statement, split_joined
 from doxa.recall import Ask, Recaller
-from doxa.store import Node, Store
+from doxa.store import Node, Reader, Store, attributes_of
 
 Verdict = Literal["revise", "conflict", "create", "same"]
 
@@ -124,7 +125,8 @@ def consider(
             chosen = tuple(row[0] for row in rows if row[0] and row[0] != EXCHANGE_KIND)
         if not chosen:
             return claims, []
-        krefs = _candidates(recaller, text, claims, project=project, space=space, kinds=chosen)
+        krefs = _named(reader, claims, project=project, space=space, kinds=chosen)
+        krefs += [kref for kref in _candidates(recaller, text, claims, project=project, space=space, kinds=chosen) if kref not in krefs]
         words = frozenset(terms(text[:STATEMENT_CHARS_READ]))
         for kref in krefs:
             node = reader.node_by_kref(kref)
@@ -146,6 +148,29 @@ def score_of(features: tuple[float, ...]) -> float:
     """The logistic sum."""
     total = BIAS + sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))
     return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
+
+
+def _named(reader: Reader, claims: tuple[Claim, ...], *, project: str, space: str, kinds: tuple[str, ...]) -> list[str]:
+    """Current revisions of items whose name is a claim's subject, as api-port for "the API port": a name is no word of a text."""
+    found: dict[str, None] = {}
+    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
+        words = [word for word in slug(split_joined(claim.subject)).split("-") if word not in ("the", "a", "an", "my", "our", "")]
+        for name in dict.fromkeys(("-".join(words), "_".join(words), "".join(words), claim.subject.strip())):
+            for kind in kinds if project and name and name_problem(name) is None else ():
+                place = f"kref://{project}/{space}/" if space else f"kref://{project}/"
+                item = reader.node_by_kref(f"{place}{name}.{kind}")
+                if item is None or item.props.get("deprecated"):
+                    continue
+                revision = current_of(reader, item.id)
+                if revision is not None and _holds(reader, revision):
+                    found[str(revision.props["kref"])] = None
+    return list(found)
+
+
+def _holds(reader: Reader, revision: Node) -> bool:
+    """Whether a current revision is valid now and hidden by no policy: what recall sees to for what it finds."""
+    said = attributes_of(revision.props, born=revision.born)
+    return said.valid_from <= reader.now < said.valid_until and reader.is_seen(False, revision.id)
 
 
 def _candidates(recaller: Recaller, text: str, claims: tuple[Claim, ...], *, project: str, space: str, kinds: tuple[str, ...]) -> list[str]:
