@@ -1,4 +1,4 @@
-"""Which belief a new sentence retires: the cases of tests/cases/updates.txt, in the half that constants were fitted on and the half that was held out.
+"""Which belief a new sentence retires: the cases of tests/cases/updates.txt, half of them for fitting constants, the other half held out.
 
 Each case is played through: what is held is remembered, each sentence is matched, and what the match proposes from REVISE_AT on is retired, as
 an agent would do it. **Wrong** is the share of retirements that the case does not ask for, **missed** the share of those it asks for that did
@@ -11,6 +11,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import doxa
 from bench import updates_scale
 from bench.persistence_parts import fresh
 from bench.report import Report, begin, percent, write_json
-from bench.updates_cases import HALVES, Half, Line, UpdateCase, load, shown_fact
+from bench.updates_cases import HALVES, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Fact
 from doxa.curation.agreement import FEATURES, RETIRING
@@ -36,8 +37,9 @@ _UNJUDGED = ("restates", "refines", "names")  # nothing could take the place of 
 _SPREAD = 1.5
 _EXPECTED_BIAS = 3.0
 _EXPECTED = {
-    "says_more_of_subject": -6.5, "says_more_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -7.0, "owner_open": -2.0, "unnamed": -4.0, "near_predicate": -1.0,
-    "other_predicate": -5.0, "other_kind_of_value": -3.0, "may_be_several": -5.0, "may_replace": -4.5, "unspecific": -2.5, "gives_up_held": 2.0, "gives_up_another": -4.0, "takes_back": 1.0,
+    "says_more_of_subject": -6.5, "says_more_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -7.0, "owner_open": -2.0, "unnamed": -4.0,
+    "near_predicate": -1.0, "other_predicate": -5.0, "other_kind_of_value": -3.0, "may_be_several": -5.0, "may_replace": -4.5,
+    "unspecific": -2.5, "gives_up_held": 2.0, "gives_up_another": -4.0, "takes_back": 1.0,
     "takes_back_another": -3.0, "scope_open": -2.0, "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.0, "past": -5.0,
     "other_speaker": -3.0, "shared_words": 1.0,
 }  # fmt: skip
@@ -92,11 +94,13 @@ class Count:
         """due, wrong, missed, silent, conflicts; precision and recall at both thresholds."""
         retired, proposed = self.right + self.wrong, self.right + self.wrong + self.doubted
         found = self.right + self.doubted_due
-        return [
-            str(self.due), f"{self.wrong} ({percent(self.wrong_rate)})", f"{self.due - self.right} ({percent(self.missed_rate)})", str(self.silent),
-            f"{self.doubted} ({self.doubted_due} due)", percent(self.right / retired if retired else 1.0), percent(self.right / self.due if self.due else 1.0),
-            percent(found / proposed if proposed else 1.0), percent(found / self.due if self.due else 1.0),
-        ]  # fmt: skip
+        told = [f"{self.wrong} ({percent(self.wrong_rate)})", f"{self.due - self.right} ({percent(self.missed_rate)})"]
+        rates = [_share(self.right, retired), _share(self.right, self.due), _share(found, proposed), _share(found, self.due)]
+        return [str(self.due), *told, str(self.silent), f"{self.doubted} ({self.doubted_due} due)", *rates]
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "–"
 
 
 _HEAD = ["due", "wrong (%)", "missed (%)", "of them silent", "conflicts", "precision", "recall", "precision from conflict", "recall from conflict"]
@@ -128,10 +132,12 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
     played = play(load())
     halves = {name: _count(one for one in played if one.case.half == name) for name in HALVES}
     for name, count in halves.items():
-        key = name.replace(" ", "_")
-        for figure, value in (("wrong", count.wrong_rate), ("missed", count.missed_rate), ("silent", count.silent / max(1, count.due)),
-                              ("wrong_of_staying", count.wrong / max(1, count.stays)), ("due", float(count.due)), ("conflicts", float(count.doubted))):  # fmt: skip
-            report.put(f"{key}.{figure}", value)
+        figures = {
+            "wrong": count.wrong_rate, "missed": count.missed_rate, "silent": count.silent / max(1, count.due),
+            "wrong_of_staying": count.wrong / max(1, count.stays), "due": float(count.due), "conflicts": float(count.doubted),
+        }  # fmt: skip
+        for figure, value in figures.items():
+            report.put(f"{name.replace(' ', '_')}.{figure}", value)
     report.tables.append(
         f"A proposal from {REVISE_AT:.2f} on revises, from {CONFLICT_AT:.2f} on it opens a conflict. Asked for: at most {percent(WRONG_MAX)} % of "
         f"retirements wrong, at most {percent(MISSED_MAX)} % of those due missed."
@@ -141,7 +147,9 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
         groups = dict.fromkeys(one.case.category for one in played)
         rows = [[group, *_count(one for one in played if (one.case.category, one.case.half) == (group, name)).row] for group in groups]
         report.table(f"By category, {name}", ["category", *_HEAD], rows)
-        report.table(f"Reliability, {name}", ["score", "pairs", "mean score", "came true"], _reliability(one for one in played if one.case.half == name))
+        report.table(
+            f"Reliability, {name}", ["score", "pairs", "mean score", "came true"], _reliability(one for one in played if one.case.half == name)
+        )
     updates_scale.measure(report, sizes=(2_000,) if quick else (10_000, 100_000), questions=50 if quick else 200)
     failures = [_failure(one) for one in played if one.case.half == "fitted" and one.retired != one.case.retired]
     if failures:
@@ -228,7 +236,7 @@ def _reliability(played: Iterable[Played]) -> list[list[str]]:
     """Scores beside what came true, over pairs of a text and a belief that it does not merely repeat."""
     pairs = [(one.proposal.score, due) for each in played for one, due in each.weighed if one.proposal.relation not in _UNJUDGED]
     rows = []
-    for low, high in zip(_BINS, _BINS[1:], strict=False):
+    for low, high in pairwise(_BINS):
         inside = [(score, due) for score, due in pairs if low <= score < high]
         if inside:
             mean, true = (sum(pair[i] for pair in inside) / len(inside) for i in (0, 1))

@@ -73,9 +73,7 @@ def _fill(memory: doxa.Memory, people: list[str], *, seed: int) -> dict[tuple[in
     return values
 
 
-def _ask(
-    memory: doxa.Memory, people: list[str], values: dict[tuple[int, int], str], *, questions: int, seed: int
-) -> tuple[list[float], int, int]:
+def _ask(memory: doxa.Memory, people: list[str], values: dict[tuple[int, int], str], *, questions: int, seed: int) -> tuple[list[float], int, int]:
     chance = random.Random(seed + 1)
     times: list[float] = []
     right = wrong = 0

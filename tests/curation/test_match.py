@@ -22,10 +22,11 @@ from tests.fixtures_shared import opened
 
 NOW = parse_time("2026-03-05T12:00:00Z")  # a Thursday
 HOSTILE = (
-    "", " ", "\n\n", "\x00", "\x07\x1b[31mred\x1b[0m", "\u202eevil", "????", "!!!", "'s", "is", "is is is is", "a" * 5_000, "the " * 3_000, "is not " * 2_000,
-    "and " * 4_000, "Ana and " * 1_500, "x = " * 2_000, "(" * 4_000, "\"" * 999, "Q0Q is Q1Q", "Ана живёт в Берлине", "安娜住在柏林", "👩‍👩‍👧 is 🍎", "İstanbul ıs",
-    "%s %d {} {0} \\g<1>", "1" * 4_000, "1,000,000,000,000,000,000,000,000", "-1e309", "0x41", "\u2028\u2029", "> > > >", "from to from to", "not", "no longer",
-    "to to to to to", "We switched from to", "of of of", "my my my is my", "[[", "kref://a/b.fact", "SELECT 1; DROP TABLE node", "=", ":", "a:", ":a", "a=", "is:is",
+    "", " ", "\n\n", "\x00", "\x07\x1b[31mred\x1b[0m", "\u202eevil", "????", "!!!", "'s", "is", "is is is is", "a" * 5_000,
+    "the " * 3_000, "is not " * 2_000, "and " * 4_000, "Ana and " * 1_500, "x = " * 2_000, "(" * 4_000, "\"" * 999, "Q0Q is Q1Q", "Ана живёт в Берлине",
+    "安娜住在柏林", "👩‍👩‍👧 is 🍎", "İstanbul ıs",
+    "%s %d {} {0} \\g<1>", "1" * 4_000, "1,000,000,000,000,000,000,000,000", "-1e309", "0x41", "\u2028\u2029", "> > > >",
+    "from to from to", "not", "no longer", "to to to to to", "We switched from to", "of of of", "my my my is my", "[[", "kref://a/b.fact", "SELECT 1; DROP TABLE node", "=", ":", "a:", ":a", "a=", "is:is",
 )  # fmt: skip
 
 
@@ -60,8 +61,8 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
     ("Priya lives in Leeds.", "Priya is based in Leeds.", "same"), ("Zoe lives in Oslo.", "Zoe Miller lives in Bergen.", "conflict"),
     ("Eva knows Python.", "Eva knows Rust.", "create"), ("Noah is allergic to nuts.", "Noah is not allergic to nuts.", "revise"),
     ("The port is 8080.", "Should the port be 9090?", "create"), ("The port is 8080.", "Bo said the port is 9090.", "create"),
-    ("The port is 8080 and the host is kestrel.", "The port is 9090.", "conflict"), ("The commute takes 90 minutes.", "The commute takes 1.5 hours.", "same"),
-    ("The rent is 900 euros.", "The rent is 900 dollars.", "revise"), ("Clara works at Acme.", "She works at Globex now.", "create"),
+    ("The port is 8080 and the host is kestrel.", "The port is 9090.", "conflict"),
+    ("The commute takes 90 minutes.", "The commute takes 1.5 hours.", "same"), ("The rent is 900 euros.", "The rent is 900 dollars.", "revise"), ("Clara works at Acme.", "She works at Globex now.", "create"),
 ])  # fmt: skip
 def test_verdicts(memory: Memory, held: str, said: str, verdict: str) -> None:
     memory.remember(held)
@@ -197,7 +198,9 @@ def test_what_reads_like_an_order_is_only_read(memory: Memory, text: str) -> Non
 
 def test_scores_follow_the_evidence(memory: Memory) -> None:
     memory.remember("The API port is 8080.")
-    scores = [asked(memory, text).proposals[0].score for text in ("The API port is 9090 now.", "The port is 9090 now.", "I think the API port is 9090.")]
+    scores = [
+        asked(memory, text).proposals[0].score for text in ("The API port is 9090 now.", "The port is 9090 now.", "I think the API port is 9090.")
+    ]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] >= REVISE_AT > scores[1] >= CONFLICT_AT > scores[2]
     claims, found = consider(memory.store, memory.recaller, "The API port is 9090 now.")
@@ -224,7 +227,11 @@ def test_statements_are_read() -> None:
     assert (home.key, pet.key, pet.unnamed) == ({"ana"}, {"ana"}, False)
     assert read_statement("The flight to Lisbon leaves at 9:00.")[0].key != read_statement("The flight from Lisbon leaves at 9:00.")[0].key
     assert read_statement("The deadline of the report is 3 May.")[0].key == read_statement("The report is due on 3 May.")[0].key
-    assert [read_statement(text)[0].unasserted != "" for text in ("I may move to Ulm.", "I moved to Ulm in May.", "> I moved to Ulm.")] == [True, False, True]
+    assert [read_statement(text)[0].unasserted != "" for text in ("I may move to Ulm.", "I moved to Ulm in May.", "> I moved to Ulm.")] == [
+        True,
+        False,
+        True,
+    ]
     assert len(read_statement("The port is 1. " * 100)) == 16
 
 
@@ -233,7 +240,8 @@ def test_statements_are_read() -> None:
     ("20,000 euros", "20000 euros", "same"), ("20 euros", "20 dollars", "other"), ("2 m", "180 cm", "other"), ("five", "5", "same"),
     ("2026-04-01", "April 1, 2026", "same"), ("April 2026", "1 April 2026", "part"), ("2 pm", "14:00", "same"), ("on Monday", "Mondays", "same"),
     ("on Friday at 14:00", "on Friday at 16:00", "other"), ("Friday", "Friday at 16:00", "part"), ("a tea shop", "the tea shop", "same"),
-    ("MySQL", "MySQL 8", "part"), ("tea to coffee", "coffee to tea", "other"), ("tea and milk", "milk and tea", "same"), ("", "", "same"), ("", "x", "other"),
+    ("MySQL", "MySQL 8", "part"), ("tea to coffee", "coffee to tea", "other"), ("tea and milk", "milk and tea", "same"),
+    ("", "", "same"), ("", "x", "other"),
     ("https://stage.example.com", "https://staging.example.com", "other"), ("10.0.0.8", "10.0.0.9", "other"),
 ])  # fmt: skip
 def test_values_are_compared_by_what_they_say(one: str, other: str, likeness: str) -> None:

@@ -17,7 +17,8 @@ from typing import Literal
 
 from doxa.curation.predicates import ANY, BY_NAME, same_state, shared_sort
 from doxa.curation.stated_values import StatedValue, alike, words_of
-from doxa.curation.statement import GROUP, SPEAKER, Claim
+from doxa.curation.statement import Claim
+from doxa.curation.subjects import GROUP, SPEAKER
 
 Relation = Literal["updates", "contradicts", "restates", "refines", "names", "beside"]
 RETIRING: frozenset[Relation] = frozenset(("updates", "contradicts"))
@@ -255,7 +256,9 @@ def _reasons(
         found.append(f"The text says {new.predicate!r}, the belief {held.predicate!r}.")
     said = {
         "updates": f"{new.value.text!r} takes the place of {held.value.text!r}.",
-        "contradicts": f"The text takes back {(held.value.text or held.predicate)!r}." if not new.positive else f"The text holds {held.value.text!r} again.",
+        "contradicts": f"The text takes back {(held.value.text or held.predicate)!r}."
+        if not new.positive
+        else f"The text holds {held.value.text!r} again.",
         "restates": f"Both say {held.value.text!r}.",
         "refines": f"{new.value.text!r} and {held.value.text!r} may both hold: one says more of the same.",
         "names": "The text names it and says nothing of it.",

@@ -27,7 +27,8 @@ from doxa.belief.kref import name_problem, slug
 from doxa.curation import arguments
 from doxa.curation.agreement import FEATURES, RETIRING, Agreement, Relation, agreement
 from doxa.curation.predicates import cue_words
-from doxa.curation.statement import Claim, read_fact, read_statement, split_joined
+from doxa.curation.statement import Claim, read_fact, read_statement
+from doxa.curation.subjects import split_joined
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, Store, attributes_of
 
@@ -211,7 +212,9 @@ def _weigh(node: Node, claims: tuple[Claim, ...], *, words: frozenset[str], spea
     if not facts:
         held = [(claim, None) for claim in read]
         if all(claim.value.type == "none" for claim in read):  # a value alone, under a name that says of what
-            held.append((read_fact(str(props.get("kref", "")).rpartition("/")[2].partition("?")[0].rpartition(".")[0], "is", summary, time_ns=time), None))
+            held.append(
+                (read_fact(str(props.get("kref", "")).rpartition("/")[2].partition("?")[0].rpartition(".")[0], "is", summary, time_ns=time), None)
+            )
     elif len(facts) == 1:
         held += [(claim, facts[0]) for claim in read]
     several = not facts and len([claim for claim in read if not claim.unasserted]) > 1
@@ -235,8 +238,8 @@ def _considered(
     reasons = verdict.reasons + ((f"The text claims nothing: {new.unasserted}.",) if new.unasserted else ())
     kref = str(node.props["kref"])
     proposal = Proposal(
-        kref=kref, item=kref.partition("?")[0], predicate=fact.predicate if fact else held.predicate, fact=_stated(new, held, fact), score=round(score, 4),
-        relation=verdict.relation, reasons=reasons, held=fact,
+        kref=kref, item=kref.partition("?")[0], predicate=fact.predicate if fact else held.predicate, fact=_stated(new, held, fact),
+        score=round(score, 4), relation=verdict.relation, reasons=reasons, held=fact,
     )  # fmt: skip
     return Considered(proposal, verdict.features, number, bool(new.unasserted))
 

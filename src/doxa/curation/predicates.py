@@ -36,13 +36,15 @@ ANY = "any"
 PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "home", "lives? in|lives? at|living in|resides? in|resident in|based in|headquartered in|located in|settled in|home is in",
-        changes="moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to", ends="moved (?:away|out) (?:from|of)|moved from",
+        changes="moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to", ends="moved (?:away|out) (?:from|of)|"
+        "moved from",
         nouns="home|residence|headquarters", family="place",
     ),
     Predicate("where", "(?:lives?|sits?|lies) on", nouns="location|whereabouts", family="place"),
     Predicate(
         "work", "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have a job at",
-        changes="joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an) (?:new )?job (?:at|with)|got hired (?:by|at)|hired by|went to work for",
+        changes="joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an) (?:new )?job (?:at|with)|got hired (?:by|"
+        "at)|hired by|went to work for",
         ends="(?:left|quit|lost)(?: \\w+ job)(?: (?:at|with|in))?|resigned from|resigned|laid off (?:by|from)|fired (?:by|from)|retired from",
         nouns="job|employer|workplace",
     ),
@@ -52,43 +54,53 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("weight", "weighs?", nouns="weight"),
     Predicate("age", changes="turned(?= \\d)", nouns="age"),
     Predicate(
-        "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|(?:runs?|happens?|occurs?)(?= (?:at|every|each|on [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set for|slated for",
-        changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|until)",
+        "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|(?:runs?|happens?|occurs?)(?= "
+        "(?:at|every|each|on [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set for|slated for",
+        changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|"
+        "until)",
         ends="cancelled|canceled|called off", nouns="date|schedule|day", family="time",
     ),
     Predicate("birthday", "born on", nouns="birthday|birth date|date of birth"),
     Predicate("birthplace", "born in", nouns="birthplace"),
     Predicate("deadline", "due (?:on|by|in)?", changes="now due", nouns="deadline|due date"),
     Predicate("duration", "takes?(?= (?:about |around )?(?:\\d|an? |one|two|three|half))|lasts?", nouns="duration"),
-    Predicate("port", "(?:listens?|runs?|listening|running) on port|listens? on (?:port )?|listening on (?:port )?|bound to port|exposed on port", nouns="port"),
+    Predicate("port", "(?:listens?|runs?|listening|running) on port|listens? on (?:port )?|listening on (?:port )?|bound to port|exposed on "
+    "port", nouns="port"),
     Predicate("manager", "reports? to|managed by", inverse="manages", nouns="manager|boss|supervisor"),
     Predicate("lead", "led by|headed by|run by|chaired by", inverse="leads?|heads?|chairs?", nouns="lead|leader|head"),
     Predicate("assignee", "assigned to|handled by", changes="reassigned to|handed over to", nouns="assignee"),
     Predicate("owner", "owned by|belongs? to", changes="taken over by", nouns="owner"),
     Predicate("spouse", "married to", changes="got married to|married", ends="divorced|separated from", nouns="wife|husband|spouse"),
     Predicate("kind", family="role"),
-    Predicate("role", "works? as|serves? as|working as", changes="promoted to|became|appointed(?: as)?", nouns="role|title|profession|position", family="role"),
+    Predicate("role", "works? as|serves? as|working as", changes="promoted to|became|appointed(?: as)?", nouns="role|title|profession|"
+    "position", family="role"),
     Predicate("drives", "drives?|driving"),
     Predicate("seat", "sits? (?:at|in|on)|seated (?:at|in)", family="place"),
     Predicate("holder", "with(?= [A-Z])|kept by"),
     Predicate("hosting", "hosted (?:on|at|by|in|with)|deployed (?:on|to|in)", nouns="hosting|provider|hosting provider", family="stack"),
     Predicate("runs on", "runs? on|running on|runs?(?= [A-Z])|powered by|built (?:on|with)", family="stack"),
-    Predicate("language", "written in|implemented in|coded in|built in", changes="rewritten in|ported to", nouns="language|programming language", family="stack"),
+    Predicate("language", "written in|implemented in|coded in|built in", changes="rewritten in|ported to", nouns="language|programming "
+    "language", family="stack"),
     Predicate(
-        "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going with", single=False, family="stack",
+        "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going "
+        "with", single=False, family="stack",
     ),
     Predicate(
-        "switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to|upgraded to|downgraded to",
+        "switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to|upgraded to|"
+        "downgraded to",
         family=ANY,
     ),
     Predicate(
         "given up", family=ANY,
-        ends="gave up|given up|got rid of|gotten rid of|(?:dropped|left|quit|sold|lost)(?! (?:for|at|to|in|on|by|out|off|early|behind|with|\\w+ job)\\b)|gave away|given away|threw away|parted with|abandoned|ditched|retired(?= the)|"
-        "stopped (?:using|eating|drinking|playing|taking|selling|supporting|working (?:at|for)|living in|learning|driving|smoking|going to)",
+        ends="gave up|given up|got rid of|gotten rid of|(?:dropped|left|quit|sold|lost)(?! (?:for|at|to|in|on|by|out|off|early|behind|with|\\w+ "
+        "job)\\b)|gave away|given away|threw away|parted with|abandoned|ditched|retired(?= the)|stopped (?:using|eating|drinking|playing|taking|"
+        "selling|supporting|working (?:at|for)|living in|learning|driving|smoking|going to)",
     ),
     Predicate(
-        "set", changes="(?:went|gone) (?:up|down) to|rose to|fell to|dropped to|increased to|decreased to|raised to|lowered to|reduced to|grew to|grown to|"
-        "changed to|changes to|updated to|bumped to|cut to|extended (?:to|until)|shortened to|corrected to|shifted to|now stands at|set to", family=ANY,
+        "set", changes="(?:went|gone) (?:up|down) to|rose to|fell to|dropped to|increased to|decreased to|raised to|lowered to|reduced to|grew "
+        "to|grown to|changed to|changes to|updated to|bumped to|cut to|extended (?:to|until)|shortened to|corrected to|shifted to|now stands at|"
+        "set "
+        "to", family=ANY,
     ),
     Predicate("allergic", "allergic to", nouns="allergy|allergies", single=False),
     Predicate(
@@ -134,7 +146,6 @@ PREDICATES: tuple[Predicate, ...] = (
 )  # fmt: skip
 
 
-
 def _stems(words: str) -> frozenset[str]:
     return frozenset(map(stem, words.split()))
 
@@ -170,7 +181,8 @@ SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("search", "elasticsearch opensearch solr meilisearch"),
         ("language", "python java go rust kotlin ruby scala typescript javascript c++ c# elixir php"),
         ("color", "red blue green yellow black white gray orange purple pink brown turquoise violet beige silver gold"),
-        ("profession job", "teacher nurse engineer doctor lawyer baker architect journalist pilot librarian carpenter plumber electrician chef designer manager"),
+        ("profession job", "teacher nurse engineer doctor lawyer baker architect journalist pilot librarian carpenter plumber electrician chef "
+        "designer manager"),
     )
 )  # fmt: skip
 
@@ -178,12 +190,12 @@ SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
 SPELLINGS: dict[str, str] = {
     stem(word): stem(first)
     for first, *others in (line.split() for line in (
-        "phone telephone mobile cellphone", "boss manag supervisor", "favorite favourite preferred", "color colour", "center centre", "gray grey", "license licence",
-        "neighbor neighbour", "harbor harbour", "flavor flavour", "behavior behaviour", "catalog catalogue", "program programme", "tire tyre", "jewelry jewellery",
-        "cancel cancelled", "organization organisation", "max maximum", "min minimum", "apartment flat", "salary wage pay", "kid child children", "email e-mail mail",
-        "database db", "repository repo", "configuration config", "number no. nr", "password passwd", "temperature temp", "mom mum mother", "dad father",
-        "team crew", "bike bicycle", "car automobile",
-        "meet meeting", "appoint appointment", "environment env", "address addr", "meter metre", "theater theatre", "travel travelling", "model modelling",
+        "phone telephone mobile cellphone", "boss manager supervisor", "favorite favourite preferred", "color colour", "center centre",
+        "gray grey", "license licence", "neighbor neighbour", "harbor harbour", "flavor flavour", "behavior behaviour", "catalog catalogue",
+        "program programme", "tire tyre", "jewelry jewellery", "organization organisation", "max maximum", "min minimum", "apartment flat",
+        "salary wage pay", "kid child children", "email e-mail mail", "database db", "repository repo", "configuration config",
+        "number no. nr", "password passwd", "temperature temp", "mom mum mother", "dad father", "team crew", "bike bicycle",
+        "car automobile", "environment env", "address addr", "meter metre", "theater theatre",
     ))
     for word in others
 }  # fmt: skip

@@ -22,7 +22,8 @@ ValueType = Literal["none", "amount", "date", "time", "weekday", "text"]
 Likeness = Literal["same", "part", "other"]
 
 _WORDS_OF_NUMBERS = dict(zip(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split(),
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen "
+    "twenty".split(),
     range(21), strict=True,
 )) | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000}  # fmt: skip
 _SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "billion": 1e9, "dozen": 12.0}
@@ -34,7 +35,8 @@ _UNITS: dict[str, tuple[str, float]] = {
         ("length", 1e-3, "mm millimetre millimetres millimeter millimeters"), ("length", 1e-2, "cm centimetre centimetres centimeter centimeters"),
         ("length", 1.0, "m metre metres meter meters"), ("length", 1e3, "km kilometre kilometres kilometer kilometers"),
         ("length", 0.0254, "inch inches"), ("length", 0.3048, "ft foot feet"), ("length", 1609.344, "mile miles"),
-        ("duration", 1e-3, "ms millisecond milliseconds"), ("duration", 1.0, "s sec secs second seconds"), ("duration", 60.0, "min mins minute minutes"),
+        ("duration", 1e-3, "ms millisecond milliseconds"), ("duration", 1.0, "s sec secs second seconds"), ("duration", 60.0, "min mins minute "
+        "minutes"),
         ("duration", 3600.0, "h hr hrs hour hours"), ("duration", 86400.0, "day days"), ("duration", 604800.0, "week weeks"),
         ("duration", 2629800.0, "month months"), ("duration", 31557600.0, "year years"),
         ("data", 1.0, "b byte bytes"), ("data", 1e3, "kb kilobyte kilobytes"), ("data", 1e6, "mb megabyte megabytes"),

@@ -13,24 +13,23 @@ Rules for English; what they cannot read is no claim. Text is data: whatever it 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
-from doxa.curation.predicates import ANY, BY_NAME, NOUNS, SPELLINGS, VERBS, Predicate, Verb
+from doxa.curation.predicates import ANY, BY_NAME, NOUNS, SPELLINGS, VERBS, Verb
+from doxa.curation.sentences import says_besides, sentences, without_times
 from doxa.curation.stated_values import NOTHING, StatedValue, read_value, words_of
-
-SPEAKER, GROUP, LISTENER = "@me", "@we", "@you"
+from doxa.curation.subjects import PROPERTIES, about_of
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One thing said. `given_up` is the value that it says holds no more; `scope` bounds it ("for orders"); `unasserted` says why nothing is
-    claimed, or is empty; `property` means that the subject names something of which there is one (a port, a favourite tea), `settled` that its noun alone says so; `besides`
-    that something is said to hold too ("also")."""
+    claimed, or is empty; `property` means that of what is said there is one at a time (a port, a favourite tea), `settled` that the
+    subject's noun alone says so; `besides` that something is said to hold too ("also")."""
 
     subject: str
     key: frozenset[str]
@@ -65,101 +64,54 @@ class _Parts:
     single: bool = True
 
 
-_QUOTED = re.compile(r"[\"“«]([^\"“”«»]{1,400})[\"”»]")
-_CONTRACTED = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"[‘’]", "'"), (r"\b([Cc])an(?:not|'t)\b", r"\1an not"), (r"\b([Ww])on't\b", r"\1ill not"), (r"\b(\w+)n't\b", r"\1 not"), (r"\bI'm\b", "I am"),
-        (r"\b([Ii]t|[Tt]hat|[Hh]e|[Ss]he|[Tt]here|[Hh]ere)'s\b", r"\1 is"), (r"\b(\w+)'ve\b", r"\1 have"), (r"\b(\w+)'re\b", r"\1 are"),
-        (r"\b(\w+)'ll\b", r"\1 will"), (r"\b(I|[Yy]ou|[Hh]e|[Ss]he|[Ww]e|[Tt]hey)'d\b", r"\1 would"),
-        (r"\b(\w+)'s (?=(?:now|moved|left|joined|quit|switched|based|working|living|called|allergic|not|no longer|been|got|started)\b)", r"\1 is "),
-        (r"\bNo\. (?=\d)", "No "), (r"\b(Dr|Mr|Mrs|Ms|Prof|St)\. (?=[A-Z])", r"\1 "), (r"\b([A-Z])\. (?=[a-z])", r"\1 "),
-    )
-)  # fmt: skip
-_ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]*[A-Z\d])|\s*;\s+|\s*\n+\s*|\s+[–—]\s+")
-_OPENING = re.compile(
-    r"(?:(?:no|yes|wait|no wait|sorry|oh|hm+|ok|okay|well|so|and|but|also|then|actually|correction|update|updated|edit|note|fyi|btw|by the way|news|in fact|"
-    r"turns out|it turns out|as it turns out|please note|please remember|remember|reminder|important|attention|heads up|note that|it is true|to be clear|for the record|scratch that|good news|bad news|"
-    r"unfortunately|luckily|finally|strictly speaking|in the end|after all)(?:(?: that)?[,:.!]+\s*| that\s+)|(?:also|and|but|so|then|actually|finally) )+",
-    re.IGNORECASE,
-)
-_NEW = (
-    r"from now on|from today(?: on)?|from tomorrow(?: on)?|these days|nowadays|now|any ?more|any longer|currently|at present|at the moment|by now|"
-    r"as of (?:now|today|\w+day|(?:this|last|next) \w+)|effective immediately|instead|meanwhile|in the meantime"
-)
-_WHEN = (
-    r"(?:last|this|earlier this) (?:week|month|year|spring|summer|autumn|winter|\w+day|morning|evening|night)|yesterday|recently|lately|just|already|finally|"
-    r"after all|again|in fact|actually|officially|eventually|a (?:week|month|year) ago|\w+ (?:days|weeks|months|years) ago|too|as well|in the end"
-)
-_FRONT = re.compile(rf"(?:(?P<new>{_NEW})|{_WHEN}|since [^,]{{2,30}}|as of [^,]{{2,30}}|starting [^,]{{2,30}}),?\s+(?=\S)", re.IGNORECASE)
-_INSIDE_NEW = re.compile(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
-_INSIDE_WHEN = re.compile(rf",?\s*\b(?:{_WHEN})\b(?=[\s,.!]|$)", re.IGNORECASE)
 _TAIL = re.compile(
-    r",? (?:because|since|although|though|while|whereas|which|who|so that|starting|effective|as (?=an? |of |the )|after (?=all)|"
-    r"due to the|thanks to|where|when)\b.*$",
+    r",? (?:because|since|although|though|while|whereas|which|who|so that|starting|effective|as (?=an? |of |the )|after (?=all)|due to the|"
+    r"thanks to|where|when)\b.*$",
 )  # fmt: skip
-_QUESTION = re.compile(
-    r"\?\s*$|^(?:should|could|would|is|are|was|were|do|does|did|can|shall|what|where|who|whom|whose|which|why|how|if|unless|whether|suppose|supposing|imagine|"
-    r"let us|let's|assuming|in case|provided|please|when(?:ever)?|once|had|may (?=[a-z]))\b(?! not only)",
-    re.IGNORECASE,
-)
-_MODAL = re.compile(
-    r"\b(?:might|would|could|should|ought|shall|must|maybe|perhaps|possibly|probably|likely|supposedly|apparently|allegedly|presumably|hopefully|almost|nearly|"
-    r"if|unless|whether|plan(?:s|ned)? to|planning (?:to|on)|hop(?:es?|ing) (?:to|that)|want(?:s|ed)?\b(?=.*\bto\b)|wish(?:es)?|intends?|consider(?:s|ed|ing)?|thinking (?:of|about)|think|thinks|thought|"
-    r"dreams?|dreamt|dreaming|about to|tempted|propos(?:es|ed|ing)|suggest(?:s|ed|ing)?|recommend(?:s|ed)?|appl(?:y|ies|ied|ying) (?:for|to)|interview(?:s|ed|ing)?|"
-    r"hypothetically|not sure|unsure|guess|rumou?rs?|as if|for example|e\.g\.|supposed to|going to|not yet|tried|trying|tries|looking (?:for|into|at)|hardly|expects?|"
-    r"expected to|can not decide|need(?:s|ed)? to|has to|have to|had to|used to be able|pretend(?:s|ed)?|forgot|refused?|offered|asked? for|compar(?:es|ed|ing)|evaluat\w+|"
-    r"test(?:s|ed|ing)? (?:out )?(?=[A-Z])|toy(?:s|ed|ing)|wonder(?:s|ed|ing)?|fear(?:s|ed)?|afraid|pray\w*|will (?:soon|probably|maybe|move|join|leave|switch|become|"
-    r"migrate|start|stop|change|be (?:moving|leaving|joining|switching|changing)))\b|\bmay (?=[a-z])"
-)
-_REPORTED = re.compile(
-    r"\b(?:said|says?|told|tells?|claim(?:s|ed)?|heard|hear|reports? that|reported|according to|ask(?:s|ed)|wrote|writes that|announced that|believes?|believed|"
-    r"assum(?:es?|ed)|suspects?|doubts?|doubted|denies|denied|mention(?:s|ed)|insists?|swears?|alleges?|jok(?:es|ed)|replied|shouted|quot(?:es|ed)|"
-    r"reads [\"Q]|stated that|warned|argued|read that|in the (?:story|novel|film|movie|book|song|play|game|dream|example))\b"
-)
 _NOT = re.compile(r"\b(?:not|never|no longer|no|neither|nobody|none|without)\b")
 _AUXILIARY = (
-    r"(?:is|are|was|were|am|be|been|being|has|have|had|do|does|did|will|got|gets|not|never|no longer|also|just|really|always|only|still|already|officially|both|"
-    r"all|used to|usually|mostly|mainly|normally|(?:stopped|quit)(?= \w+ing)|now|currently|get|no)"
+    r"(?:is|are|was|were|am|be|been|being|has|have|had|do|does|did|will|got|gets|not|never|no longer|also|just|really|always|only|still|already|"
+    r"officially|both|all|used to|usually|mostly|mainly|normally|(?:stopped|quit)(?= \w+ing)|now|currently|get|no)"
 )
 _COPULA = r"is|are|was|were|am|will be|has been|have been|became|becomes|remains|stays|equals"
 _FINITE = re.compile(
     rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:" + "|".join(f"(?P<v{i}>{text})" for i, (text, _) in enumerate(VERBS))
     + rf"|can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
 )  # fmt: skip
-_UNKNOWN = re.compile(r"(?<=\s)(?P<aux>(?:(?:does|do|did|not|never|no longer|also|still|always|only|now|stopped|has|have) )*)(?P<verb>[a-z]{3,})(?= |$)")
+_UNKNOWN = re.compile(
+    r"(?<=\s)(?P<aux>(?:(?:does|do|did|not|never|no longer|also|still|always|only|now|stopped|has|have) )*)(?P<verb>[a-z]{3,})(?= |$)"
+)
 _FIRST_PERSON = re.compile(r"(?:I|[Ww]e|[Tt]hey|[Yy]ou)\b")
-_NO_SUBJECT_END = re.compile(r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this|that|first|second|new|old|no|by|every))$", re.I)
-_DETERMINER = re.compile(r"(?:the|a|an|this|that|these|those|some|all|each|every|both|current|present|new(?= [a-z]+ (?:is|was)))\s+", re.I)
-_PRONOUN = re.compile(r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody|someone|somebody|nobody|which|who)$", re.I)
+_NO_SUBJECT_END = re.compile(
+    r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this|that|first|second|new|old|no|by|every))$",
+    re.I,
+)
+_PRONOUN = re.compile(
+    r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody|someone|somebody|nobody|which|who)$",
+    re.I,
+)
 _POSSESSED = re.compile(r"(?:his|her|their|its|your|whose)\b", re.I)
-_BESIDES = re.compile(r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one more|sometimes|occasionally|part-time|temporarily)\b", re.I)
 _RENEWED = re.compile(r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I)
 _NOT_FINITE = re.compile(
-    r"\w+(?:ed|ing)\b|(?:run|led|held|kept|written|built|bound|born|set) (?:by|at|in|on|for|to|with)\b|(?:held|born)\b|with\b|able\b|allergic\b|fond\b|keen\b|"
-    r"familiar\b|fluent\b|part\b|a member\b|members\b|into\b|known\b|been\b"
+    r"\w+(?:ed|ing)\b|(?:run|led|held|kept|written|built|bound|born|set) (?:by|at|in|on|for|to|with)\b|(?:held|born)\b|with\b|able\b|allergic\b|"
+    r"fond\b|keen\b|familiar\b|fluent\b|part\b|a member\b|members\b|into\b|known\b|been\b"
 )
-_KEPT_PREPOSITIONS = frozenset("to from before after without inside outside under over above below between towards into against".split())
-_LEFT_OUT = frozenset("a an the of in on at for by with and is are current our my".split())
-_TITLES = frozenset("dr mr mrs ms prof st".split())
-_PROPERTY = frozenset(
-    "name color price cost port host hostname address number code password limit size timeout budget version owner title status deadline date time day place"
-    " capital motto theme language currency phone email extension salary rent deposit fee dose weight height length width depth age speed rate ratio score"
-    " count total minimum maximum max min target goal default level mode path url domain region zone key id token topic office room seat locker doctor dentist"
-    " landlord teacher boss manager lead leader captain director president chair editor author spouse wife husband boyfriend girlfriend fiance"
-    " birthday size model brand capacity frequency interval threshold location branch database framework editor provider password contact speaker"
-    " headquarters temperature discount tax margin balance quota priority severity timezone deadline due schedule shift hostname server password"
-    " mascot logo font background ceo cto cfo mayor coach treasurer secretary capital successor accountant lawyer vet therapist trainer".split()
-)
-_PROPERTIES = frozenset(SPELLINGS.get(stem(word), stem(word)) for word in _PROPERTY)
-_MEASURES = {"long": "length", "wide": "width", "tall": "height", "high": "height", "deep": "depth", "thick": "thickness", "heavy": "weight", "old": "age"}
+_MEASURES = {
+    "long": "length",
+    "wide": "width",
+    "tall": "height",
+    "high": "height",
+    "deep": "depth",
+    "thick": "thickness",
+    "heavy": "weight",
+    "old": "age",
+}
 _MEASURE_STEMS = {stem(word): SPELLINGS.get(stem(name), stem(name)) for word, name in _MEASURES.items()}
-_WITH_NOUN = frozenset(("is", "where", ANY, "kept at", "set", "switched", "home", "when", "given up"))  # the subject's noun says which property
 _PLAIN_PREDICATES = frozenset(("is", "are", "=", "==", ":", "value", "has value", "equals", "set to", "state", "status"))
 _RATE = re.compile(r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b")
 _DO_FOR = {
-    "host": "hosting", "deploy": "hosting", "run": "hosting", "serve": "hosting", "keep": "stored", "store": "stored", "save": "stored", "write": "language",
-    "build": "language", "manage": "uses", "track": "uses", "hold": "when", "do": "when", "have": "when", "moved": "home", "move": "home", "call": "name",
+    "host": "hosting", "deploy": "hosting", "run": "hosting", "serve": "hosting", "keep": "stored", "store": "stored", "save": "stored",
+    "write": "language", "build": "language", "hold": "when", "have": "when", "call": "name",
 }  # fmt: skip
 
 
@@ -187,8 +139,8 @@ def read_fact(subject: str, predicate: str, value: str, *, speaker: str = "", ti
 def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
     found: list[Claim] = []
     about = ""
-    for sentence in _sentences(text):
-        for clause in _clauses(sentence.text, about):
+    for sentence in sentences(text):
+        for clause in _clauses(sentence.text):
             claim = _claim(clause, speaker=speaker, day_ns=day_ns, quotes=sentence.quotes, about=about)
             if claim is None:
                 continue
@@ -199,46 +151,7 @@ def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    text: str
-    quotes: tuple[str, ...]
-    unasserted: str
-
-
-def _sentences(text: str) -> Iterator[_Sentence]:
-    """Sentences in plain form: no control characters, no contractions, what stands in quotation marks as one word Q0."""
-    plain = "".join(" " if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Zs") and char != "\n" else char for char in unicodedata.normalize("NFKC", text))
-    for pattern, words in _CONTRACTED:
-        plain = pattern.sub(words, plain)
-    for part in _ENDS.split(plain):
-        sentence = " ".join(part.split())
-        if not re.search(r"\w", sentence):
-            continue
-        quotes: list[str] = []
-
-        def hide(match: re.Match[str], into: list[str] = quotes) -> str:
-            into.append(match[1])
-            return f"Q{len(into) - 1}Q"
-
-        quoting = sentence.startswith(">")
-        sentence = _QUOTED.sub(hide, sentence.lstrip("> -*•"))
-        opened = _OPENING.match(sentence)
-        sentence = sentence[opened.end() :] if opened and opened.end() < len(sentence) else sentence
-        yield _Sentence(sentence, tuple(quotes), "it quotes what somebody said" if quoting else _unasserted(sentence))
-
-
-def _unasserted(sentence: str) -> str:
-    if _QUESTION.search(sentence):
-        return "it asks or supposes"
-    if _REPORTED.search(sentence):
-        return "it tells what somebody said"
-    if _MODAL.search(sentence) or _MODAL.search(sentence[:1].lower() + sentence[1:]):
-        return "it says what may be, not what is"
-    return ""
-
-
-def _clauses(sentence: str, about: str) -> Iterator[str]:
+def _clauses(sentence: str) -> Iterator[str]:
     """The clauses of a sentence, each with a subject of its own: "Ana lives in Bonn and works at Acme" says two things of Ana."""
     before = ""
     for part in re.split(r",? (?:and|but|while)(?: also)? (?=\S+ )|, (?=(?:the|my|our|his|her|its|their|he|she|it|they|I|we) )", sentence):
@@ -269,7 +182,7 @@ def _locate(clause: str) -> re.Match[str] | None:
     while match := _FINITE.search(clause, at):
         subject = clause[: match.start()].strip()
         rest = clause[match.end() :].lstrip()
-        followed = _is_adjective(match) or match["copula"] is None and re.match(r"(?:is|are|was|were|has|have|will|does|do)\b", rest) is not None
+        followed = _is_adjective(match) or (match["copula"] is None and re.match(r"(?:is|are|was|were|has|have|will|does|do)\b", rest) is not None)
         if subject and (_PRONOUN.match(subject) or not _NO_SUBJECT_END.search(subject)) and not followed:
             return match
         at = match.start() + 1
@@ -286,12 +199,12 @@ def _is_adjective(match: re.Match[str]) -> bool:
 
 def _claim(clause: str, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str) -> Claim | None:
     said = clause.strip(" .,:!?")
-    clause, change = _without_times(said)
+    clause, change = without_times(said)
     parts = _take_apart(clause)
     if parts is None:
         return None
     found = _completed(parts, speaker=speaker, day_ns=day_ns, quotes=quotes, about=about, change=change)
-    return replace(found, besides=_BESIDES.search(said) is not None)
+    return replace(found, besides=says_besides(said))
 
 
 def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str, change: bool) -> Claim:
@@ -307,36 +220,45 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
         unnamed = False
     for number, quote in enumerate(quotes):
         value, subject = value.replace(f"Q{number}Q", quote), subject.replace(f"Q{number}Q", quote)
-    key, predicate, is_property, settled, proper = _about(subject, parts.predicate, speaker=speaker)
+    about_it = about_of(subject, parts.predicate, speaker=speaker)
     read = read_value(value, day_ns)
-    key, predicate = _by_value(key, predicate, read, is_property=is_property)
+    key, predicate = _by_value(about_it.key, about_it.predicate, read, is_property=about_it.property)
     rate = _RATE.search(read.text) if read.type == "amount" else None
-    name = BY_NAME.get(predicate)
     old = read_value(given_up, day_ns)
     if old.type == "amount" and old.dimension == "count" and read.type == "amount" and read.dimension != "count":  # "from 12 to 15 euros"
         unit = re.sub(r"^\W*[\d.,]+", "", read.text)
         old = read_value(f"{given_up} {unit}", day_ns)
     return Claim(
-        subject=subject, key=key, predicate=predicate, value=read, positive=parts.positive, ends=parts.ends, change=change or parts.change, past=parts.past,
-        given_up=old, scope=frozenset(words_of(scope)) | ({rate[1]} if rate else set()), unnamed=unnamed, proper=proper, settled=settled,
-        property=(parts.single and ((is_property and predicate in ("is", ANY)) or (name is not None and name.single and predicate != "kind"))) or (read.type == "amount" and not parts.past),
+        subject=subject, key=key, predicate=predicate, value=read, positive=parts.positive, ends=parts.ends, change=change or parts.change,
+        past=parts.past, given_up=old, scope=frozenset(words_of(scope)) | ({rate[1]} if rate else set()), unnamed=unnamed,
+        proper=about_it.proper, settled=about_it.settled, property=_is_one(parts, predicate, read, named=about_it.property),
     )  # fmt: skip
 
 
-def _without_times(clause: str) -> tuple[str, bool]:
-    """The clause without words that only say since when, and whether they say that something is new."""
-    change = False
-    while match := _FRONT.match(clause):
-        change = change or bool(match["new"]) or match[0].lower().startswith(("since", "as of", "starting"))
-        clause = clause[match.end() :]
-    bare = _INSIDE_NEW.sub("", clause) if not re.search(r"\binstead of\b", clause) else _INSIDE_NEW.sub(lambda m: m[0] if "instead" in m[0] else "", clause)
-    change = change or bare != clause
-    shorter = _INSIDE_WHEN.sub("", bare)
-    return (shorter.strip(" ,") or clause), change
+def _is_one(parts: _Parts, predicate: str, value: StatedValue, *, named: bool) -> bool:
+    """Whether of what is said there is one at a time."""
+    if value.type == "amount" and not parts.past:
+        return True
+    found = BY_NAME.get(predicate)
+    single = found is not None and found.single and predicate != "kind"
+    return parts.single and (single or (named and predicate in ("is", ANY)))
 
 
 def _take_apart(clause: str) -> _Parts | None:
-    for reader in (_stepped_down, _replaced, _parted, _set_to, _switched, _counted, _kept_by, _name_of, _has_called, _by_verb, _pair, _by_unknown_verb):
+    for reader in (
+        _stepped_down,
+        _replaced,
+        _parted,
+        _set_to,
+        _switched,
+        _counted,
+        _kept_by,
+        _name_of,
+        _has_called,
+        _by_verb,
+        _pair,
+        _by_unknown_verb,
+    ):
         parts = reader(clause)
         if parts is not None:
             return parts
@@ -351,16 +273,25 @@ def _stepped_down(clause: str) -> _Parts | None:
 
 def _replaced(clause: str) -> _Parts | None:
     """ "We replaced A with B in the shop", "B replaced A in the shop", "B took over the team from A"."""
-    match = re.fullmatch(r"(?P<who>.+?) (?:have |has )?(?:replaced|swapped|exchanged) (?P<old>.+?) (?:with|by|for) (?P<new>.+?)(?: (?:in|on|for|at) (?P<what>.+))?", clause)
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:have |has )?(?:replaced|swapped|exchanged) (?P<old>.+?) (?:with|by|for) (?P<new>.+?)(?: (?:in|on|for|at) (?P<what>.+))?",
+        clause,
+    )
     if match:
         return _Parts(match["what"] or match["who"], ANY, match["new"], change=True, given_up=match["old"])
     match = re.fullmatch(
-        r"(?P<old>.+?) (?:is|was|has been|have been|got|gets) (?:replaced|succeeded) by (?P<new>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?", clause
+        r"(?P<old>.+?) (?:is|was|has been|have been|got|gets) (?:replaced|succeeded) by (?P<new>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) "
+        r"(?P<what>.+))?",
+        clause,
     )
     if match:
         what = " of ".join(part for part in (match["role"], match["what"]) if part)
         return _Parts(what or match["old"], ANY, match["new"], change=True, given_up=match["old"])
-    match = re.fullmatch(r"(?P<new>.+?) (?:has |have )?(?:replaced|replaces|succeeded|succeeds) (?P<old>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?", clause)
+    match = re.fullmatch(
+        r"(?P<new>.+?) (?:has |have )?(?:replaced|replaces|succeeded|succeeds) (?P<old>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) "
+        r"(?P<what>.+))?",
+        clause,
+    )
     if match:
         what = " of ".join(part for part in (match["role"], match["what"]) if part)
         return _Parts(what or match["new"], ANY, match["new"], change=True, given_up=match["old"])
@@ -369,22 +300,28 @@ def _replaced(clause: str) -> _Parts | None:
 
 
 def _parted(clause: str) -> _Parts | None:
-    match = re.fullmatch(r"(?P<one>.+?) and (?P<other>.+?) (?:have |are )?(?:got |been )?(?P<how>divorced|separated|split up|broke up|married)", clause)
+    match = re.fullmatch(
+        r"(?P<one>.+?) and (?P<other>.+?) (?:have |are )?(?:got |been )?(?P<how>divorced|separated|split up|broke up|married)",
+        clause,
+    )
     if match is None:
         return None
     return _Parts(match["one"], "spouse", match["other"], change=True, positive=match["how"] == "married", ends=match["how"] != "married")
 
 
 _SETTERS = (
-    r"changed|changes|set|sets|increased|raised|lowered|reduced|decreased|bumped|updated|renamed|moved|migrated|switched|cut|extended|shortened|pushed back|pushed|"
-    r"shifted|postponed|rescheduled|delayed|upgraded|converted|ported|brought forward|brought|reassigned|handed over|handed|transferred|painted|repainted"
+    r"changed|changes|set|sets|increased|raised|lowered|reduced|decreased|bumped|updated|renamed|moved|migrated|switched|cut|extended|shortened|"
+    r"pushed back|pushed|shifted|postponed|rescheduled|delayed|upgraded|converted|ported|brought forward|brought|reassigned|handed over|handed|"
+    r"transferred|painted|repainted"
 )
 _SET_TO = re.compile(
-    rf"(?P<who>(?:(?!\bto\b)\S+ ){{0,5}}?\S+) (?:have |has |had |just |now |finally )*(?P<verb>{_SETTERS}) (?P<what>(?:(?!to\b|from\b|until\b|back\b)\S+ ){{1,9}}?)"
+    rf"(?P<who>(?:(?!\bto\b)\S+ ){{0,5}}?\S+) (?:have |has |had |just |now |finally )*(?P<verb>{_SETTERS}) (?P<what>(?:(?!to\b|from\b|until\b|"
+    rf"back\b)\S+ ){{1,9}}?)"
     r"(?:back |over |forward )?(?:from (?P<old>.{1,60}?) )?(?:to|until) (?P<value>.+)"
 )
 _WAS_SET = re.compile(
-    rf"(?P<what>.+?) (?:(?:is|are|was|were|has|have|been|got|being) )*(?:{_SETTERS}|gone|went|goes|rose|fell|grew|switched|changed)(?: back| over| up| down| forward)?"
+    rf"(?P<what>.+?) (?:(?:is|are|was|were|has|have|been|got|being) )*(?:{_SETTERS}|gone|went|goes|rose|fell|grew|switched|changed)(?: back| "
+    rf"over| up| down| forward)?"
     r"(?: from (?P<old>.{1,60}?))? (?:to|until) (?P<value>.+)"
 )
 
@@ -425,7 +362,8 @@ def _kept_by(clause: str) -> _Parts | None:
     """ "We host the shop on Heroku": the shop's hosting."""
     match = re.fullmatch(
         r"(?:We|we|They|they|I) (?P<not>do not |no longer )?(?P<verb>host|deploy|run|serve|keep|store|save|write|build|hold|have|call) "
-        r"(?P<what>(?:the|our|my|all|their) [^,]+?) (?:(?:on|in|at|with|by|using|from) )?(?P<value>(?<=on )\S.*|(?<=in )\S.*|(?<=at )\S.*|(?<=with )\S.*|(?<=using )\S.*|Q\dQ)",
+        r"(?P<what>(?:the|our|my|all|their) [^,]+?) (?:(?:on|in|at|with|by|using|from) )?(?P<value>(?<=on )\S.*|(?<=in )\S.*|(?<=at )\S.*|"
+        r"(?<=with )\S.*|(?<=using )\S.*|Q\dQ)",
         clause,
     )
     if match is None:
@@ -434,16 +372,17 @@ def _kept_by(clause: str) -> _Parts | None:
 
 
 def _name_of(clause: str) -> _Parts | None:
-    """ "Victoria is the name of our server" says the server's name, "Hana is the lead of the team" its lead, "Rex is Bo's dog" nothing of the kind."""
+    """ "Victoria is the name of our server" says the server's name, "Hana is the lead of the team" its lead."""
     match = re.fullmatch(
-        r"(?P<value>[A-Z0-9][^,]{0,60}?) (?P<verb>is|was|became|remains)(?P<not> not| no longer)? (?P<what>(?:(?:the|our|my|[A-Z]\w+'s) )?(?:new )?(?P<noun>[\w-]+(?: [\w-]+)?)"
+        r"(?P<value>[A-Z0-9][^,]{0,60}?) (?P<verb>is|was|became|remains)(?P<not> not| no longer)? (?P<what>(?:(?:the|our|my|[A-Z]\w+'s) )?(?:new "
+        r")?(?P<noun>[\w-]+(?: [\w-]+)?)"
         r"(?: (?:of|for) .+)?)", clause,
     )  # fmt: skip
     if match is None or re.match(r"(?:The|My|Our|His|Her|Their|It|This|That|He|She|They|There|We|I|You)\b", match["value"]):
         return None
     noun = match["noun"].lower()
     last = SPELLINGS.get(stem(noun.split()[-1]), stem(noun.split()[-1]))
-    known = noun in NOUNS or noun.split()[-1] in NOUNS or last in _PROPERTIES
+    known = noun in NOUNS or noun.split()[-1] in NOUNS or last in PROPERTIES
     if not known and not re.match(r"(?:our|my) [a-z]+$", match["what"]):
         return None
     became = match["verb"] == "became" or " new " in f" {match['what']}"
@@ -503,11 +442,19 @@ def _by_copula(subject: str, rest: str, *, positive: bool, ends: bool, past: boo
     if inner is not None and inner.lastgroup not in (None, "copula", "able") and inner.lastgroup and inner.lastgroup.startswith("v"):
         verb = VERBS[int(inner.lastgroup[1:])][1]
         return _Parts(
-            subject, verb.predicate.name, rest[inner.end() - 1 :].strip(), positive=positive != verb.ends, ends=ends or verb.ends, change=verb.change, past=past
+            subject,
+            verb.predicate.name,
+            rest[inner.end() - 1 :].strip(),
+            positive=positive != verb.ends,
+            ends=ends or verb.ends,
+            change=verb.change,
+            past=past,
         )
     place = re.match(r"(?:in|at|on|by|inside|near|within|under|behind)(?= )", rest)
     if place:
-        return _Parts(subject, "where", rest[place.end() :].strip() if place[0] in ("in", "at", "on") else rest, positive=positive, ends=ends, past=past)
+        return _Parts(
+            subject, "where", rest[place.end() :].strip() if place[0] in ("in", "at", "on") else rest, positive=positive, ends=ends, past=past
+        )
     return _Parts(subject, "is", rest, positive=positive, ends=ends, past=past)
 
 
@@ -541,8 +488,9 @@ def _named_only(clause: str) -> _Parts | None:
 
 
 _CORRECTED = re.compile(
-    r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|up from|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly|previously) (?P<old2>.+)"
-    r"|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
+    r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|up from|down from|no longer) (?P<old>.+)|"
+    r"(?P<value2>.+?), (?:not|was|formerly|previously) (?P<old2>.+)|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?|instead of|up from|"
+    r"down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
 _SCOPE = re.compile(r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$")
 
@@ -564,67 +512,6 @@ def _value_parts(text: str) -> tuple[str, str, str]:
             scope = scope or bound["scope"]
             value, given_up = (held[: bound.start()], given_up) if place == "value" else (value, held[: bound.start()])
     return value.strip(" ,.:"), given_up.strip(" ,.:"), scope
-
-
-def _about(subject: str, predicate: str, *, speaker: str) -> tuple[frozenset[str], str, bool, bool, bool]:
-    """The key of a subject, with the predicate that its head noun stands for; whether it names a property, and one by its noun alone; whether
-    it is a name."""
-    plain = _DETERMINER.sub("", subject, count=1) if _DETERMINER.match(subject) else subject
-    if predicate in _WITH_NOUN:
-        noun, rest = _head(plain)
-        if noun is not None:
-            key, _ = _key(rest, speaker=speaker)
-            found = noun.name if predicate != "where" or noun.name in ("when", "deadline", "birthday") else predicate
-            return key, found, True, True, False
-    key, proper = _key(plain, speaker=speaker)
-    words = [SPELLINGS.get(stem(word), stem(word)) for word in re.findall(r"[a-z]+", split_joined(plain).lower())]
-    of = next((i for i, word in enumerate(words) if word == "of"), len(words))
-    head = words[of - 1] if of else ""
-    compound = len(key - {SPEAKER, GROUP}) >= 2 and not proper
-    settled = head in _PROPERTIES or "favorit" in key or bool(re.search(r"[_\-]|[a-z][A-Z]", subject))
-    return key, predicate, settled or compound or bool(re.search(r"\d", subject)), settled, proper
-
-
-def _head(subject: str) -> tuple[Predicate | None, str]:
-    """The predicate that the head noun of a subject stands for, and the subject without it: "the deadline of the report" is the report's."""
-    before, of, after = subject.partition(" of ")
-    words = split_joined(before).split()
-    for count in (2, 1):
-        noun = " ".join(words[-count:]).lower()
-        if len(words) >= count and noun in NOUNS and not (count == 1 and len(words) == 1 and not of and noun in ("home", "job", "start", "end", "day")):
-            return NOUNS[noun], f"{' '.join(words[:-count])} {after}".strip()
-    return None, subject
-
-
-def _key(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
-    """The words of a subject, and whether it is a name alone."""
-    words: list[str] = []
-    names = 0
-    for part in split_joined(text).split():
-        bare = part.strip(".,;:!?'\"“”()[]`*").removesuffix("'s").removesuffix("'")
-        low = bare.casefold()
-        if low in ("i", "my", "me", "mine", "myself"):
-            words += [speaker] if speaker else [SPEAKER]
-            names += 1
-        elif low in ("we", "our", "us", "ours"):
-            words.append(GROUP)
-        elif low in ("you", "your"):
-            words.append(LISTENER)
-        elif low in _LEFT_OUT or not bare:
-            continue
-        elif low in _KEPT_PREPOSITIONS or any(map(str.isdigit, low)):
-            words.append(low)
-        else:
-            names += bare[:1].isupper()
-            words.append(low if bare[:1].isupper() and bare[1:].islower() and low in _TITLES else SPELLINGS.get(stem(low), stem(low)))
-    found = frozenset(word for word in words if word)
-    found = found - {"address"} if "email" in found else found | {"number"} if "phone" in found else found
-    return found, bool(words) and names == len(words)
-
-
-def split_joined(text: str) -> str:
-    """ "maxRetries", "api-port" and "min_size" in words."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W\d])[-_/](?=[^\W\d])", " ", text)
 
 
 def _by_value(key: frozenset[str], predicate: str, value: StatedValue, *, is_property: bool) -> tuple[frozenset[str], str]:
