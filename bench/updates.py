@@ -37,7 +37,7 @@ _UNJUDGED = ("restates", "refines", "names")  # nothing could take the place of 
 _SPREAD = 1.5
 _EXPECTED_BIAS = 3.0
 _EXPECTED = {
-    "says_more_of_subject": -6.5, "says_more_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -7.0, "owner_open": -2.0, "unnamed": -4.0,
+    "part_or_relative": -6.5, "part_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -7.0, "owner_open": -2.0, "unnamed": -4.0,
     "near_predicate": -1.0, "other_predicate": -5.0, "other_kind_of_value": -3.0, "may_be_several": -5.0, "may_replace": -4.5,
     "unspecific": -2.5, "gives_up_held": 2.0, "gives_up_another": -4.0, "takes_back": 1.0,
     "takes_back_another": -3.0, "scope_open": -2.0, "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.0, "past": -5.0,

@@ -23,10 +23,10 @@ from tests.fixtures_shared import opened
 NOW = parse_time("2026-03-05T12:00:00Z")  # a Thursday
 HOSTILE = (
     "", " ", "\n\n", "\x00", "\x07\x1b[31mred\x1b[0m", "\u202eevil", "????", "!!!", "'s", "is", "is is is is", "a" * 5_000,
-    "the " * 3_000, "is not " * 2_000, "and " * 4_000, "Ana and " * 1_500, "x = " * 2_000, "(" * 4_000, "\"" * 999, "Q0Q is Q1Q", "Ана живёт в Берлине",
-    "安娜住在柏林", "👩‍👩‍👧 is 🍎", "İstanbul ıs",
-    "%s %d {} {0} \\g<1>", "1" * 4_000, "1,000,000,000,000,000,000,000,000", "-1e309", "0x41", "\u2028\u2029", "> > > >",
-    "from to from to", "not", "no longer", "to to to to to", "We switched from to", "of of of", "my my my is my", "[[", "kref://a/b.fact", "SELECT 1; DROP TABLE node", "=", ":", "a:", ":a", "a=", "is:is",
+    "the " * 3_000, "is not " * 2_000, "and " * 4_000, "Ana and " * 1_500, "x = " * 2_000, "(" * 4_000, "\"" * 999, "Q0Q is Q1Q",
+    "Ана живёт в Берлине", "安娜住在柏林", "👩‍👩‍👧 is 🍎", "İstanbul ıs", "%s %d {} {0} \\g<1>", "1" * 4_000, "1,000,000,000,000,000,000,000,000", "-1e309", "0x41", "\u2028\u2029", "> > > >",
+    "from to from to", "not", "no longer", "to to to to to", "We switched from to", "of of of", "my my my is my", "[[", "kref://a/b.fact",
+    "SELECT 1; DROP TABLE node", "=", ":", "a:", ":a", "a=", "is:is",
 )  # fmt: skip
 
 
@@ -62,7 +62,8 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
     ("Eva knows Python.", "Eva knows Rust.", "create"), ("Noah is allergic to nuts.", "Noah is not allergic to nuts.", "revise"),
     ("The port is 8080.", "Should the port be 9090?", "create"), ("The port is 8080.", "Bo said the port is 9090.", "create"),
     ("The port is 8080 and the host is kestrel.", "The port is 9090.", "conflict"),
-    ("The commute takes 90 minutes.", "The commute takes 1.5 hours.", "same"), ("The rent is 900 euros.", "The rent is 900 dollars.", "revise"), ("Clara works at Acme.", "She works at Globex now.", "create"),
+    ("The commute takes 90 minutes.", "The commute takes 1.5 hours.", "same"), ("The rent is 900 euros.", "The rent is 900 dollars.", "revise"),
+    ("Clara works at Acme.", "She works at Globex now.", "create"),
 ])  # fmt: skip
 def test_verdicts(memory: Memory, held: str, said: str, verdict: str) -> None:
     memory.remember(held)

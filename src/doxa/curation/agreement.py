@@ -24,8 +24,8 @@ Relation = Literal["updates", "contradicts", "restates", "refines", "names", "be
 RETIRING: frozenset[Relation] = frozenset(("updates", "contradicts"))
 
 FEATURES = (
-    "says_more_of_subject",  # "Ana Silva" for a belief of "Ana"
-    "says_more_of_name",  # "Zoe Miller" for a belief of "Zoe": perhaps the same person
+    "part_or_relative",  # "Ana's sister" for a belief of Ana, "the box in the parcel" for one of the parcel
+    "part_of_name",  # "Zoe Miller" for a belief of Zoe: perhaps the same person
     "says_less_of_subject",  # "the port" for a belief of "the API port"
     "other_subject",  # "the API host" for a belief of "the API port"
     "owner_open",  # only "our" or "my" is more or less
@@ -50,6 +50,12 @@ FEATURES = (
 )
 
 
+# Any of these: the two are not about exactly one subject.
+SUBJECT_DIFFERS = frozenset(
+    FEATURES.index(name) for name in ("part_or_relative", "part_of_name", "says_less_of_subject", "other_subject", "owner_open", "unnamed")
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The verdict on two claims; `reasons` are short sentences for people."""
@@ -65,7 +71,7 @@ def agreement(new: Claim, held: Claim, *, several: bool, same_speaker: bool, sha
     left, right = _difference(new, held, names=names)
     near = _predicates(new, held, sorted_alike=names is not None)
     relation, found = _values(new, held, near=near)
-    found |= _subjects(new, named=new.proper and held.proper, left=left, right=right)
+    found |= _subjects(new, held, left=left, right=right)
     found |= {
         "near_predicate": float(near == "near"),
         "other_predicate": float(near == "other"),
@@ -101,14 +107,15 @@ def _unjoined(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     return frozenset(word for word in words if not (len(word) > 4 and any(one.startswith(word) or word.startswith(one) for one in apart)))
 
 
-def _subjects(new: Claim, *, named: bool, left: frozenset[str], right: frozenset[str]) -> dict[str, float]:
+def _subjects(new: Claim, held: Claim, *, left: frozenset[str], right: frozenset[str]) -> dict[str, float]:
     owners = {SPEAKER, GROUP}
     if (left or right) and left | right <= owners and not (left and right):
         return {"owner_open": 1.0, "unnamed": float(new.unnamed)}
+    one_side, named = bool(left) != bool(right), new.proper and held.proper
     return {
-        "says_more_of_subject": float(bool(left) and not right and not named),
-        "says_more_of_name": float(bool(left) and not right and named),
-        "says_less_of_subject": float(bool(right) and not left),
+        "part_or_relative": float(one_side and not named and (bool(left) or new.proper)),
+        "part_of_name": float(one_side and named),
+        "says_less_of_subject": float(one_side and not named and bool(right) and not new.proper),
         "other_subject": float(bool(left) and bool(right)),
         "unnamed": float(new.unnamed),
     }

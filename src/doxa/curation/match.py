@@ -25,7 +25,7 @@ from doxa.belief import EXCHANGE_KIND, Fact
 from doxa.belief.graph import current_of, facts_of
 from doxa.belief.kref import name_problem, slug
 from doxa.curation import arguments
-from doxa.curation.agreement import FEATURES, RETIRING, Agreement, Relation, agreement
+from doxa.curation.agreement import FEATURES, RETIRING, SUBJECT_DIFFERS, Agreement, Relation, agreement
 from doxa.curation.predicates import cue_words
 from doxa.curation.statement import Claim, read_fact, read_statement
 from doxa.curation.subjects import split_joined
@@ -36,14 +36,16 @@ Verdict = Literal["revise", "conflict", "create", "same"]
 
 BIAS = 2.8
 WEIGHTS: dict[str, float] = {
-    "says_more_of_subject": -6.7, "says_more_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -8.22, "owner_open": -2.0,
-    "unnamed": -4.0, "near_predicate": -0.83, "other_predicate": -5.01, "other_kind_of_value": -3.01, "unspecific": -2.5, "may_be_several": -6.11,
+    "part_or_relative": -6.7, "part_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -8.22, "owner_open": -2.0, "unnamed": -4.0,
+    "near_predicate": -0.83, "other_predicate": -5.01, "other_kind_of_value": -3.01, "unspecific": -2.5, "may_be_several": -6.11,
     "may_replace": -4.5, "gives_up_held": 2.03, "gives_up_another": -4.0, "takes_back": 1.03, "takes_back_another": -3.03, "scope_open": -2.01,
     "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.2, "past": -5.0, "other_speaker": -3.0, "shared_words": 0.99,
 }  # fmt: skip
 REVISE_AT = 0.8
 CONFLICT_AT = 0.2
 _UNASSERTED_MAX = 0.04  # what is only asked, supposed or quoted retires nothing
+_LIKE_SUBJECT_MAX = 0.1  # where another belief is about exactly the subject
+_MET = RETIRING | {"restates"}
 _TOLD_MIN = 0.01  # below this a belief is none that the text could be about
 _WEIGHTS = tuple(WEIGHTS[name] for name in FEATURES)
 
@@ -81,6 +83,11 @@ class Considered:
     features: tuple[float, ...]
     claim: int
     unasserted: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether both are about exactly one subject."""
+        return not any(self.features[i] for i in SUBJECT_DIFFERS)
 
 
 def match(
@@ -133,7 +140,18 @@ def consider(
             node = reader.node_by_kref(kref)
             if node is not None:
                 found += _weigh(node, claims, words=words, speaker=speaker)
-    return claims, found
+    return claims, _exact_first(found)
+
+
+def _exact_first(found: list[Considered]) -> list[Considered]:
+    """Where a belief is about exactly the subject of a claim, those of a like subject are not what it is about."""
+    exact = {one.claim for one in found if one.proposal.score >= REVISE_AT and one.exact and one.proposal.relation in _MET}
+    return [_set_aside(one) if one.claim in exact and not one.exact and one.proposal.relation in RETIRING else one for one in found]
+
+
+def _set_aside(one: Considered) -> Considered:
+    reasons = (*one.proposal.reasons, "Another belief is about exactly this subject.")
+    return replace(one, proposal=replace(one.proposal, relation="beside", score=min(one.proposal.score, _LIKE_SUBJECT_MAX), reasons=reasons))
 
 
 def judged(new: Claim, held: Claim, *, several: bool = False, same_speaker: bool = True, shared: float = 0.0) -> tuple[Agreement, float]:
