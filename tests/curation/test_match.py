@@ -24,7 +24,9 @@ NOW = parse_time("2026-03-05T12:00:00Z")  # a Thursday
 HOSTILE = (
     "", " ", "\n\n", "\x00", "\x07\x1b[31mred\x1b[0m", "\u202eevil", "????", "!!!", "'s", "is", "is is is is", "a" * 5_000,
     "the " * 3_000, "is not " * 2_000, "and " * 4_000, "Ana and " * 1_500, "x = " * 2_000, "(" * 4_000, "\"" * 999, "Q0Q is Q1Q",
-    "Ана живёт в Берлине", "安娜住在柏林", "👩‍👩‍👧 is 🍎", "İstanbul ıs", "%s %d {} {0} \\g<1>", "1" * 4_000, "1,000,000,000,000,000,000,000,000", "-1e309", "0x41", "\u2028\u2029", "> > > >",
+    "Ана живёт в Берлине", "安娜住在柏林",
+    "👩‍👩‍👧 is 🍎", "İstanbul ıs", "%s %d {} {0} \\g<1>", "1" * 4_000, "1,000,000,000,000,000,000,000,000", "-1e309", "0x41",
+    "\u2028\u2029", "> > > >",
     "from to from to", "not", "no longer", "to to to to to", "We switched from to", "of of of", "my my my is my", "[[", "kref://a/b.fact",
     "SELECT 1; DROP TABLE node", "=", ":", "a:", ":a", "a=", "is:is",
 )  # fmt: skip

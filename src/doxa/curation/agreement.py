@@ -175,11 +175,15 @@ def _taken_back(new: Claim, held: Claim, *, likeness: str, near: str) -> tuple[R
 def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     """Whether a thing has one such value at a time."""
     one, other = new.value, held.value
-    alternatives = bool(shared_sort(one.words, other.words)) or _versions(one, other)
-    if same_state(one.words, other.words) or (alternatives and (new.change or not _has_several(new, held))):
+    versions = _versions(one, other)
+    replacing = versions or bool(shared_sort(one.words, other.words))
+    several = _has_several(new, held, unknown=not versions)
+    if same_state(one.words, other.words) or (replacing and (new.change or not several)):
         return True
     if near == "same":
-        if new.change and not _has_several(new, held) and _one_slot(one, other):
+        known_several = (table := BY_NAME.get(new.predicate)) is not None and not table.single
+        measured = one.type != "text" and one.sort == other.sort
+        if new.change and not known_several and (measured or _one_slot(one, other)):
             return True
         plain = new.predicate == "is" and _is_plain(one) and _is_plain(other)  # a car is red, and fast
         return (new.settled and held.settled if plain else new.property and held.property) or (new.predicate == "kind" and _head(one) == _head(other))
@@ -216,12 +220,18 @@ def _may_replace(new: Claim, held: Claim) -> bool:
     """A change among things of one kind, of which there may be several."""
     by_change = BY_NAME.get(new.predicate)
     changing = by_change is not None and by_change.family == ANY
-    return new.change and (changing or (new.predicate == held.predicate and bool(new.value.words & held.value.words)))
+    alike_verbs = new.predicate == held.predicate and (new.predicate.startswith("to ") or bool(new.value.words & held.value.words))
+    return new.change and (changing or alike_verbs)
 
 
-def _has_several(new: Claim, held: Claim) -> bool:
-    """Whether either predicate is one of which a thing has several: two databases may be in use side by side."""
-    return any((found := BY_NAME.get(claim.predicate)) is not None and not found.single for claim in (new, held))
+def _has_several(new: Claim, held: Claim, *, unknown: bool) -> bool:
+    """Whether either predicate is one of which a thing has several: two databases may be in use side by side. `unknown`: what is told of a verb
+    that the table lacks."""
+    for claim in (new, held):
+        found = BY_NAME.get(claim.predicate)
+        if (found is not None and not found.single) or (found is None and unknown and claim.predicate.startswith("to ")):
+            return True
+    return False
 
 
 def _versions(one: StatedValue, other: StatedValue) -> bool:
@@ -239,7 +249,7 @@ def _head(value: StatedValue) -> str:
 def _same_kind(one: StatedValue, other: StatedValue) -> bool:
     """Whether two values could stand in one place: names with names, days with days, euros with dollars."""
     if one.sort != other.sort:
-        return False
+        return "day" in (one.sort, other.sort) and any(value.dimension == "count" and 1900 <= value.numbers[0] < 2200 for value in (one, other))
     if one.type != "text" or one.words & other.words or shared_sort(one.words, other.words) or same_state(one.words, other.words):
         return True
     return _is_name(one.text) == _is_name(other.text)

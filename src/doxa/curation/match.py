@@ -34,12 +34,12 @@ from doxa.store import Node, Reader, Store, attributes_of
 
 Verdict = Literal["revise", "conflict", "create", "same"]
 
-BIAS = 2.8
+BIAS = 2.79
 WEIGHTS: dict[str, float] = {
     "part_or_relative": -6.7, "part_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -8.22, "owner_open": -2.0, "unnamed": -4.0,
-    "near_predicate": -0.83, "other_predicate": -5.01, "other_kind_of_value": -3.01, "unspecific": -2.5, "may_be_several": -6.11,
+    "near_predicate": -0.87, "other_predicate": -5.01, "other_kind_of_value": -3.01, "unspecific": -2.5, "may_be_several": -6.13,
     "may_replace": -4.5, "gives_up_held": 2.03, "gives_up_another": -4.0, "takes_back": 1.03, "takes_back_another": -3.03, "scope_open": -2.01,
-    "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.2, "past": -5.0, "other_speaker": -3.0, "shared_words": 0.99,
+    "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.2, "past": -5.0, "other_speaker": -3.0, "shared_words": 1.0,
 }  # fmt: skip
 REVISE_AT = 0.8
 CONFLICT_AT = 0.2

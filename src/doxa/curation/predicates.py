@@ -125,13 +125,12 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("teaches", "teaches|teach|teaching", single=False),
     Predicate("studies", "studies|study|studying|learning|learns?", single=False),
     Predicate("can", "able to", single=False),
-    Predicate("writes", "writes?|reads?|watches|watch|collects?", single=False),
     Predicate("opens", "opens|open(?= (?:at|from|on)\\b)", nouns="opening time"),
     Predicate("closes", "closes|close(?= (?:at|on)\\b)|shuts?(?= at)", nouns="closing time"),
     Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time", family="time"),
-    Predicate("ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?", nouns="end|end date|expiry date"),
+    Predicate("ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?|(?:valid|runs?|lasts?) (?:until|till|through)", nouns="end|end date|expiry date", family="time"),
     Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure|departure time", family="time"),
-    Predicate("leaves from", "leaves? from|departs? from", nouns="gate"),
+    Predicate("leaves from", "leaves? from|departs? from", nouns="departure gate"),
     Predicate("arrives", "arrives?(?= at| on)|lands?(?= at| on)", nouns="arrival"),
     Predicate("stored", "stored (?:in|on|at)|kept (?:in|on)|saved (?:in|on|to)|lies in", family="place"),
     Predicate("kept at", "kept at|limited to|capped at"),
@@ -248,6 +247,11 @@ def cue_words(name: str) -> list[str]:
         return []
     text = " ".join((predicate.verbs, predicate.changes, predicate.nouns, predicate.inverse))
     return sorted(set(re.findall(r"[a-z]{3,}", re.sub(r"\(\?=.*?\)|\(\?:|\?", " ", text))))
+
+
+def is_state(word: str) -> bool:
+    """Whether a word alone is a state, as open."""
+    return any(stem(word.casefold()) in line for line in STATES)
 
 
 def same_state(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -19,10 +19,10 @@ from functools import lru_cache
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
-from doxa.curation.predicates import ANY, BY_NAME, NOUNS, SPELLINGS, VERBS, Verb
+from doxa.curation.predicates import ANY, BY_NAME, NOUNS, SPELLINGS, VERBS, Verb, is_state
 from doxa.curation.sentences import says_besides, sentences, without_times
 from doxa.curation.stated_values import NOTHING, StatedValue, read_value, words_of
-from doxa.curation.subjects import PROPERTIES, about_of
+from doxa.curation.subjects import PROPERTIES, about_of, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,7 @@ _MEASURES = {
     "old": "age",
 }
 _MEASURE_STEMS = {stem(word): SPELLINGS.get(stem(name), stem(name)) for word, name in _MEASURES.items()}
+_DEFINITE = re.compile(r"(?:the|our|my) [a-z]|[A-Z]\w*'s [a-z]", re.I)
 _PLAIN_PREDICATES = frozenset(("is", "are", "=", "==", ":", "value", "has value", "equals", "set to", "state", "status"))
 _RATE = re.compile(r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b")
 _DO_FOR = {
@@ -154,7 +155,7 @@ def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
 def _clauses(sentence: str) -> Iterator[str]:
     """The clauses of a sentence, each with a subject of its own: "Ana lives in Bonn and works at Acme" says two things of Ana."""
     before = ""
-    for part in re.split(r",? (?:and|but|while)(?: also)? (?=\S+ )|, (?=(?:the|my|our|his|her|its|their|he|she|it|they|I|we) )", sentence):
+    for part in re.split(r",? (?:and|but|while)(?: also)? (?=\S+ )|[,:] (?=(?:the|my|our|his|her|its|their|he|she|it|they|I|we) )", sentence):
         if before:
             bare = f" {part}"
             match = _FINITE.search(bare)
@@ -163,7 +164,7 @@ def _clauses(sentence: str) -> Iterator[str]:
                 yield before
                 before = f"{subject} {part}"
                 continue
-            if not (_locate(part) and _locate(before)) or re.match(r"(?:in|on|at|for|to|with|of|from) ", part):
+            if not (_locate(part) and (_locate(before) or _by_unknown_verb(before))) or re.match(r"(?:in|on|at|for|to|with|of|from) ", part):
                 before = f"{before} and {part}"
                 continue
             yield before
@@ -223,6 +224,8 @@ def _completed(parts: _Parts, *, speaker: str, day_ns: int | None, quotes: tuple
     about_it = about_of(subject, parts.predicate, speaker=speaker)
     read = read_value(value, day_ns)
     key, predicate = _by_value(about_it.key, about_it.predicate, read, is_property=about_it.property)
+    if predicate != about_it.predicate and about_it.settled:  # the noun was no predicate after all: "the gate is 2 m high"
+        key |= key_of(subject, speaker=speaker)[0]
     rate = _RATE.search(read.text) if read.type == "amount" else None
     old = read_value(given_up, day_ns)
     if old.type == "amount" and old.dimension == "count" and read.type == "amount" and read.dimension != "count":  # "from 12 to 15 euros"
@@ -241,7 +244,8 @@ def _is_one(parts: _Parts, predicate: str, value: StatedValue, *, named: bool) -
         return True
     found = BY_NAME.get(predicate)
     single = found is not None and found.single and predicate != "kind"
-    return parts.single and (single or (named and predicate in ("is", ANY)))
+    definite = predicate == "is" and _DEFINITE.match(parts.subject) is not None and value.type == "text" and value.text[:1].isupper()
+    return parts.single and (single or definite or (named and predicate in ("is", ANY)))
 
 
 def _take_apart(clause: str) -> _Parts | None:
@@ -390,7 +394,7 @@ def _name_of(clause: str) -> _Parts | None:
         return None
     return _Parts(
         match["what"].replace("new ", "", 1), "is", match["value"], positive=not match["not"], ends=(match["not"] or "") == " no longer",
-        change=became, past=match["verb"] == "was",
+        change=became, past=match["verb"] == "was", single=known,
     )  # fmt: skip
 
 
@@ -416,6 +420,8 @@ def _by_verb(clause: str) -> _Parts | None:
     if match["copula"] or match["able"] is not None:
         past = past or match["copula"] in ("was", "were")
         return _by_copula(subject, rest, positive=positive, ends=ends, past=past, able=match["able"] is not None, negated="not" in match[0])
+    if not rest and is_state(match[str(match.lastgroup)]) and re.search(r"\b(?:is|are|am) ", match["aux"]):  # "is married"
+        return _Parts(subject, "is", match[str(match.lastgroup)], positive=positive, ends=ends)
     verb = VERBS[int(str(match.lastgroup)[1:])][1]
     again = re.match(r"(?:not|never|no longer|no|only) ", rest)
     if again and again[0] != "only ":
@@ -439,7 +445,13 @@ def _by_copula(subject: str, rest: str, *, positive: bool, ends: bool, past: boo
         positive, ends = (not positive if word["not"] else positive), ends or word["not"] == "no longer"
         rest = rest[word.end() :]
     inner = _FINITE.match(f" {rest}", 1)
-    if inner is not None and inner.lastgroup not in (None, "copula", "able") and inner.lastgroup and inner.lastgroup.startswith("v"):
+    if (
+        inner is not None
+        and not is_state(rest)
+        and inner.lastgroup not in (None, "copula", "able")
+        and inner.lastgroup
+        and inner.lastgroup.startswith("v")
+    ):
         verb = VERBS[int(inner.lastgroup[1:])][1]
         return _Parts(
             subject,
