@@ -128,7 +128,10 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("opens", "opens|open(?= (?:at|from|on)\\b)", nouns="opening time"),
     Predicate("closes", "closes|close(?= (?:at|on)\\b)|shuts?(?= at)", nouns="closing time"),
     Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time", family="time"),
-    Predicate("ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?|(?:valid|runs?|lasts?) (?:until|till|through)", nouns="end|end date|expiry date", family="time"),
+    Predicate(
+        "ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?|(?:valid|runs?|lasts?) (?:until|till|through)",
+        nouns="end|end date|expiry date", family="time",
+    ),
     Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure|departure time", family="time"),
     Predicate("leaves from", "leaves? from|departs? from", nouns="departure gate"),
     Predicate("arrives", "arrives?(?= at| on)|lands?(?= at| on)", nouns="arrival"),

@@ -58,8 +58,9 @@ _MODAL = re.compile(
     r"suggest(?:s|ed|ing)?|recommend(?:s|ed)?|appl(?:y|ies|ied|ying) (?:for|to)|interview(?:s|ed|ing)?|hypothetically|not sure|unsure|guess|"
     r"rumou?rs?|as if|for example|e\.g\.|supposed to|going to|not yet|tried|trying|tries|looking (?:for|into|at)|hardly|expects?|expected to|can "
     r"not decide|need(?:s|ed)? to|has to|have to|had to|used to be able|pretend(?:s|ed)?|forgot|refused?|offered|asked? for|compar(?:es|ed|ing)|"
-    r"evaluat\w+|test(?:s|ed|ing)? (?:out )?(?=[A-Z])|toy(?:s|ed|ing)|wonder(?:s|ed|ing)?|fear(?:s|ed)? that|am afraid(?! of)|pray\w*|will (?:soon|probably|"
-    r"maybe|move|join|leave|switch|become|migrate|start|stop|change|be (?:moving|leaving|joining|switching|changing)))\b|\bmay (?=[a-z])"
+    r"evaluat\w+|test(?:s|ed|ing)? (?:out )?(?=[A-Z])|toy(?:s|ed|ing)|wonder(?:s|ed|ing)?|fear(?:s|ed)? that|am afraid(?! of)|pray\w*|will "
+    r"(?:soon|probably|maybe|move|join|leave|switch|become|migrate|start|stop|change|be (?:moving|leaving|joining|switching|changing)))\b|\bmay "
+    r"(?=[a-z])"
 )
 _REPORTED = re.compile(
     r"\b(?:said|says?|told|tells?|claim(?:s|ed)?|heard|hear|reports? that|reported|according to|ask(?:s|ed)|wrote|writes that|announced that|"
