@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import beam, locomo, locomo_plus, peers, persistence, results, speed, tck
+from bench import beam, locomo, locomo_plus, peers, persistence, results, speed, tck, updates
 from bench.embedders import CachedEmbedder, local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
@@ -37,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             results.write(options.results, [report])
         _finish(report, options.json)
         return 0 if passed else 1
+    if options.command == "updates":
+        return updates.command(options.seed, quick=options.quick, fit=options.fit, path=options.json)
     embedder = None if options.words_only else _cached()
     if options.command == "all":
         reports = []
@@ -100,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     _graph_options(graph)
     _persistence_options(commands.add_parser("persistence"))
+    updates.options(commands.add_parser("updates"), seed=SEED)
     features = commands.add_parser("tck")
     features.add_argument("--features", type=Path, required=True, help="a folder of openCypher feature files")
     features.add_argument("--json", type=Path, help="write figures and tables here")

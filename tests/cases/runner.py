@@ -7,8 +7,8 @@
     'Oslo'
 
 A case is its lines of input, a rule line `----`, and the answer; a blank line ends it. The file's name says what is asked: kref, dates,
-rules, redaction, cypher. `python -m tests.cases` runs all and shows what differs; with `--rewrite` the answers become what the code says,
-to be read as a difference.
+rules, redaction, match, cypher. `python -m tests.cases` runs all and shows what differs; with `--rewrite` the answers become what the code says,
+to be read as a difference. Not so updates.txt: its answers are a reader's, the code is held to rates by them, and nothing rewrites them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from typing import Any, NamedTuple
 from doxa.base.clock import format_time, parse_time
 from doxa.base.errors import DoxaError, KrefError
 from doxa.belief import parse_kref, print_kref
+from doxa.curation.agreement import RETIRING
 from doxa.curation.dates import find_dates
 from doxa.curation.extract import extract
+from doxa.curation.match import CONFLICT_AT, REVISE_AT, judged
 from doxa.curation.redact import redact
+from doxa.curation.statement import read_statement
 from doxa.curation.turns import Turn
 from doxa.cypher.errors import QueryError
 from doxa.query.run import QueryEngine
@@ -33,6 +36,7 @@ from doxa.store import Identity, Store
 
 FOLDER = Path(__file__).parent
 RULE = "----"
+JUDGED = frozenset(("updates",))
 NOW = parse_time("2023-05-11T15:30:00Z")  # a Thursday
 
 
@@ -88,7 +92,7 @@ def differences(name: str, text: str) -> list[str]:
 
 
 def files() -> dict[str, Path]:
-    return {path.stem: path for path in sorted(FOLDER.glob("*.txt"))}
+    return {path.stem: path for path in sorted(FOLDER.glob("*.txt")) if path.stem not in JUDGED}
 
 
 def _kref(text: str) -> str:
@@ -124,6 +128,22 @@ def _redaction(text: str) -> str:
     found = redact(text)
     assert redact(found.text).text == found.text
     return found.text
+
+
+def _match(text: str) -> str:
+    """Held sentences, then after `> ` what is said: for each held one what is asked for, and why."""
+    *held, said = text.split("\n")
+    new = read_statement(said.removeprefix("> "), time_ns=NOW)
+    lines = []
+    for line in held:
+        old = read_statement(line, time_ns=NOW)
+        found = [judged(one, other, several=len(old) > 1) for one in new for other in old if not other.unasserted]
+        verdict, score = max(found, key=lambda pair: (pair[0].relation != "beside", pair[1]), default=(None, 0.0))
+        relation = verdict.relation if verdict else "beside"
+        asked = "revise" if score >= REVISE_AT else "conflict" if score >= CONFLICT_AT else "create"
+        known = "same" if relation in ("restates", "names") and score >= REVISE_AT else "create"
+        lines.append(f"{asked if relation in RETIRING else known}: {relation}")
+    return "\n".join(lines)
 
 
 def _cypher(text: str) -> str:
@@ -182,6 +202,6 @@ def guarded(answer: Callable[[str], str]) -> Callable[[str], str]:
 
 ANSWERS: dict[str, Callable[[str], str]] = {
     name: guarded(answer) for name, answer in {
-        "kref": _kref, "dates": _dates, "rules": _rules, "redaction": _redaction, "cypher": _cypher,
+        "kref": _kref, "dates": _dates, "rules": _rules, "redaction": _redaction, "match": _match, "cypher": _cypher,
     }.items()
 }  # fmt: skip
