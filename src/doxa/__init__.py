@@ -48,8 +48,8 @@ from doxa.belief import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
-    "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError", "Lost", "Member", "Memory",
-    "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
-    "TagMove", "Walk", "open", "parse_kref", "print_kref",
+    "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError", "ConstraintError",
+    "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError",
+    "Lost", "Member", "Memory", "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session",
+    "Step", "StoreError", "TagMove", "Walk", "open", "parse_kref", "print_kref",
 ]

@@ -59,9 +59,9 @@ PUBLIC = {
     "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
-        "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref", "KrefError", "LimitError",
-        "Lost", "Member", "Memory", "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError", "Revision", "RoleError", "Session", "Step", "StoreError",
-        "TagMove", "Walk", "open", "parse_kref", "print_kref",
+        "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",
+        "KrefError", "LimitError", "Lost", "Member", "Memory", "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError",
+        "Revision", "RoleError", "Session", "Step", "StoreError", "TagMove", "Walk", "open", "parse_kref", "print_kref",
     ),
 }  # fmt: skip
 
