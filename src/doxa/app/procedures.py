@@ -116,7 +116,7 @@ def _dry_run(session: Session, run: Any, verb: str, what: Any, options: Any = No
     if isinstance(run.graph.reader, Transaction):
         raise InputError("A dry run cannot be a part of a transaction that writes.", next_step="Run it by itself.", field="verb")
     if verb not in _REHEARSED:
-        raise InputError(f"{str(verb)[:40]!r} cannot be rehearsed.", next_step="Use revise, contract, deprecate, restore, rollback or undo.", field="verb")
+        raise InputError(f"{str(verb)[:40]!r} cannot be rehearsed.", next_step=f"Use {', '.join(sorted(_REHEARSED))}.", field="verb")
     call: Callable[..., Any] = getattr(session, verb)
     given = _plain(options) or {}
     if not isinstance(given, Mapping) or (verb == "undo" and type(what) is not int):

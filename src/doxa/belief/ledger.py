@@ -160,7 +160,7 @@ class Ledger:
         stand beside them, anywhere in the project, gives way."""
         self._check(draft)
         with self.write("revise") as work:
-            kref = draft_kref(draft) if draft.name else place_for(work.tx, draft, draft_kref(draft))
+            kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
             change = self.put_in(work.tx, kref, draft, links=links)
         return sealed(change, work)
 

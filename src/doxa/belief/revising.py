@@ -25,6 +25,9 @@ from doxa.store import Node, Transaction
 
 Operation = Literal["revise", "contract", "consolidate"]
 CONTRADICTS = "CONTRADICTS"
+_ALONE: dict[Operation, str] = {
+    "revise": "it contradicts what was stated", "contract": "it says what is to be given up", "consolidate": "it breaks the rules",
+}  # fmt: skip
 GivenUp = dict[Said, tuple[tuple[Window, ...], tuple[Said, ...]]]  # when, and what it gave way to
 
 
@@ -32,6 +35,7 @@ class Verdict(NamedTuple):
     """What an operation takes away: for each sentence the stretches of time in which it is given up, and why. `vain`: why it cannot be done."""
 
     holding: Holding
+    operation: Operation
     lost: GivenUp
     vain: str = ""
 
@@ -42,14 +46,14 @@ class Verdict(NamedTuple):
 
     def told(self) -> tuple[Lost, ...]:
         """Every belief that is given up, with the reason."""
-        return tuple(_told(self.holding, said, because) for said, (_, because) in self.lost.items())
+        return tuple(_told(self, said, because) for said, (_, because) in self.lost.items())
 
 
 def judge(operation: Operation, holding: Holding, sentences: Sequence[Sentence], *, within: Window = ALWAYS) -> Verdict:
     """What an operation by these sentences, taken together, takes away. Writes nothing. Raises InputError for what cannot be true."""
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
     lost, vain = _judged(holding, holding.sentences.keys(), lambda base: _outcome(operation, holding, base, sentences), within)
-    return Verdict(holding, lost, vain)
+    return Verdict(holding, operation, lost, vain)
 
 
 def judge_all(holding: Holding) -> Verdict:
@@ -57,7 +61,7 @@ def judge_all(holding: Holding) -> Verdict:
     lost: GivenUp = {}
     for part in holding.gather_all():
         lost |= _judged(holding, part, lambda base: _outcome("consolidate", holding, base, ()), ALWAYS)[0]
-    return Verdict(holding, lost)
+    return Verdict(holding, "consolidate", lost)
 
 
 def _judged(holding: Holding, part: Collection[Said], operate: Callable[[list[Belief]], Outcome], within: Window) -> tuple[GivenUp, str]:
@@ -82,10 +86,11 @@ def _outcome(operation: Operation, holding: Holding, base: list[Belief], sentenc
             return consolidate(base, constraints, laws=laws)
 
 
-def _told(holding: Holding, said: Said, because: tuple[Said, ...]) -> Lost:
+def _told(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> Lost:
+    holding = verdict.holding
     kref, says = str(holding.nodes[said[0]].props["kref"]), worded(holding.sentences[said])
     if not because:
-        return Lost(kref, says, "it cannot be true with what was asked for", ())
+        return Lost(kref, says, _ALONE[verdict.operation], ())
     beside = tuple(dict.fromkeys(str(holding.nodes[other].props["kref"]) for other, _ in because))
     weakest = because[-1][0]
     reason = "it comes later in the same revision"
@@ -109,7 +114,7 @@ def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
     for (identity, place), (windows, _) in verdict.lost.items():
         lost[identity][place] = windows
-    reasons = {said[0]: _told(verdict.holding, said, because).why for said, (_, because) in verdict.lost.items()}  # no words of others: they may go
+    reasons = {said[0]: _told(verdict, said, because).why for said, (_, because) in verdict.lost.items()}  # no words of others: they may go
     for identity, places in lost.items():
         node = verdict.holding.nodes[identity]
         stays = rewrite(tx, node, remaining(node, places))

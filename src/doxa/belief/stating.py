@@ -6,21 +6,24 @@ challenger of an open conflict (conflicts.py). Everything here runs inside a tra
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, RoleError
 from doxa.base.ids import NodeId
+from doxa.base.values import canonical
 from doxa.belief.conflicts import challenger_item, close_conflict, open_conflict
 from doxa.belief.graph import SUPERSEDES, current_of, facts_of, item_of, last_of
 from doxa.belief.holding import Holding, Window, node_window, sentences_of, stated_by, trust_rank, window_of
-from doxa.belief.kref import Kref, parse_kref
+from doxa.belief.kref import Kref, parse_kref, slug
+from doxa.belief.laws import laws_of
 from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, narrowed, rewrite
 from doxa.belief.support import settle
 from doxa.belief.types import Change, Draft, Fact, without
-from doxa.belief.writes import add_revision, content_hash, create_item, link, set_current, set_deprecated
-from doxa.policy.sentence import Atom, Sentence, parse_sentence, worded
+from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, set_current, set_deprecated
+from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
 
 Links = Iterable[tuple[str, str]]  # (edge type, kref)
@@ -81,9 +84,9 @@ def _same(before: Node, draft: Draft) -> str:
     """Why there is nothing to state; empty if there is."""
     if before.props.get("content_hash") == content_hash(draft):
         return "the current revision says the same"
-    trusted = str(before.props.get("trust"))
-    same = before.props.get("content_hash") == content_hash(replace(draft, trust=trusted))
-    return f"the current revision says the same, and is {trusted}" if same and trust_rank(before) > TRUSTS.index(draft.trust) else ""
+    named = ("summary", "facts", "sentences", "valid_from", "valid_until")
+    same = all(before.props.get(name) == draft.content().get(name) for name in named)
+    return f"the current revision says the same, and is {before.props['trust']}" if same and trust_rank(before) > TRUSTS.index(draft.trust) else ""
 
 
 def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Verdict | None:
@@ -136,12 +139,17 @@ def _challenge(tx: Transaction, item: Node, draft: Draft, *, links: Links, held:
     return Change("challenged", str(made.props["kref"]), tx.tx, tx.now, reason=reason, conflict=conflict)
 
 
-def place_for(tx: Transaction, draft: Draft, address: Kref) -> Kref:
+def place_for(tx: Transaction, draft: Draft) -> Kref:
     """Where a statement without an address of its own goes: to the item that said something else of just the same, else to a new one."""
     sentences = sentences_in(draft)
+    address = draft_kref(draft)
     if not sentences or not all(isinstance(sentence, Atom) for sentence in sentences):
         return address
     topics = {sentence.topic for sentence in sentences if isinstance(sentence, Atom)}
+    single = laws_of(tx, draft.project).constraints.is_single
+    if len(topics) == 1 and single(topic := next(iter(topics))):  # the values come and go, what it is about stays
+        digest = hashlib.blake2b(canonical(list(topic)), digest_size=4).hexdigest()
+        address = replace(address, name="-".join(part for part in (slug(" ".join(topic))[:120], digest) if part))
     verdict = _verdict(tx, draft, leave_out=())
     for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
         stated = sentences_of(node)
@@ -149,7 +157,22 @@ def place_for(tx: Transaction, draft: Draft, address: Kref) -> Kref:
         alike = node.props.get("kind") == draft.kind and node_window(node) == window_of(draft.valid_from, draft.valid_until)
         if alike and about == topics:
             return parse_kref(str(node.props["kref"])).item()
-    return address
+    return _untaken(tx, address, draft, sentences)
+
+
+def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:
+    """The address, or one beside it: what is believed there and not said by the draft as well, or not for as long, must not be lost."""
+    said, window = {stored(sentence) for sentence in sentences}, window_of(draft.valid_from, draft.valid_until)
+    for number in range(1, 10_000):
+        found = address if number == 1 else replace(address, name=f"{address.name}-{number}")
+        item = tx.node_by_kref(str(found))
+        held = current_of(tx, item.id) if item is not None else None
+        if held is None:
+            return found
+        again = {text for _, text, _ in stated_by(held)}
+        if again and again <= said and node_window(held).within(window) and trust_rank(held) <= TRUSTS.index(draft.trust):
+            return found
+    return found
 
 
 def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:

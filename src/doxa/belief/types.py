@@ -356,7 +356,7 @@ class Bundle:
 class Conflict:
     """A challenger that is not believed, since what it contradicts is trusted more, and the beliefs that it challenges.
 
-    `decision` is empty while it is open, else accept, reject or both."""
+    `decision` is empty while it is open, else accept, reject, both, or undone (what opened it was)."""
 
     kref: str
     challenger: Revision

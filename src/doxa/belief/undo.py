@@ -1,8 +1,10 @@
 """How one change is reversed from the log: its entries in reverse order, each by its inverse.
 
 The ledger itself is kept: revisions, exchanges and places that the change made stay (their numbers must never mean something else), items
-and exchanges are deprecated instead, and structural edges to them stay. Everything else goes back exactly, edges under their own ids.
-If anything that the change touched was changed again since, undo refuses and names the later change.
+and exchanges are deprecated instead, conflicts are closed, and structural edges to them stay. Everything else goes back exactly, edges under their
+own ids.
+If anything that the change touched is not as it left it, undo refuses and names the later change: changes are undone one after
+another, the last one first.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from typing import Any, cast
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import ConflictError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId, TxId
-from doxa.base.values import decode, decode_properties
-from doxa.belief.graph import TAG, UNSUPPORTED
+from doxa.base.values import canonical, decode, decode_properties, encode_properties
+from doxa.belief.conflicts import close_conflict
+from doxa.belief.graph import CHALLENGER, HELD, TAG, UNSUPPORTED
 from doxa.belief.writes import set_deprecated
 from doxa.store import SUPPRESSING, LogEntry, Receipt, Transaction
 
-_KEPT_EDGES = frozenset(("HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "HAS_THREAD", "HAS_EXCHANGE", "NEXT"))
-_KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread"))
+_KEPT_EDGES = frozenset(("HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "HAS_THREAD", "HAS_EXCHANGE", "NEXT", CHALLENGER, HELD))
+_KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict"))
 _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 
@@ -65,13 +68,13 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
             return _restore_edge(tx, EdgeId(entry.element), receipt)
         case "edge.set":
             past = _past(tx, "edge_past", entry.element, receipt=receipt)
-            _unchanged_since(tx, "edge", entry.element, receipt=receipt)
+            _require_as_made(tx, "edge", entry.element, body["props"], receipt=receipt)
             tx.set_edge(EdgeId(entry.element), decode_properties(past[0]))
         case "node.create":
             return _remove_node(tx, body)
         case "node.set":
             past = _past(tx, "node_past", entry.element, receipt=receipt)
-            _unchanged_since(tx, "node", entry.element, receipt=receipt)
+            _require_as_made(tx, "node", entry.element, body["props"], receipt=receipt)
             tx.set_node(NodeId(entry.element), decode_properties(past[0]))
             return str(body["props"].get("kref", ""))
         case "node.suppress" | "edge.suppress":
@@ -94,7 +97,7 @@ def _is_derived(kind: str, props: Mapping[str, Any]) -> bool:
 
 def _remove_edge(tx: Transaction, body: dict[str, Any], receipt: Receipt) -> None:
     edge = tx.edge(EdgeId(body["id"]))
-    if edge is None or edge.since != receipt.time:
+    if edge is None or encode_properties(edge.props, owner=edge.type) != canonical(body["props"]):
         raise _later(tx, f"an edge {body['type']}", receipt=receipt, src=body["src"])
     tx.delete_edge(edge.id)
 
@@ -155,6 +158,8 @@ def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:
         tx.delete_node(node.id)
     elif _RETIRED_LABELS & set(node.labels):
         set_deprecated(tx, node, True)
+    elif "Conflict" in node.labels and not node.props.get("decision"):
+        close_conflict(tx, node, "undone")
     return str(node.props.get("kref", ""))
 
 
@@ -165,9 +170,10 @@ def _past(tx: Transaction, table: str, element: int, *, receipt: Receipt) -> Any
     return rows[0]
 
 
-def _unchanged_since(tx: Transaction, table: str, element: int, *, receipt: Receipt) -> None:
-    rows = tx.rows(f"SELECT since FROM {table} WHERE id = ?", (element,))
-    if not rows or rows[0][0] != receipt.time:
+def _require_as_made(tx: Transaction, table: str, element: int, props: Mapping[str, Any], *, receipt: Receipt) -> None:
+    """Raise ConflictError unless an element is as the change left it: never touched again, or brought back by undoing what came later."""
+    held = tx.node(NodeId(element)) if table == "node" else tx.edge(EdgeId(element))
+    if held is None or encode_properties(held.props, owner=table) != canonical(props):
         raise _later(tx, f"{table} {element}", receipt=receipt, src=element)
 
 
