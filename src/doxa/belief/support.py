@@ -14,9 +14,7 @@ A current revision that lacks support carries the tag `unsupported`, whose edge 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from doxa.base.ids import NodeId
@@ -26,49 +24,30 @@ from doxa.belief.types import Fallen
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
-# dependents of a set of revisions, through every revision of their items, level by level
-_CLOSURE = f"""
-WITH RECURSIVE r(id) AS (
-  SELECT value FROM carray(?)
-  UNION
-  SELECT e.src FROM r JOIN edge h ON h.dst = r.id AND h.type = 'HAS_REVISION' JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION'
-  JOIN edge e ON e.dst = g.dst AND e.type IN {_TYPES} JOIN edge c ON c.dst = e.src AND c.type = 'CURRENT')
-SELECT id FROM r"""
-_TAGGED = f"EXISTS (SELECT 1 FROM edge t WHERE t.dst = n.id AND t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}')"
-_STATES = (
-    "SELECT n.id, coalesce(n.props ->> '$.kref', ''), h.src, "
-    f"EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'), coalesce(n.props ->> '$.deprecated', 0), {_TAGGED}, "
-    "n.props -> '$.facts' FROM carray(?) f JOIN node n ON n.id = f.value LEFT JOIN edge h ON h.dst = n.id AND h.type = 'HAS_REVISION'"
+# The joins are crossed so that SQLite keeps their order: each is a probe of an index for each row before it.
+_DEPENDENTS = f"SELECT DISTINCT e.src FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN {_TYPES}"
+_BESIDE = (
+    "SELECT g.dst FROM carray(?) f CROSS JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION' "
+    "CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> f.value"
 )
-_GROUNDS = f"SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f JOIN edge e ON e.src = f.value AND e.type IN {_TYPES} ORDER BY e.id"
-_DEPENDENTS = f"SELECT DISTINCT e.src FROM carray(?) f JOIN edge e ON e.dst = f.value AND e.type IN {_TYPES}"
+STATE = (  # of a node n, as State takes it, beside its edge h from its item
+    "h.src, EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'), "
+    f"EXISTS (SELECT 1 FROM edge t WHERE t.dst = n.id AND t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), "
+    "EXISTS (SELECT 1 FROM edge g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
+)
+_STATES = f"SELECT n.id, {STATE} FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst = n.id AND h.type = 'HAS_REVISION'"
+_RETIRED = "SELECT n.id FROM carray(?) f CROSS JOIN node n ON n.id = f.value WHERE n.props ->> '$.deprecated'"
+_GROUNDS = f"SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f CROSS JOIN edge e ON e.src = f.value AND e.type IN {_TYPES}"
 _CURRENT_FACTS = "SELECT e.dst, n.props -> '$.facts' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'CURRENT'"
-_REVISIONS_BESIDE = (
-    "SELECT DISTINCT g.dst FROM carray(?) f JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION' "
-    "JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION'"
-)
 
 
 class State(NamedTuple):
     """A revision or exchange as support looks at it. `item` is None of what is no revision."""
 
-    kref: str
     item: NodeId | None
     live: bool
     tagged: bool
-    facts: frozenset[str]
-
-    @property
-    def stands(self) -> bool:
-        return self.live and not self.tagged
-
-
-@dataclass
-class _Grounds:
-    """What one belief rests on: nodes that stand for the targets of its edges, None for one that is gone."""
-
-    needed: list[tuple[NodeId, NodeId | None]] = field(default_factory=list)
-    either: dict[str, list[tuple[NodeId, NodeId | None]]] = field(default_factory=dict)
+    beside: bool  # its item has other revisions
 
 
 def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
@@ -86,35 +65,37 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
         state = region.states[identity]
         if identity not in supported and not state.tagged:
             cause = region.cause(identity, supported)
-            tx.create_edge(TAG, _item(state), dst=identity, props={"name": UNSUPPORTED, "cause": cause})
-            fallen.append(Fallen(state.kref, cause))
+            assert state.item is not None
+            tx.create_edge(TAG, state.item, dst=identity, props={"name": UNSUPPORTED, "cause": cause})
+            fallen.append(Fallen(_address(tx, identity), cause))
         elif identity in supported and state.tagged:
             _untag(tx, identity)
-            risen.append(Fallen(state.kref, "what it rests on is believed"))
+            risen.append(Fallen(_address(tx, identity), "what it rests on is believed"))
     return tuple(fallen), tuple(risen)
 
 
-def would_fall(reader: Reader, lost: Iterable[NodeId]) -> dict[NodeId, str]:
-    """What would lose its support if these revisions or exchanges were not believed any more: node to address. What has lost it already is left
-    out."""
+def would_fall(
+    reader: Reader, lost: Iterable[NodeId], reached: dict[NodeId, State] | None = None, broken: frozenset[NodeId] = frozenset()
+) -> set[NodeId]:
+    """What would lose its support if these revisions or exchanges were not believed any more, but for what has lost it already. `reached`: whatever
+    rests on them, directly or not, where the caller knows it; `broken`: of these, what lacks a precondition for certain."""
     gone = frozenset(lost)
-    region = _Region(reader, [i for i in _dependents(reader, gone) if i not in gone], gone=gone)
-    supported = region.supported()
-    return {i: region.states[i].kref for i in sorted(region.members - supported) if not region.states[i].tagged}
+    seeds = [identity for identity in (_dependents(reader, gone) if reached is None else reached) if identity not in gone]
+    region = _Region(reader, seeds, gone=gone, known=reached, broken=broken)
+    return {identity for identity in region.members - region.supported() if not region.states[identity].tagged}
 
 
 def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:
     """The current revisions whose support may be other than their tags say."""
     revisions = [identity for identity, state in states.items() if state.item is not None]
-    beside = [NodeId(row[0]) for row in tx.rows(_REVISIONS_BESIDE, (int64_array(revisions),))]
-    exchanges = [identity for identity, state in states.items() if state.item is None]
+    beside = [NodeId(row[0]) for row in tx.rows(_BESIDE, (int64_array(revisions),))]
     found = dict.fromkeys(identity for identity in revisions if states[identity].live)
-    known = dict(states)
-    known |= _states(tx, [identity for identity in beside if identity not in known])
-    for target in (*beside, *exchanges):
-        state, dependents = known.get(target), _dependents(tx, [target])
+    known = states | _states(tx, [identity for identity in beside if identity not in states])
+    for target in dict.fromkeys((*states, *beside)):
+        dependents = _dependents(tx, [target])
         if not dependents:
             continue
+        state = known.get(target)
         stands = state is not None and _standing_for(tx, target, state, frozenset()) is not None
         for identity, dependent in _states(tx, dependents).items():
             if dependent.live and dependent.tagged is stands:
@@ -127,11 +108,14 @@ def _dependents(reader: Reader, targets: Iterable[NodeId]) -> list[NodeId]:
 
 
 def _states(reader: Reader, identities: Iterable[NodeId]) -> dict[NodeId, State]:
-    found: dict[NodeId, State] = {}
-    for identity, kref, item, current, deprecated, tagged, facts in reader.rows(_STATES, (int64_array(sorted(set(identities))),)):
-        live = not deprecated and (item is None or bool(current))
-        found[NodeId(identity)] = State(kref, item, live, bool(tagged), frozenset(decode(facts)) if facts else frozenset())
-    return found
+    rows = reader.rows(_STATES, (int64_array(sorted(set(identities))),))
+    others = [NodeId(row[0]) for row in rows if row[1] is None]
+    if others:  # exchanges and the like are live unless they are retired; what was erased is not there
+        there = {node.id for node in reader.nodes(others)}
+        retired = {row[0] for row in reader.rows(_RETIRED, (int64_array(others),))}
+        known = [row for row in rows if row[1] is not None]
+        rows = known + [(identity, None, identity not in retired, False, False) for identity in others if identity in there]
+    return {row[0]: State(*row[1:]) for row in rows}
 
 
 def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozenset[NodeId]) -> NodeId | None:
@@ -140,10 +124,10 @@ def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozense
         return None
     if state.live:
         return identity
-    if state.item is None or not state.facts:
-        return None
+    node = reader.node(identity) if state.item is not None else None
+    facts = node.props.get("facts") if node is not None else None
     row = reader.rows(_CURRENT_FACTS, (state.item,))
-    if row and row[0][0] not in gone and row[0][1] and state.facts <= set(decode(row[0][1])):
+    if isinstance(facts, list) and facts and row and row[0][0] not in gone and row[0][1] and set(facts) <= set(decode(row[0][1])):
         return NodeId(row[0][0])
     return None
 
@@ -151,45 +135,79 @@ def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozense
 class _Region:
     """Current revisions whose support is judged together, and what stands around them as it is."""
 
-    def __init__(self, reader: Reader, seeds: list[NodeId], *, gone: frozenset[NodeId] = frozenset()) -> None:
-        reached = [NodeId(row[0]) for row in reader.rows(_CLOSURE, (int64_array(seeds),))] if seeds else []
-        self.states = _states(reader, reached)
-        self.members = {identity for identity in reached if identity in self.states and self.states[identity].live and identity not in gone}
-        self.grounds: dict[NodeId, _Grounds] = defaultdict(_Grounds)
-        self._users: dict[NodeId, list[NodeId]] = defaultdict(list)
-        edges = reader.rows(_GROUNDS, (int64_array(sorted(self.members)),))
-        self.states |= _states(reader, [NodeId(dst) for _, _, dst, _ in edges if dst not in self.states])
-        standing: dict[NodeId, NodeId | None] = {}
-        for src, kind, target, together in edges:
-            if target not in standing:
-                standing[target] = _standing_for(reader, target, self.states[target], gone)
-            self._rest(NodeId(src), kind, (NodeId(target), standing[target]), together)
-        beyond = {node for node in standing.values() if node is not None and node not in self.states}
-        self.states |= _states(reader, beyond)
+    def __init__(
+        self, reader: Reader, seeds: list[NodeId], *, gone: frozenset[NodeId] = frozenset(), known: dict[NodeId, State] | None = None,
+        broken: frozenset[NodeId] = frozenset(),
+    ) -> None:  # fmt: skip
+        """`known`: the states of the seeds, where whatever rests on a seed is one as well."""
+        self._reader = reader
+        self.states: dict[NodeId, State] = {}
+        self.members: set[NodeId] = set()
+        due = seeds
+        while due:
+            states = _states(reader, due) if known is None else known
+            self.states |= states
+            live = [identity for identity, state in states.items() if state.live and identity not in gone]
+            self.members.update(live)
+            several = [identity for identity in live if states[identity].beside]
+            beside = [NodeId(row[0]) for row in reader.rows(_BESIDE, (int64_array(several),))] if several else []
+            targets = beside if known is not None else [*live, *beside]
+            due = [identity for identity in _dependents(reader, targets) if identity not in self.states] if targets else []
+            known = None
+        self._needed: dict[NodeId, list[NodeId]] = {}
+        self._either: dict[NodeId, dict[str, list[NodeId]]] = {}  # grounds of which one is enough, those that may still hold
+        self._users: dict[NodeId, list[NodeId]] = {}
+        self._lacking: dict[NodeId, NodeId] = {}  # a target that is no ground any more, of those that have such a one
+        self._broken = set(broken)  # members that have no support whatever becomes of the rest
+        self._read_grounds(gone)
 
-    def _rest(self, member: NodeId, kind: str, ground: tuple[NodeId, NodeId | None], together: object) -> None:
-        grounds = self.grounds[member]
-        if together is None and kind == "DEPENDS_ON":
-            grounds.needed.append(ground)
-        else:
-            name = f"set {together}" if together is not None else f"edge {len(grounds.either)}"
-            grounds.either.setdefault(name, []).append(ground)
-        if ground[1] is not None:
-            self._users[ground[1]].append(member)
+    def _read_grounds(self, gone: frozenset[NodeId]) -> None:
+        asked = self.members - self._broken
+        edges = self._reader.rows(_GROUNDS, (int64_array(sorted(asked)),)) if asked else []
+        standing: dict[NodeId, NodeId | None] = dict.fromkeys(gone)
+        targets = {row[2] for row in edges} - standing.keys()
+        self.states |= _states(self._reader, [target for target in targets if target not in self.states])
+        for target in targets:
+            standing[target] = target if self.states[target].live else _standing_for(self._reader, target, self.states[target], gone)
+        self.states |= _states(self._reader, [node for node in standing.values() if node is not None and node not in self.states])
+        alternatives: set[NodeId] = set()
+        incomplete: set[tuple[NodeId, str]] = set()
+        either, users, lacking = self._either, self._users, self._lacking
+        for src, kind, target, together in edges:
+            node = standing[target]
+            if node is None:
+                lacking.setdefault(src, target)
+            else:
+                users.setdefault(node, []).append(src)
+            if together is None and kind == "DEPENDS_ON":
+                if node is None:
+                    self._broken.add(src)
+                else:
+                    self._needed.setdefault(src, []).append(node)
+                continue
+            name = f"edge {target}" if together is None else f"set {together}"
+            alternatives.add(src)
+            if node is not None:
+                either.setdefault(src, {}).setdefault(name, []).append(node)
+            elif together is not None:
+                incomplete.add((src, name))
+        for src, name in incomplete:
+            either.get(src, {}).pop(name, None)
+        self._broken.update(src for src in alternatives if not either.get(src))
 
     def supported(self) -> set[NodeId]:
         """The members that have support: the greatest set in which each has its preconditions and a ground that does not rest on itself."""
-        held = set(self.members)
+        held = self.members - self._broken
+        self._take_away(held, list(held))
         while True:
-            self._take_away(held)
             founded = self._founded(held)
             if founded == held:
                 return held
             held = founded
+            self._take_away(held, list(held))
 
-    def _take_away(self, held: set[NodeId]) -> None:
+    def _take_away(self, held: set[NodeId], due: list[NodeId]) -> None:
         """Remove whoever lacks support, and then whoever rested on them."""
-        due = list(held)
         while due:
             member = due.pop()
             if member in held and not self._is_supported(member, held, held):
@@ -208,35 +226,34 @@ class _Region:
         return founded
 
     def _is_supported(self, member: NodeId, needed: set[NodeId], grounded: set[NodeId]) -> bool:
-        grounds = self.grounds.get(member)
-        if grounds is None:
-            return True
-        if not all(self._holds(node, needed) for _, node in grounds.needed):
-            return False
-        return not grounds.either or any(all(self._holds(node, grounded) for _, node in together) for together in grounds.either.values())
+        for node in self._needed.get(member, ()):
+            if not self._holds(node, needed):
+                return False
+        groups = self._either.get(member)
+        return groups is None or any(all(self._holds(node, grounded) for node in together) for together in groups.values())
 
-    def _holds(self, node: NodeId | None, within: set[NodeId]) -> bool:
-        if node is None:
-            return False
-        return node in within if node in self.members else self.states[node].stands
+    def _holds(self, node: NodeId, within: set[NodeId]) -> bool:
+        if node in self.members:
+            return node in within
+        state = self.states[node]
+        return state.live and not state.tagged
 
     def cause(self, member: NodeId, supported: set[NodeId]) -> str:
         """Which of its grounds is missing, in words."""
-        grounds = self.grounds[member]
-        for target, node in (*grounds.needed, *(one for together in grounds.either.values() for one in together)):
+        if member in self._lacking:
+            return f"{_address(self._reader, self._lacking[member])} is not believed any more"
+        for node in (*self._needed.get(member, ()), *(one for together in self._either.get(member, {}).values() for one in together)):
             if not self._holds(node, supported):
-                kref = self.states[target].kref
-                return f"{kref} is not believed any more" if node is None else f"{kref} has no support itself"
+                return f"{_address(self._reader, node)} has no support itself"
         return "its grounds rest on itself"
 
 
-def _item(state: State) -> NodeId:
-    assert state.item is not None
-    return state.item
+def _address(reader: Reader, identity: NodeId) -> str:
+    node = reader.node(identity)
+    return str(node.props.get("kref", "")) if node is not None else ""
 
 
 def _untag(tx: Transaction, revision: NodeId) -> None:
     for edge in tx.edges_in(revision, TAG):
         if edge.props.get("name") == UNSUPPORTED:
             tx.delete_edge(edge.id)
-

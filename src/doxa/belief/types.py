@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
@@ -378,8 +380,7 @@ class TagMove:
     until: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):  # ten thousand of them are made in the time of one thousand data classes
     """One element that a traversal reached: by which edge, at which depth, from where."""
 
     kref: str

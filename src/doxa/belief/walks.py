@@ -6,10 +6,11 @@ are not walked: they would connect everything.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
+
+import msgspec
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.ids import NodeId
@@ -17,7 +18,7 @@ from doxa.base.limits import TRAVERSE_DEPTH_DEFAULT, TRAVERSE_DEPTH_MAX, TRAVERS
 from doxa.belief.bundles import BUNDLE_KIND, MEMBER, is_bundle, read_bundle
 from doxa.belief.graph import HAS_REVISION, STRUCTURE, current_of, parse_target, require, resolve
 from doxa.belief.kref import Kref
-from doxa.belief.support import would_fall
+from doxa.belief.support import STATE, State, would_fall
 from doxa.belief.types import Step, Walk
 from doxa.belief.writes import check_edge_type
 from doxa.store import Reader, int64_array
@@ -44,40 +45,40 @@ def impact(reader: Reader, start: str | Kref, *, depth: int | None = None) -> Wa
     """
     starts = _starts(reader, parse_target(start))
     if depth is None:
-        walk = _walk_all(reader, starts, types=SUPPORT)
-    else:
-        walk = _walk(reader, starts, depth=_check_depth(depth), direction="in", types=SUPPORT)
-    falling = set(would_fall(reader, [identity for identity, _ in starts]).values()) if walk.steps else set()
-    return replace(walk, steps=tuple(replace(step, falls=True) if step.kref in falling else step for step in walk.steps)) if falling else walk
+        return _walk_back(reader, starts)
+    falling = would_fall(reader, [identity for identity, _ in starts])
+    walk = _walk(reader, starts, depth=_check_depth(depth), direction="in", types=SUPPORT)
+    known = {str(node.props["kref"]) for node in reader.nodes(sorted(falling))}
+    return replace(walk, steps=tuple(msgspec.structs.replace(step, falls=step.kref in known) for step in walk.steps))
 
 
-def _walk_all(reader: Reader, starts: Sequence[tuple[NodeId, str]], *, types: Sequence[str]) -> Walk:
-    """A walk backwards without a bound: the edges are read in one statement, and the levels found in memory."""
+def _walk_back(reader: Reader, starts: Sequence[tuple[NodeId, str]]) -> Walk:
+    """A walk backwards without a bound, level by level, each read in one statement."""
     nodes, edges = (reader.sight().table(edge=edge) for edge in (False, True))
-    marks = ", ".join("?" * len(types))
     sql = (
-        f"WITH RECURSIVE r(id) AS (SELECT value FROM carray(?) UNION SELECT e.src FROM r CROSS JOIN {edges} e ON e.dst = r.id "
-        f"AND e.type IN ({marks}) LIMIT {TRAVERSE_NODES_MAX}) "
-        f"SELECT e.type, e.dst, e.src, coalesce(n.props ->> '$.kref', ''), coalesce(d.live, 1) FROM r CROSS JOIN {edges} e ON e.dst = r.id "
-        f"AND e.type IN ({marks}) CROSS JOIN {nodes} n ON n.id = e.src LEFT JOIN doc d ON d.node = n.id ORDER BY e.id"
+        f"SELECT n.id, e.type, e.dst, coalesce(n.kref, ''), n.props ->> '$.deprecated', e.props ->> '$.set', {STATE} FROM carray(?) f "
+        f"CROSS JOIN {edges} e ON e.dst = f.value AND e.type IN {SUPPORT} CROSS JOIN {nodes} n ON n.id = e.src "
+        "LEFT JOIN edge h ON h.dst = n.id AND h.type = 'HAS_REVISION'"
     )
-    into: dict[int, list[tuple[str, int, str, bool]]] = defaultdict(list)
-    for kind, via, node, kref, live in reader.rows(sql, (int64_array([identity for identity, _ in starts]), *types, *types)):
-        into[via].append((kind, node, kref, bool(live)))
     names: dict[int, str] = dict(starts)
-    steps: list[Step] = []
-    frontier, level = list(names), 0
-    while frontier:
-        reached, level = [], level + 1
-        for via in frontier:
-            for kind, node, kref, live in into.get(via, ()):
-                if node not in names:
-                    names[node] = kref
-                    steps.append(Step(kref, level, kind, names[via], live))
-                    reached.append(node)
-        frontier = reached
-    cut = f"stopped after {TRAVERSE_NODES_MAX:,} elements" if len(steps) >= TRAVERSE_NODES_MAX - len(starts) else ""
-    return Walk(starts[0][1] if starts else "", tuple(steps), cut=cut)
+    states: dict[NodeId, State] = {}
+    found: list[tuple[NodeId, str, int, str, NodeId]] = []
+    gone = frozenset(identity for identity, _ in starts)
+    broken = set(gone)
+    frontier, depth = list(gone), 0
+    while frontier and len(found) < TRAVERSE_NODES_MAX:
+        due, frontier, depth = int64_array(frontier), [], depth + 1
+        for node, kind, via, kref, retired, together, item, current, tagged, beside in reader.rows(sql, (due,)):
+            if kind == "DEPENDS_ON" and via in broken and together is None:
+                broken.add(node)
+            if node not in names:
+                names[node] = kref
+                states[node] = State(item, not retired and (item is None or current == 1), tagged == 1, beside == 1)
+                found.append((node, kref, depth, kind, via))
+                frontier.append(node)
+    falling = would_fall(reader, gone, states, frozenset(broken - gone))
+    steps = tuple(Step(kref, level, kind, names[via], states[node].live, node in falling) for node, kref, level, kind, via in found)
+    return Walk(starts[0][1] if starts else "", steps, cut=f"stopped after {TRAVERSE_NODES_MAX:,} elements" if frontier else "")
 
 
 def provenance(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
