@@ -5,21 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from bench import beam, locomo, locomo_plus, peers, persistence, results, speed, tck, updates
+from bench import agm, beam, locomo, locomo_plus, peers, persistence, results, speed, tck, updates
 from bench.embedders import CachedEmbedder, local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
 from doxa.models import Embedder
 
 SEED = 7
+_PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
-    if options.command == "persistence" and options.record and set(options.parts) != set(persistence.PARTS):
+    if options.command in _PARTS and options.record and set(options.parts) != set(_PARTS[options.command]):
         parser.error("only a run of all parts is kept: leave --parts or --record out")
     if options.command == "table":
         print(results.render(options.results, options.document))
@@ -31,6 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.record:
             results.write(options.results, [report])
         return _finish(report, options.json)
+    if options.command == "agm":
+        report, passed = agm.run(options.data, seed=options.seed, quick=options.quick, parts=options.parts)
+        if options.record:
+            results.write(options.results, [report])
+        _finish(report, options.json)
+        return 0 if passed else 1
     if options.command == "persistence":
         report, passed = persistence.run(QUICK if options.quick else FULL, seed=options.seed, parts=options.parts)
         if options.record:
@@ -101,7 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--json", type=Path, help="write figures and tables here")
     graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     _graph_options(graph)
-    _persistence_options(commands.add_parser("persistence"))
+    _parted_options(commands.add_parser("persistence"), "persistence")
+    revision = commands.add_parser("agm")
+    revision.add_argument("--data", type=Path, help="the scenarios' file, or its folder")
+    _parted_options(revision, "agm")
     updates.options(commands.add_parser("updates"), seed=SEED)
     features = commands.add_parser("tck")
     features.add_argument("--features", type=Path, required=True, help="a folder of openCypher feature files")
@@ -112,20 +123,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _persistence_options(command: argparse.ArgumentParser) -> None:
+def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--seed", type=int, default=SEED)
     command.add_argument("--quick", action="store_true", help="fewer keys, operations, elements and repetitions")
-    command.add_argument("--parts", type=_parts, default=tuple(persistence.PARTS), help="some parts only, as supersession,replay")
+    command.add_argument("--parts", type=partial(_parts, name), default=tuple(_PARTS[name]), help="some parts only, with commas")
     command.add_argument("--json", type=Path, help="write figures and tables here")
     command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
 
-def _parts(text: str) -> tuple[str, ...]:
+def _parts(command: str, text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
-    unknown = [name for name in names if name not in persistence.PARTS]
+    unknown = [name for name in names if name not in _PARTS[command]]
     if unknown:
-        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}; they are {', '.join(persistence.PARTS)}")
+        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}; they are {', '.join(_PARTS[command])}")
     return names
 
 

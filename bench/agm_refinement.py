@@ -123,8 +123,8 @@ class Model:
 def items_of(reader: Reader, project: str) -> list[tuple[Any, ...]]:
     """(node, address) of each item of a project, in order."""
     sql = (
-        "SELECT n.id, n.kref FROM node n JOIN node_label l ON l.node = n.id AND l.label = 'Item' WHERE n.kref IS NOT NULL AND n.kref > ? AND n.kref < ? "
-        "ORDER BY n.id"
+        "SELECT n.id, n.kref FROM node n JOIN node_label l ON l.node = n.id AND l.label = 'Item' "
+        "WHERE n.kref IS NOT NULL AND n.kref > ? AND n.kref < ? ORDER BY n.id"
     )
     return reader.rows(sql, (f"kref://{project}/", f"kref://{project}0"))
 

@@ -22,7 +22,7 @@ FOLDER = _HERE / "results"
 DOCUMENT = _HERE.parent / "docs" / "benchmarks.md"
 BEGIN = "<!-- figures: begin, written by `python -m bench table` -->"
 END = "<!-- figures: end -->"
-_ORDER = {"locomo": 0, "locomo-plus": 1, "beam": 2, "speed": 3, "graph": 4, "persistence": 5}
+_ORDER = {"locomo": 0, "locomo-plus": 1, "beam": 2, "speed": 3, "graph": 4, "persistence": 5, "agm": 6}
 
 INTRODUCTION = f"""# Benchmarks
 
@@ -50,6 +50,8 @@ How to read them:
   with right answers where it is faster than doxa, how much, and why. A question that takes more than 30 s or 8 GB is said to.
 - **Persistence** is the evaluation plan of the paper *Persistence Semantics* (NornicDB, 2026): every answer is compared with a model that knows
   the operations and the formulas only, and policies are timed beside the same elements without them.
+- **Belief revision** (`agm`) enumerates small worlds completely: a postulate that holds there holds for every base, order and input of them, and one
+  that fails is shown with its smallest case. The graph is compared with the pure operators over random sequences.
 - **Speed** is measured beside a tool that does less (no history, no receipts, no search over beliefs), so the distance is the price of those.
 
 ## Taking the figures
@@ -61,6 +63,7 @@ python -m bench beam --data beam/100K
 python -m bench speed
 python -m bench graph
 python -m bench persistence
+python -m bench agm --data agm_scenarios_49.json
 python -m bench all --data FOLDER && python -m bench table
 ```
 

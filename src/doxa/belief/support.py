@@ -15,7 +15,8 @@ A current revision that lacks support carries the tag `unsupported`, whose edge 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from doxa.base.ids import NodeId
 from doxa.base.values import decode
@@ -41,7 +42,7 @@ _GROUNDS = f"SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f C
 _CURRENT_FACTS = "SELECT e.dst, n.props -> '$.facts' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'CURRENT'"
 
 
-class State(NamedTuple):
+class State(msgspec.Struct, frozen=True, gc=False):
     """A revision or exchange as support looks at it. `item` is None of what is no revision."""
 
     item: NodeId | None

@@ -380,7 +380,7 @@ class TagMove:
     until: int | None
 
 
-class Step(msgspec.Struct, frozen=True):  # ten thousand of them are made in the time of one thousand data classes
+class Step(msgspec.Struct, frozen=True, gc=False):  # ten thousand of them are made in the time of one thousand data classes
     """One element that a traversal reached: by which edge, at which depth, from where."""
 
     kref: str
