@@ -51,9 +51,9 @@ PUBLIC = {
     "doxa.belief": (
         "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Conflict", "Draft", "Exchange", "Explanation", "Fact", "Fallen",
         "Kref", "Ledger", "Lost", "Member", "Place", "Revision", "Step", "TagMove", "Walk", "build_revision", "check_draft", "check_name",
-        "declare", "draft_kref", "ensure_place", "explain", "impact", "laws_of", "list_conflicts", "parse_fact", "parse_kref", "parse_target",
-        "place_of", "print_kref", "provenance", "read_any", "read_as_of", "read_at", "read_exchange", "read_revision", "require", "resolve",
-        "revisions_of", "sealed", "shortest_path", "slug", "tag_moves", "tagged_at", "traverse",
+        "declare", "draft_kref", "ensure_place", "explain", "facts_of", "impact", "item_of", "laws_of", "list_conflicts", "parse_fact",
+        "parse_kref", "parse_target", "place_of", "print_kref", "provenance", "read_any", "read_as_of", "read_at", "read_exchange", "read_revision",
+        "require", "resolve", "revisions_of", "sealed", "shortest_path", "slug", "status_of", "tag_moves", "tagged_at", "traverse",
     ),
     "doxa.models": ("Embedder", "FailingEmbedder", "HashEmbedder", "find_weights", "load_minilm"),
     "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),

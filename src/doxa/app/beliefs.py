@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from doxa.base.errors import InputError, RoleError
 from doxa.base.limits import CONFLICTS_ITEMS_MAX
-from doxa.belief import Change, Conflict, Kref, Ledger, Walk, explain, impact, laws_of, list_conflicts, parse_fact, parse_target
+from doxa.belief import Change, Conflict, Draft, Kref, Ledger, Walk, explain, impact, laws_of, list_conflicts, parse_fact, parse_target
 from doxa.curation import arguments
-from doxa.curation.arguments import Placed, Said, Time
+from doxa.curation.arguments import Facts, Placed, Said, Time
 from doxa.store import Identity, Store
 
 if TYPE_CHECKING:
     from doxa.app.memory import Memory
     from doxa.belief import Explanation
+    from doxa.curation.match import Match
 
 
 class BeliefVerbs:
@@ -104,6 +105,31 @@ class BeliefVerbs:
     def undo(self, change: int, *, dry_run: bool = False) -> Change:
         """Reverse one change by its number (see `log`). Undoing an undo redoes."""
         return self._after(self._ledger(dry_run=dry_run).undo(change))
+
+    # Plain text
+
+    def match(
+        self, text: str, *, project: str | None = None, space: str = "", kinds: Iterable[str] = (), speaker: str = "", limit: int = 10
+    ) -> Match:
+        """Which held beliefs a plain sentence is about, how surely (0 to 1), and what it asks for: revise, conflict, create or same. Writes nothing.
+        `project` None asks in the session's project, "" in all; `speaker` is whom "I" means."""
+        from doxa.curation.match import match
+
+        place = self.project if project is None else project
+        return match(self._store, self._memory.recaller, text, project=place, space=space, kinds=kinds, speaker=speaker, limit=limit)
+
+    def tell(
+        self, text: str, *, project: str = "", space: str = "", kind: str = "fact", trust: str = "stated", facts: Facts = (), dry_run: bool = False
+    ) -> Change:
+        """Say something in plain words: the belief that it surely is about gets its next revision, one that it may be about is challenged by a
+        conflict, and what is about none is remembered. `change.reason` says why."""
+        from doxa.curation.tell import tell
+
+        arguments.check_kind(kind)
+        self._may_trust(trust)
+        draft = Draft(text, project=project or self.project, space=space, kind=kind, trust=trust, facts=arguments.facts(facts))
+        arguments.flags(dry_run=dry_run)
+        return self._after(tell(self._store, self.identity, self._memory.recaller, draft, dry_run=dry_run)[0])
 
     # Conflicts and rules
 

@@ -132,6 +132,14 @@ def _plain(value: Any) -> Any:
     return value.properties if isinstance(value, (Node, Edge)) else value
 
 
+def _match(session: Session, run: Any, text: str, options: Any = None) -> Rows:
+    found = session.match(text, **_options(session.match, options))
+    for one in found.proposals:
+        yield one.kref, one.score, one.relation, list(one.fact), list(one.reasons), found.verdict
+    if not found.proposals:
+        yield None, 0.0, "beside", [], [], found.verdict
+
+
 def _conflicts(session: Session, run: Any, options: Any = None) -> Rows:
     for conflict in session.conflicts(**_options(session.conflicts, options)):
         held = [{"kref": one.kref, "text": one.summary, "trust": one.trust} for one in conflict.held]
@@ -173,6 +181,9 @@ _FOUND = (
     ("kref", _TEXT), ("text", _TEXT), ("score", "FLOAT"), ("status", _TEXT), ("trust", _TEXT), ("why", _TEXT), ("node", "NODE"),
 )  # fmt: skip
 _ABOUT = (("section", _TEXT), ("kref", _TEXT), ("says", _TEXT), ("how", _TEXT))
+_MATCHED = (
+    ("kref", _TEXT), ("score", "FLOAT"), ("relation", _TEXT), ("fact", "LIST OF ANY"), ("reasons", "LIST OF STRING"), ("verdict", _TEXT),
+)  # fmt: skip
 _CONFLICTS = (
     ("kref", _TEXT), ("challenger", _TEXT), ("text", _TEXT), ("trust", _TEXT), ("held", "LIST OF MAP"), ("decision", _TEXT),
 )  # fmt: skip
@@ -208,6 +219,11 @@ _TABLE: tuple[tuple[str, Any, int, Any, bool, str, Callable[..., Rows]], ...] = 
     (
         "impact", (("kref", _TEXT), ("depth", _NUMBER)), 1, (*_WALKED, ("falls", "BOOLEAN")), False,
         "What depends on a belief, and what would lose its support without it.", _impact,
+    ),
+    ("match", (("text", _TEXT), ("options", _MAP)), 1, _MATCHED, False, "Which beliefs a plain sentence is about, and what it asks for.", _match),
+    (
+        "tell", (("text", _TEXT), ("options", _MAP)), 1, _CHANGED, True, "Say something in plain words: revise, challenge or remember.",
+        lambda session, run, text, options=None: _changed(session.tell(text, **_options(session.tell, options))),
     ),
     ("explain", _KREF, 0, _ABOUT, False, "Why something is believed: grounds, what it replaced, what rests on it, what contradicts it.", _explain),
     ("conflicts", (("options", _MAP),), 1, _CONFLICTS, False, "Statements that wait for a decision.", _conflicts),

@@ -8,6 +8,8 @@ from doxa.belief.graph import (
     HAS_REVISION,
     TAG,
     build_revision,
+    facts_of,
+    item_of,
     parse_target,
     read_any,
     read_as_of,
@@ -17,6 +19,7 @@ from doxa.belief.graph import (
     require,
     resolve,
     revisions_of,
+    status_of,
     tag_moves,
     tagged_at,
 )  # fmt: skip
@@ -47,7 +50,7 @@ from doxa.belief.writes import draft_kref, ensure_place, place_of
 __all__ = [
     "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Conflict", "Draft", "Exchange", "Explanation", "Fact", "Fallen", "Kref",
     "Ledger", "Lost", "Member", "Place", "Revision", "Step", "TagMove", "Walk", "build_revision", "check_draft", "check_name", "declare",
-    "draft_kref", "ensure_place", "explain", "impact", "laws_of", "list_conflicts", "parse_fact", "parse_kref", "parse_target", "place_of",
-    "print_kref", "provenance", "read_any", "read_as_of", "read_at", "read_exchange", "read_revision", "require", "resolve", "revisions_of",
-    "sealed", "shortest_path", "slug", "tag_moves", "tagged_at", "traverse",
+    "draft_kref", "ensure_place", "explain", "facts_of", "impact", "item_of", "laws_of", "list_conflicts", "parse_fact", "parse_kref",
+    "parse_target", "place_of", "print_kref", "provenance", "read_any", "read_as_of", "read_at", "read_exchange", "read_revision", "require",
+    "resolve", "revisions_of", "sealed", "shortest_path", "slug", "status_of", "tag_moves", "tagged_at", "traverse",
 ]

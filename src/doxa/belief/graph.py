@@ -25,7 +25,7 @@ from doxa.base.values import Value, decode_properties
 from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import CONFLICT_KIND, RESERVED, Bundle, Conflict, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
-from doxa.store import Node, Reader
+from doxa.store import Edge, Node, Reader
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
 RETIRED_REVISION = "retired_revision"  # of an item: the number of the revision that was current when it was retired
@@ -224,28 +224,34 @@ def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
     return reader.nodes([edge.dst for edge in reader.edges_out(item, HAS_REVISION)])
 
 
+def status_of(reader: Reader, revision: Node) -> Status:
+    """Where a revision stands now."""
+    return _status(reader, revision, reader.edges_in_of(revision.id, (CURRENT, HAS_REVISION, CHALLENGER)))
+
+
+def _status(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Status:
+    item = next((reader.node(edge.src) for edge in edges if edge.type == HAS_REVISION), None)
+    if item is None:
+        raise _no_item(revision.id)
+    if any(edge.type == CHALLENGER and is_open(reader, edge.src) for edge in edges):
+        return "contested"
+    if item.props.get("deprecated"):
+        return "deprecated"
+    if any(edge.type == CURRENT for edge in edges):
+        return "current"
+    return "superseded" if reader.edges_out(item.id, CURRENT) else "detached"
+
+
 def read_revision(reader: Reader, node: Node) -> Revision:
     """A revision node as data, with its present status and tags."""
     edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG, CHALLENGER))
-    item = next((reader.node(edge.src) for edge in edges if edge.type == HAS_REVISION), None)
-    if item is None:
-        raise _no_item(node.id)
+    status = _status(reader, node, edges)
     tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
     cause = next((str(edge.props.get("cause", "")) for edge in edges if edge.type == TAG and edge.props.get("name") == UNSUPPORTED), "")
-    is_current = any(edge.type == CURRENT for edge in edges)
-    if is_current:
+    if any(edge.type == CURRENT for edge in edges):
         tags.append("current")
     if node.props["number"] == 1:
         tags.append("initial")
-    status: Status
-    if any(edge.type == CHALLENGER and is_open(reader, edge.src) for edge in edges):
-        status = "contested"
-    elif item.props.get("deprecated"):
-        status = "deprecated"
-    elif is_current:
-        status = "current"
-    else:
-        status = "superseded" if reader.edges_out(item.id, CURRENT) else "detached"
     return build_revision(node, status=status, tags=tuple(sorted(tags)), unsupported=cause)
 
 

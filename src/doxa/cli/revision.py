@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from doxa.cli.frame import Db, DryRun, Json, KrefArg, Project, ValidFrom, app, opened
-from doxa.cli.text import conflicts_text, said_text, show
+from doxa.cli.frame import Db, DryRun, Json, KrefArg, Project, ValidFrom, app, embed_some, opened
+from doxa.cli.text import conflicts_text, match_text, said_text, show
 
 
 @app.command()
@@ -58,6 +58,35 @@ def believe(
     """State a sentence; what cannot be true beside it gives way, wherever it is."""
     with opened(db, as_json) as memory:
         show(memory.revise(_parsed(sentence), text, project=project, dry_run=dry_run), as_json, said_text)
+
+
+@app.command()
+def tell(
+    text: Annotated[str, typer.Argument(help="A plain sentence.")],
+    project: Project = "default",
+    space: Annotated[str, typer.Option(help="Where a new belief goes, and where others are looked for.")] = "",
+    dry_run: DryRun = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Say something in plain words: it revises the belief that it is about, challenges one that it may be about, or is remembered."""
+    with opened(db, as_json) as memory:
+        change = memory.tell(text, project=project, space=space, dry_run=dry_run)
+        embed_some(memory)
+        show(change, as_json, said_text)
+
+
+@app.command()
+def match(
+    text: Annotated[str, typer.Argument(help="A plain sentence.")],
+    project: Project = "default",
+    limit: int = 10,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Which beliefs a plain sentence is about, how surely, and what it asks for."""
+    with opened(db, as_json) as memory:
+        show(memory.match(text, project=project, limit=limit), as_json, match_text)
 
 
 @app.command()

@@ -110,6 +110,14 @@ def walk_text(walk: Any) -> str:
     return "\n".join([*lines, *([f"({walk.cut})"] if walk.cut else []), *(["nothing"] if not walk.steps and not walk.cut else [])])
 
 
+def match_text(found: Any) -> str:
+    lines = [found.verdict]
+    for one in found.proposals:
+        fact = f"{one.fact.subject} | {one.fact.predicate} | {one.fact.value}"
+        lines += [f"  {one.score:.2f} {one.relation} {one.kref}", f"       {fact}", *(f"       {reason}" for reason in one.reasons)]
+    return "\n".join(lines)
+
+
 def conflicts_text(found: list[Any]) -> str:
     lines = []
     for conflict in found:
