@@ -120,7 +120,7 @@ def test_the_order_of_entrenchment_is_strict_and_says_why() -> None:
     assert sorted(ascending, key=order.key) == ascending
     reasons = [order.why(more, less) for less, more in pairwise(ascending)]
     assert reasons == [
-        "it is trusted more", "its confidence is 0.9 against 0.2", "a preference stands before a inference", "it is more recent",
+        "it is trusted more", "its confidence is 0.9 against 0.2", "a preference stands before an inference", "it is more recent",
         "a fact stands before a preference", "it has 2 independent sources against 1", "it is more recent", "it was written later",
     ]  # fmt: skip
     newest = parse_entrenchment({"criteria": ["recency"]})

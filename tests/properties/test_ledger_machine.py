@@ -201,9 +201,11 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.items)
     @rule(name=NAMES, value=st.booleans())
+    def retire_or_restore(self, name: str, value: bool) -> None:
+        if name in self.items:
+            self.deprecate_or_restore(name, value)
+
     def deprecate_or_restore(self, name: str, value: bool) -> None:
-        if name not in self.items:
-            return
         before = copy.deepcopy(self.world)
         item = self.items[name]
         if value:
@@ -303,6 +305,22 @@ class LedgerMachine(RuleBasedStateMachine):
         source, target = self.kref(name, numbers[0]), self.kref(other, numbers[1])
         self.world.edges = sorted([*self.world.edges, (source, kind, target)])
         self.done(self.ledger.link(source, target, kind=kind), before)
+
+    @precondition(lambda self: sum(bool(item.current) for item in self.items.values()) > 1)
+    @rule(which=st.integers(0, 8), other=st.integers(0, 8))
+    def rest_on(self, which: int, other: int) -> None:
+        """A link between what is believed of two items, so that support is lost and comes back often."""
+        names = sorted(name for name, item in self.items.items() if item.current)
+        ends = names[which % len(names)], names[other % len(names)]
+        before = copy.deepcopy(self.world)
+        source, target = (self.kref(name, self.items[name].current) for name in ends)
+        self.world.edges = sorted([*self.world.edges, (source, "DEPENDS_ON", target)])
+        self.done(self.ledger.link(source, target, kind="DEPENDS_ON"), before)
+
+    @precondition(lambda self: self.world.edges)
+    @rule(which=st.integers(0, 20), value=st.booleans())
+    def retire_or_restore_a_ground(self, which: int, value: bool) -> None:
+        self.deprecate_or_restore(parse_kref(self.world.edges[which % len(self.world.edges)][2]).name, value)
 
     @precondition(lambda self: self.world.edges)
     @rule(which=st.integers(0, 20))

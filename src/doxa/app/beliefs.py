@@ -53,13 +53,20 @@ class BeliefVerbs:
             given = self._said(fields, Said)
             return self._after(revise(self._store, self.identity, what, text, given=given, expect=expect, again=again, dry_run=dry_run))  # type: ignore[arg-type]
         sentences = arguments.stated(what)
-        if item is not None:
+        if item is not None and self._is_there(item):
             given = self._said(fields, Said) | {"statements": sentences}
             return self._after(revise(self._store, self.identity, item, text, given=given, expect=expect, again=again, dry_run=dry_run))
         if expect is not None or again:
             raise InputError("A statement without an item has no revision to expect.", next_step="Name the item.", field="expect")
         given = {"project": self.project} | self._said(fields, Placed) | {"summary": text}
+        if item is not None:
+            kref = parse_target(item).item()
+            given |= {"project": kref.project, "space": "/".join(kref.spaces), "name": kref.name, "kind": kref.kind}
         return self._after(believe(self._store, self.identity, sentences, given=given, dry_run=dry_run))
+
+    def _is_there(self, item: str | Kref) -> bool:
+        with self._store.read() as snapshot:
+            return snapshot.node_by_kref(str(parse_target(item).item())) is not None
 
     def supersede(self, kref: str | Kref, text: str, **fields: Unpack[Placed]) -> Change:
         """Replace a belief, under the same address or (with `name`, `kind`, `space` or `project`) a new one that supersedes it."""

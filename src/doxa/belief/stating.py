@@ -21,7 +21,7 @@ from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
 from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, narrowed, rewrite
 from doxa.belief.support import settle
-from doxa.belief.types import Change, Draft, Fact, without
+from doxa.belief.types import Change, Draft, Fact, check_draft, without
 from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, set_current, set_deprecated
 from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
@@ -36,6 +36,7 @@ def state(
     """The next revision of an item, and what gives way to it. Nothing is written if the current one says the same, unless it is stated `again`.
     `replacing`: a belief at another address that this one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
     goes to history."""
+    check_draft(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
     if before is not None and not again and (same := _same(before, draft)):
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)

@@ -75,6 +75,11 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
     return tuple(fallen), tuple(risen)
 
 
+def keep_support(tx: Transaction) -> None:
+    """What a store calls at the end of each transaction, so that also what queries write is looked at."""
+    settle(tx)
+
+
 def would_fall(
     reader: Reader, lost: Iterable[NodeId], reached: dict[NodeId, State] | None = None, broken: frozenset[NodeId] = frozenset()
 ) -> set[NodeId]:
@@ -116,7 +121,7 @@ def _states(reader: Reader, identities: Iterable[NodeId]) -> dict[NodeId, State]
         retired = {row[0] for row in reader.rows(_RETIRED, (int64_array(others),))}
         known = [row for row in rows if row[1] is not None]
         rows = known + [(identity, None, identity not in retired, False, False) for identity in others if identity in there]
-    return {row[0]: State(*row[1:]) for row in rows}
+    return {identity: State(item, bool(live), bool(tagged), bool(beside)) for identity, item, live, tagged, beside in rows}
 
 
 def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozenset[NodeId]) -> NodeId | None:

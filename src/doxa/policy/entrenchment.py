@@ -72,7 +72,7 @@ class Entrenchment:
             case "trust":
                 return "it is trusted more"
             case "family":
-                return f"a {self.family(more.kind)} stands before a {self.family(less.kind)}"
+                return f"{_article(self.family(more.kind))} stands before {_article(self.family(less.kind))}"
             case "support":
                 return f"it has {more.support} independent source{'s' if more.support != 1 else ''} against {less.support}"
             case "confidence":
@@ -86,6 +86,10 @@ class Entrenchment:
         return {
             "families": list(self.families), "measures": dict(self.measures), "kinds": dict(self.kinds), "criteria": list(self.criteria)
         }
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[:1] in 'aeiou' else 'a'} {word}"
 
 
 def parse_entrenchment(value: object) -> Entrenchment:
