@@ -21,7 +21,7 @@ from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
 from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, narrowed, rewrite
 from doxa.belief.support import settle
-from doxa.belief.types import Change, Draft, Fact, check_draft, without
+from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
 from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, set_current, set_deprecated
 from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
@@ -63,9 +63,18 @@ def state(
     old = tuple(fact for node in held for fact in facts_of(node))
     return Change(
         "revised" if last is not None else "created", str(made.props["kref"]), tx.tx, tx.now, previous=str(last.props["kref"]) if last else "",
-        gained=without(draft.facts, old), lost=without(old, draft.facts), losses=verdict.told() if verdict else (), unsupported=fallen,
-        supported=risen,
+        gained=without(draft.facts, old), lost=without(old, draft.facts), unsupported=fallen, supported=risen,
+        losses=(*_replaced(held, draft, str(made.props["kref"])), *(verdict.told() if verdict else ())),
     )  # fmt: skip
+
+
+def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
+    """What an item said and does not say any more."""
+    again = {stored(sentence) for sentence in sentences_in(draft)}
+    for node in held:
+        for sentence in sentences_of(node):
+            if stored(sentence) not in again:
+                yield Lost(str(node.props["kref"]), worded(sentence), "its item says something else now", (kref,))
 
 
 def _time(node: Node) -> int:

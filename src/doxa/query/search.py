@@ -96,17 +96,18 @@ def _members(graph: Any, rule: IndexRule) -> Iterator[tuple[int, dict[str, Any]]
 
 
 def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
-    """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first. Options: skip, limit."""
+    """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first. Options: skip, limit, and history: beliefs and turns
+    too that are not believed any more."""
     rule = _rule(run, name, "fulltext", edge=edge)
     if not isinstance(query, str):
         fail(f"A full-text query is text, not {shown(query)}.")
-    skip, limit = _options(options)
+    skip, limit, history = _options(options)
     scores = _scores(run, rule, entries_of(run, rule), parse_query(query, rule.properties))
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     passed = 0
     for identity, score in ranked:
         run.tick()
-        element = _element(run, rule, identity)
+        element = _element(run, rule, identity, history=history)
         if element is None:
             continue
         passed += 1
@@ -117,17 +118,20 @@ def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> It
         yield element, score
 
 
-def _options(options: Any) -> tuple[int | None, int | None]:
-    """skip and limit. Raises QueryError for what is no such number, and for other keys: what is meant by them would be missed."""
+def _options(options: Any) -> tuple[int | None, int | None, bool]:
+    """skip, limit and history. Raises QueryError for what is none of these, and for other keys: what is meant by them would be missed."""
     given = dict(options.properties if isinstance(options, (Node, Edge)) else options or {})
+    history = given.pop("history", None)
+    if history is not None and type(history) is not bool:
+        fail(f"history is true or false, not {shown(history)}.", kind="ArgumentError", detail="InvalidArgumentValue")
     found = [given.pop(key, None) for key in ("skip", "limit")]
     for value in found:
         if value is not None and (type(value) is not int or value < 0):
             fail(f"skip and limit are whole numbers from 0, not {shown(value)}.", kind="ArgumentError", detail="InvalidArgumentValue")
     if given:
         other = str(next(iter(given)))[:40]
-        fail(f"There is no option {other!r}.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Options are skip and limit.")
-    return found[0], found[1]
+        fail(f"There is no option {other!r}.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Options are skip, limit and history.")
+    return found[0], found[1], bool(history)
 
 
 def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> dict[int, float]:
@@ -312,8 +316,8 @@ def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
     return rule
 
 
-def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
-    """The element, if the query may see it."""
+def _element(run: Any, rule: IndexRule, identity: int, *, history: bool = False) -> Node | Edge | None:
+    """The element, if the query may see it. What recall leaves out, since it is not believed any more, is no answer to a search either."""
     graph = run.graph
     if rule.edge:
         tests = "".join(dict.fromkeys(edge_tests(run, None, end, revealed=ALL if run.revealing else 0) for end in ("src", "dst")))
@@ -321,5 +325,6 @@ def _element(run: Any, rule: IndexRule, identity: int) -> Node | Edge | None:
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
     table = graph.raw_table(edge=False) if run.revealing else graph.node_table()
-    sql = f"SELECT id, labels, json(props) FROM {table} n WHERE id = ?{' AND ' + test if test else ''}"
+    live = "" if history or graph.as_of is not None else " AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.node = n.id AND d.live = 0)"
+    sql = f"SELECT id, labels, json(props) FROM {table} n WHERE id = ?{' AND ' + test if test else ''}{live}"
     return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)
