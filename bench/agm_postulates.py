@@ -53,7 +53,9 @@ class Findings:
         self.see(operator, postulate, np.array([holds]), lambda _: case)
 
     def holds(self, operator: str, postulate: str) -> bool:
-        return self.found[operator, postulate].failed == 0
+        """Whether it was checked, and never failed."""
+        finding = self.found.get((operator, postulate))
+        return finding is not None and finding.checked > 0 and finding.failed == 0
 
 
 class Base(NamedTuple):
