@@ -53,7 +53,8 @@ def test_conflicts_by_cypher(memory: doxa.Memory) -> None:
     assert made[0]["action"] == "challenged"
     rows = memory.run("CALL doxa.conflicts() YIELD kref, text, held RETURN kref, text, held[0].kref AS held").records()
     assert [dict(row) for row in rows] == [{"kref": made[0]["conflict"], "text": "Ana is in Rome", "held": "kref://p/ana.fact?r=1"}]
-    assert memory.run("MATCH (c:Conflict)-[:CHALLENGER]->(r) WHERE c.decision IS NULL RETURN r.summary AS text").records() == [{"text": "Ana is in Rome"}]
+    text = "MATCH (c:Conflict)-[:CHALLENGER]->(r) WHERE c.decision IS NULL RETURN r.summary AS text"
+    assert memory.run(text).records() == [{"text": "Ana is in Rome"}]
     memory.run("CALL doxa.resolve($kref, 'reject')", {"kref": made[0]["conflict"]})
     assert memory.run("CALL doxa.conflicts() YIELD kref RETURN kref").records() == []
     found = memory.get(made[0]["conflict"])

@@ -24,6 +24,7 @@ from doxa.belief.revising import give_up, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
 from doxa.belief.support import settle
 from doxa.belief.types import RESERVED_KINDS, Action, Change, Draft, Fact, Fallen, Lost, check_artifact, check_draft, check_fact, without
+from doxa.belief.verified import keep_verified
 from doxa.belief.writes import (
     check_link_type,
     create_item,
@@ -76,6 +77,7 @@ class Work:
         self.wrote = False
 
     def end(self) -> None:
+        keep_verified(self.tx, self.tx.stirred)
         self.settled = settle(self.tx)
         self.wrote = self.tx.entries.seq > self._begun
 

@@ -22,6 +22,7 @@ from doxa.belief.laws import laws_of
 from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, narrowed, rewrite
 from doxa.belief.support import settle
 from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
+from doxa.belief.verified import keep_verified
 from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, set_current, set_deprecated
 from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
@@ -59,6 +60,7 @@ def state(
         set_deprecated(tx, item_of(tx, replacing.id), True)
     if verdict is not None:
         give_up(tx, verdict, by=made)
+    keep_verified(tx, tx.stirred)
     fallen, risen = settle(tx)
     old = tuple(fact for node in held for fact in facts_of(node))
     return Change(

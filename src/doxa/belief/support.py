@@ -22,6 +22,7 @@ from doxa.base.ids import NodeId
 from doxa.base.values import decode
 from doxa.belief.graph import TAG, UNSUPPORTED
 from doxa.belief.types import Fallen
+from doxa.belief.verified import keep_verified
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
@@ -75,8 +76,9 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
     return tuple(fallen), tuple(risen)
 
 
-def keep_support(tx: Transaction) -> None:
+def keep_beliefs(tx: Transaction) -> None:
     """What a store calls at the end of each transaction, so that also what queries write is looked at."""
+    keep_verified(tx, tx.stirred)
     settle(tx)
 
 
