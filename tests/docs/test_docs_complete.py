@@ -24,7 +24,6 @@ GUIDES = DOCS / "guides"
 MARKDOWN = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "bench").rglob("*.md")])
 
 
-
 def commands(group: Any, before: str = "") -> dict[str, Any]:
     """Every command by what is typed; those of a group with its name."""
     found: dict[str, Any] = {}
