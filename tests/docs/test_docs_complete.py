@@ -24,7 +24,6 @@ GUIDES = DOCS / "guides"
 MARKDOWN = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "bench").rglob("*.md")])
 
 
-
 def commands(group: Any, before: str = "") -> dict[str, Any]:
     """Every command by what is typed; those of a group with its name."""
     found: dict[str, Any] = {}
@@ -37,7 +36,7 @@ COMMANDS = commands(get_command(app))
 ERRORS = sorted(name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, errors.DoxaError))
 LIMITS = {name: value for name, value in vars(limits).items() if name.isupper()}
 VERBS = sorted(
-    {name for kind in (Session, Memory) for name, value in vars(kind).items() if not name.startswith("_") and (callable(value) or
+    {name for kind in (Session, Memory) for name, value in inspect.getmembers(kind) if not name.startswith("_") and (callable(value) or
      isinstance(value, property))}
 )  # fmt: skip
 ROOMS = sorted({path.relative_to(SRC).parts[0].removesuffix(".py") for path in SRC.rglob("*.py")} - {"__init__", "cli", "demo"})
@@ -83,14 +82,14 @@ def test_every_public_name_is_in_the_guide(name: str) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_is_in_the_guide(verb: str) -> None:
     text = page("guides/python.md")
-    value = vars(Memory).get(verb, vars(Session).get(verb))
+    value = getattr(Memory, verb)
     wanted = rf"`{verb}`" if isinstance(value, property) else rf"`(?:memory\.)?{verb}\("
     assert re.search(wanted, text)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_argument_of_a_verb_is_in_the_guide(verb: str) -> None:
-    value = vars(Memory).get(verb, vars(Session).get(verb))
+    value = getattr(Memory, verb)
     if isinstance(value, property):
         return
     text = page("guides/python.md")

@@ -65,7 +65,7 @@ def fits(wanted: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.rstrip()) is not None
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "guides/policies.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "guides/policies.md", "guides/revision.md"])
 def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
     todo = steps(DOCS / page)
     main = f'{sys.executable} -c "{WITHOUT_MODEL}from doxa.cli import main; main()"'
@@ -84,8 +84,9 @@ def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
             assert any(fits(line, seen) for seen in lines), f"$ {command}\ndid not print: {line}\nbut:\n{printed}"
 
 
-def test_the_python_guide_runs(tmp_path: Path) -> None:
-    found = blocks(DOCS / "guides" / "python.md", "python")
+@pytest.mark.parametrize("page", ["python.md", "revision.md"])
+def test_the_python_of_a_guide_runs(tmp_path: Path, page: str) -> None:
+    found = blocks(DOCS / "guides" / page, "python")
     assert len(found) > 5
     program = tmp_path / "guide.py"
     program.write_text("\n".join([WITHOUT_MODEL, *found]))
@@ -148,7 +149,7 @@ def rounded(value: Any) -> str:
     return cypher_text(round(value, 4) if isinstance(value, float) else value)
 
 
-@pytest.mark.parametrize("page", ["guides/policies.md"])
+@pytest.mark.parametrize("page", ["guides/policies.md", "guides/revision.md"])
 def test_statements_give_what_the_page_shows(tmp_path: Path, page: str) -> None:
     clock = FakeClock()
     with open_memory(tmp_path / "m.db", role="operator", embedder=None, background=False, clock=clock) as memory:
