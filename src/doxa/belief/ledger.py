@@ -302,10 +302,13 @@ class Ledger:
         change. Operators only. None leaves a declaration as it is."""
         place = place_of(project, "")
         with self.write("constrain") as work:
-            if constraints is not None:
-                work.tx.set_catalogue(CONSTRAINTS + project, parse_constraints(constraints).as_data())
-            if entrenchment is not None:
-                work.tx.set_catalogue(ENTRENCHMENT + project, parse_entrenchment(entrenchment).as_data())
+            declared = {
+                CONSTRAINTS + project: None if constraints is None else parse_constraints(constraints).as_data(),
+                ENTRENCHMENT + project: None if entrenchment is None else parse_entrenchment(entrenchment).as_data(),
+            }
+            for name, value in declared.items():
+                if value is not None and work.tx.catalogue(name) != value:
+                    work.tx.set_catalogue(name, value)
             verdict = judge_all(Holding(work.tx, project))
             give_up(work.tx, verdict, by=None)
         return _change(work, "constrained" if work.wrote else "unchanged", kref=str(place), losses=verdict.told())

@@ -44,7 +44,10 @@ from doxa.store import Identity, Node, Reader, Store, Transaction
 
 FORMAT = 1
 _START_BYTES = 256
-_STRUCTURE = ("HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "CURRENT", "TAG", "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE", "NEXT", "SUPERSEDES")
+_STRUCTURE = (
+    "HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "CURRENT", "TAG", "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE", "NEXT", "SUPERSEDES",
+    "CHALLENGER", "HELD",
+)  # fmt: skip
 _ITEM = "substr({0}.props ->> '$.kref', 1, instr({0}.props ->> '$.kref', '?') - 1)"
 _EDGES = (
     f"SELECT e.type, s.kref, d.kref, json(e.props) FROM edge e JOIN node s ON s.id = e.src JOIN node d ON d.id = e.dst "
