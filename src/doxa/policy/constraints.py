@@ -18,7 +18,22 @@ from typing import NamedTuple
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import CONSTRAINTS_ITEMS_MAX
-from doxa.policy.sentence import ANY_ITEM, And, Atom, Not, Sentence, Topic, as_data, atoms, fold, key_start, parse_sentence, replace_atoms
+from doxa.policy.sentence import (
+    ANY_ITEM,
+    And,
+    Atom,
+    Not,
+    Sentence,
+    Topic,
+    as_data,
+    atoms,
+    fold,
+    key_start,
+    parse_sentence,
+    replace_atoms,
+    stored,
+    worded,
+)
 from doxa.policy.solver import world_of
 
 # Predicates that have one value at a time in plain speech; a file may declare more, or other ones.
@@ -50,11 +65,11 @@ class Constraints:
 
     @cached_property
     def _by_predicate(self) -> Mapping[str, tuple[Sentence, ...]]:
-        found: dict[str, dict[Sentence, None]] = {}
+        found: dict[str, dict[str, Sentence]] = {}  # by their text: for Python the values 1, 1.0 and True are equal
         for law in self.laws:
             for atom in atoms(law):
-                found.setdefault(atom.topic[1], {})[law] = None
-        return {predicate: tuple(laws) for predicate, laws in found.items()}
+                found.setdefault(atom.topic[1], {})[stored(law)] = law
+        return {predicate: tuple(laws.values()) for predicate, laws in found.items()}
 
     def about(self, topic: Topic) -> list[Sentence]:
         """The laws that say something of a topic, each about its item."""
@@ -96,14 +111,24 @@ def parse_constraints(value: object) -> Constraints:
     groups = tuple(tuple(_only_atom(part) for part in group) if isinstance(group, (list, tuple)) else (_only_atom(group),) for group in exclusions)
     if any(len(group) < 2 for group in groups):
         raise _no_constraints(exclusions)
-    found = Constraints(frozenset(map(fold, functional)), groups, tuple(map(parse_sentence, rules)))
+    found = Constraints(frozenset(map(fold, functional)), groups, tuple(parse_sentence(rule, rule=True) for rule in rules))
+    for law in found.laws:
+        _check_items(law)
     if world_of(found.laws, found.is_single) is None:
         raise InputError("These rules cannot all be true.", next_step="Leave out what contradicts the rest.", field="rules")
     return found
 
 
+def _check_items(law: Sentence) -> None:
+    """A rule is about any item throughout, or about named ones: of both, what it says of the named ones would depend on all items that there are."""
+    if len({atom.item == ANY_ITEM for atom in atoms(law)}) > 1:
+        raise InputError(
+            f"A rule about any item (*) cannot name one as well: {worded(law)[:200]}.", next_step="Name all items of it, or none.", field="rules"
+        )
+
+
 def _only_atom(value: object) -> Atom:
-    found = parse_sentence(value)
+    found = parse_sentence(value, rule=True)
     if isinstance(found, Atom):
         return found
     raise _no_constraints(value)
@@ -128,18 +153,18 @@ def connected(said: Iterable[Atom], constraints: Constraints, holding: Callable[
     """The laws that may matter to what is said. `holding` gives the believed sentences at some places; it is asked level by level, for each place
     once, until what it gave leads to no new one. What it never gave can be true or false whatever becomes of the rest."""
     seen: set[tuple[bool, str]] = set()
-    laws: dict[Sentence, None] = {}
+    laws: dict[str, Sentence] = {}
     due = list(said)
     while due:
         places = {_place(atom, constraints): atom.topic for atom in due}
         new = {place: topic for place, topic in places.items() if place not in seen}
         seen |= new.keys()
         found = [law for topic in sorted(set(new.values())) for law in constraints.about(topic)]
-        laws |= dict.fromkeys(found)
+        laws |= {stored(law): law for law in found}
         if new:
             found += holding(Places(sorted(key for single, key in new if not single), sorted(key for single, key in new if single)))
         due = [atom for sentence in found for atom in atoms(sentence) if _place(atom, constraints) not in seen]
-    return list(laws)
+    return list(laws.values())
 
 
 def _place(atom: Atom, constraints: Constraints) -> tuple[bool, str]:

@@ -13,7 +13,7 @@ function, `maximal`, makes all of them; it knows neither sentences nor solver, o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from doxa.base.errors import InputError
@@ -21,6 +21,7 @@ from doxa.policy.constraints import Constraints
 from doxa.policy.sentence import And, Atom, Sentence, negation, worded
 from doxa.policy.solver import Theory, world_of
 
+_REASONS_MAX = 200  # of more beliefs the several that a loss cannot stand beside are not singled out
 S = TypeVar("S", contravariant=True)
 R = TypeVar("R", covariant=True)
 T = TypeVar("T")
@@ -110,28 +111,41 @@ def _ordered(base: Iterable[Belief]) -> tuple[Belief, ...]:
 
 def _linear(base: Iterable[Belief], start: tuple[Sentence, ...], constraints: Constraints) -> Outcome:
     ordered = _ordered(base)
-    stays = maximal((belief.sentence for belief in ordered), Theory(constraints.is_single, start))
+    stays = maximal((belief.sentence for belief in ordered), Theory(constraints.is_single, _parts(start)))
+    begun = Theory(constraints.is_single, _parts(start))
     kept: list[Belief] = []
     lost: list[Loss] = []
     for belief, stay in zip(ordered, stays, strict=True):
         if stay:
             kept.append(belief)
         else:
-            lost.append(Loss(belief, _because(belief, kept, start, constraints)))
+            lost.append(Loss(belief, _because(belief, kept, begun)))
     return Outcome(tuple(kept), tuple(lost))
 
 
-def _because(belief: Belief, kept: Sequence[Belief], start: tuple[Sentence, ...], constraints: Constraints) -> tuple[Belief, ...]:
+def _parts(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The conjuncts one by one, so that a theory looks only at those that matter."""
+    for sentence in sentences:
+        if isinstance(sentence, And):
+            yield from _parts(sentence.parts)
+        else:
+            yield sentence
+
+
+def _because(belief: Belief, kept: Sequence[Belief], begun: Theory) -> tuple[Belief, ...]:
     """A smallest part of what was kept before a belief that it contradicts, with what the operation began with: nothing, one, or several."""
 
+
     def clash(others: Sequence[Belief]) -> bool:
-        return world_of([*start, belief.sentence, *(other.sentence for other in others)], constraints.is_single) is None
+        return not begun.allows(conjunction([belief.sentence, *(other.sentence for other in others)]))
 
     if clash(()):
         return ()
     single = next((other for other in kept if clash((other,))), None)
     if single is not None:
         return (single,)
+    if len(kept) > _REASONS_MAX:
+        return ()
     needed = [*kept]
     for candidate in reversed(kept):  # the less entrenched are dropped first
         rest = [other for other in needed if other is not candidate]

@@ -45,7 +45,8 @@ class Atom(NamedTuple):
 
     @property
     def key(self) -> str:
-        return canonical([*self.topic, self.value]).decode()
+        value = int(self.value) if isinstance(self.value, float) and self.value.is_integer() else self.value  # 1.0 is said of what is 1
+        return canonical([*self.topic, value]).decode()
 
 
 def key_start(topic: Topic) -> str:
@@ -152,14 +153,17 @@ def _inner(sentence: Sentence) -> str:
     return worded(sentence) if isinstance(sentence, Atom) else f"({worded(sentence)})"
 
 
-def parse_sentence(value: object) -> Sentence:
-    """A sentence from JSON text, from its JSON value (tuples are lists), or as it is. Raises InputError or LimitError."""
+def parse_sentence(value: object, *, rule: bool = False) -> Sentence:
+    """A sentence from JSON text, from its JSON value (tuples are lists), or as it is. Raises InputError or LimitError; also for one about any item,
+    unless it is to be a rule."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
             value = decode(value)
         except Exception:
             raise _no_sentence(value) from None
     found = _parse(value, SENTENCE_DEPTH_MAX)
+    if not rule and any(atom.item == ANY_ITEM for atom in atoms(found)):
+        raise InputError("Only a rule may speak of any item (*).", next_step="Name the item, or declare a rule with constrain.", field="sentence")
     said = sum(1 for _ in atoms(found))
     if said > SENTENCE_ATOMS_MAX:
         raise LimitError(
@@ -210,7 +214,7 @@ def _atom(item: str, predicate: str, value: AtomValue) -> Atom:
         raise _no_sentence([item, predicate, value])
     if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
         raise _no_sentence([item, predicate, value])
-    return Atom(item, predicate, value)
+    return Atom(ANY_ITEM if fold(item) == ANY_ITEM else item, predicate, value)
 
 
 def _no_sentence(value: object) -> InputError:

@@ -39,7 +39,6 @@ class Theory:
     def __init__(self, single: Callable[[Topic], bool], sentences: Iterable[Sentence] = ()) -> None:
         """Raises ValueError if the first sentences contradict each other."""
         self._single = single
-        self._said: list[Sentence] = []
         self._about: dict[str, list[Sentence]] = {}  # atom -> sentences that say it
         self._values: dict[Topic, set[str]] = {}  # single topic -> its atoms said so far
         self._world: set[str] = set()
@@ -50,11 +49,11 @@ class Theory:
     def add(self, sentence: Sentence) -> bool:
         """Take a sentence in; False, and nothing changed, if it cannot be true with what is there. Raises LimitError if that takes too long."""
         if not is_true(sentence, self._world) and not (isinstance(sentence, Atom) and self._made_true(sentence)):
-            world = world_of([*self._said, sentence], self._single)
+            part, keys = self._connected(sentence)
+            world = world_of([*part, sentence], self._single)
             if world is None:
                 return False
-            self._world = set(world)
-        self._said.append(sentence)
+            self._world = (self._world - keys) | world
         for atom in atoms(sentence):
             self._about.setdefault(atom.key, []).append(sentence)
             if self._single(atom.topic):
@@ -63,7 +62,24 @@ class Theory:
 
     def allows(self, sentence: Sentence) -> bool:
         """Whether a sentence can be true with what is there."""
-        return is_true(sentence, self._world) or world_of([*self._said, sentence], self._single) is not None
+        return is_true(sentence, self._world) or world_of([*self._connected(sentence)[0], sentence], self._single) is not None
+
+    def _connected(self, sentence: Sentence) -> tuple[list[Sentence], set[str]]:
+        """What was said that shares atoms, or topics of one value, with a sentence, directly or not; and the atoms of it all. The rest of the world
+        does not depend on it."""
+        found: dict[int, Sentence] = {}
+        keys: set[str] = set()
+        due = list(atoms(sentence))
+        while due:
+            atom = due.pop()
+            for key in (atom.key, *(self._values.get(atom.topic, ()) if self._single(atom.topic) else ())):
+                if key not in keys:
+                    keys.add(key)
+                    for other in self._about.get(key, ()):
+                        if id(other) not in found:
+                            found[id(other)] = other
+                            due += atoms(other)
+        return list(found.values()), keys
 
     def _made_true(self, atom: Atom) -> bool:
         """Make one atom true in the world that is at hand, if all that was said stays true in it."""
