@@ -98,7 +98,7 @@ def test_less_trust_opens_a_conflict_and_retires_nothing(memory: doxa.Memory) ->
     held = memory.remember("Ana lives in Rome", facts=[("Ana", LIVES, "Rome")], name="rome", trust="verified")
     web = memory.session(actor="web")
     told = web.remember("Ana lives in Oslo", facts=[("Ana", LIVES, "Oslo")], name="oslo")
-    assert (told.action, told.change.conflict) == ("challenged", "kref://p/oslo-fact-r1.conflict")
+    assert told.action == "challenged" and told.change.conflict.startswith("kref://p/r1-")
     assert believed(memory) == {("Ana", LIVES, "Rome")}
     assert not any("Oslo" in hit.text for hit in memory.recall("Ana Oslo").hits)
     assert [hit.status for hit in memory.recall("Ana Oslo", history=True).hits if "Oslo" in hit.text] == ["contested"]

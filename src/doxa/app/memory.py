@@ -48,7 +48,7 @@ from doxa.belief import (
     traverse,
 )  # fmt: skip
 from doxa.belief.graph import all_shown, read_as_of, read_at
-from doxa.belief.support import keep_beliefs
+from doxa.belief.sealing import seal_beliefs
 from doxa.curation import arguments
 from doxa.curation.arguments import Facts, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
@@ -367,7 +367,7 @@ class Memory(Session):
         self.config = config
         self.store = Store(
             config.path, clock=config.clock, read_only=config.read_only,
-            expressions=LazyExpressions(), decay_enabled=config.decay_enabled is not False, seal=keep_beliefs,
+            expressions=LazyExpressions(), decay_enabled=config.decay_enabled is not False, seal=seal_beliefs,
         )  # fmt: skip
         self.upkeep = Upkeep(self.store, interval_ms=config.access_flush_ms, background=config.background)
         super().__init__(self, Identity(config.actor, config.role), config.project)

@@ -7,6 +7,7 @@ for its own time). A decision is a change like any other and can be undone. What
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
@@ -29,7 +30,8 @@ def open_conflict(tx: Transaction, kref: Kref, draft: Draft, held: Sequence[Node
         if challenger.props.get("content_hash") == content_hash(draft):
             return challenger, str(conflict.props["kref"]), False
     made = add_revision(tx, item, draft, current=False)
-    address = Kref(kref.project, kref.spaces, f"{kref.name[:180]}-{kref.kind[:10]}-r{made.props['number']}", CONFLICT_KIND)
+    digest = hashlib.blake2b(str(made.props["kref"]).encode(), digest_size=6).hexdigest()  # unlike the name it tells nothing of what was said
+    address = Kref(kref.project, kref.spaces, f"r{made.props['number']}-{digest}", CONFLICT_KIND)
     props = {
         "kref": str(address), "project": kref.project, "space": "/".join(kref.spaces), "kind": CONFLICT_KIND, "opened": tx.now,
         "opened_by": tx.identity.actor,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from doxa.base.errors import ConflictError
-from doxa.belief.graph import item_of, require, resolve, revisions_of
+from doxa.base.ids import NodeId
+from doxa.belief.graph import CHALLENGER, item_of, require, resolve, revisions_of
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.writes import require_item
 from doxa.store import Node, Transaction
@@ -71,3 +72,9 @@ def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
     exchanges = {node.id for node in taken if "Exchange" in node.labels}
     threads = {edge.src for identity in exchanges for edge in tx.edges_in(identity, "HAS_EXCHANGE")}
     return tx.nodes([thread for thread in sorted(threads) if all(e.dst in exchanges for e in tx.edges_out(thread, "HAS_EXCHANGE"))])
+
+
+def orphaned_conflicts(tx: Transaction, taken: Iterable[int]) -> list[Node]:
+    """The conflicts whose challenger goes: there is nothing left to decide."""
+    found = {edge.src for identity in taken for edge in tx.edges_in(NodeId(identity), CHALLENGER)}
+    return tx.nodes(sorted(found))

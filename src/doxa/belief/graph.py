@@ -224,6 +224,13 @@ def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
     return reader.nodes([edge.dst for edge in reader.edges_out(item, HAS_REVISION)])
 
 
+def _cause(reader: Reader, tag: Edge) -> str:
+    ground = tag.props.get("ground")
+    node = reader.node(NodeId(ground)) if isinstance(ground, int) else None
+    cause = str(tag.props.get("cause", ""))
+    return f"{cause}: {node.props['kref']!s}" if node is not None else cause
+
+
 def status_of(reader: Reader, revision: Node) -> Status:
     """Where a revision stands now."""
     return _status(reader, revision, reader.edges_in_of(revision.id, (CURRENT, HAS_REVISION, CHALLENGER)))
@@ -247,7 +254,7 @@ def read_revision(reader: Reader, node: Node) -> Revision:
     edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG, CHALLENGER))
     status = _status(reader, node, edges)
     tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
-    cause = next((str(edge.props.get("cause", "")) for edge in edges if edge.type == TAG and edge.props.get("name") == UNSUPPORTED), "")
+    cause = next((_cause(reader, edge) for edge in edges if edge.type == TAG and edge.props.get("name") == UNSUPPORTED), "")
     if any(edge.type == CURRENT for edge in edges):
         tags.append("current")
     if node.props["number"] == 1:

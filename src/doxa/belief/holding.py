@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, cast
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import DoxaError, LimitError
 from doxa.base.ids import NodeId
-from doxa.base.limits import CONNECTED_ITEMS_MAX
+from doxa.base.limits import CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
 from doxa.belief.laws import Laws, laws_of
 from doxa.policy.constraints import Places, connected
 from doxa.policy.entrenchment import Standing
 from doxa.policy.revision import Belief
-from doxa.policy.sentence import Atom, Sentence, atoms, key_start, parse_sentence
+from doxa.policy.sentence import Atom, Sentence, atoms, key_start, parse_sentence, stored
 from doxa.store import TRUSTS, Node, Reader, Transaction
 
 Said = tuple[NodeId, int]  # a revision and the place of one of its sentences
@@ -100,7 +100,8 @@ class Holding:
         self.sentences: dict[Said, Sentence] = {}
         self._standings: dict[NodeId, Standing] = {}
         self._leave_out = leave_out
-        self._limit = CONNECTED_ITEMS_MAX
+        self._limit, self._limit_alike = CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
+        self._said: set[str] = set()  # many may say the same: what counts is how much they say
         if isinstance(reader, Transaction):
             reader.flush_atoms()
 
@@ -110,7 +111,7 @@ class Holding:
 
     def gather_all(self) -> Iterator[frozenset[Said]]:
         """Everything that the project believes, in the parts that are connected with each other; `laws` are those of the part at hand."""
-        self._limit = sys.maxsize
+        self._limit = self._limit_alike = sys.maxsize
         self._take(self._reader.saying(self.project, starts=['["']), None)
         at: dict[str, list[Said]] = defaultdict(list)
         for said, sentence in self.sentences.items():
@@ -147,8 +148,9 @@ class Holding:
                     continue
                 if places is None or any(atom.key in keys or key_start(atom.topic) in starts for atom in atoms(sentence)):
                     self.sentences[identity, place] = sentence
+                    self._said.add(stored(sentence))
                     found.append(sentence)
-        if len(self.sentences) > self._limit:
+        if len(self._said) > self._limit or len(self.sentences) > self._limit_alike:
             raise LimitError(
                 f"More than {CONNECTED_ITEMS_MAX:,} beliefs are connected with this one by rules and sentences.",
                 next_step="State fewer sentences about many things at once, or rules that connect less.", limit_items=CONNECTED_ITEMS_MAX,

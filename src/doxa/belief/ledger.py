@@ -15,16 +15,30 @@ from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
-from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place
-from doxa.belief.graph import CURRENT, DECLARATIONS, RETIRED_REVISION, TAG, current_of, facts_of, item_of, last_of, parse_target, require, resolve
+from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place, orphaned_conflicts
+from doxa.belief.graph import (
+    CURRENT,
+    DECLARATIONS,
+    RETIRED_REVISION,
+    SUPPORT_EDGES,
+    TAG,
+    UNSUPPORTED,
+    current_of,
+    facts_of,
+    item_of,
+    last_of,
+    parse_target,
+    require,
+    resolve,
+)
 from doxa.belief.holding import Holding
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.revising import give_up, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
-from doxa.belief.support import settle
+from doxa.belief.support import Erasure, settle
 from doxa.belief.types import RESERVED_KINDS, Action, Change, Draft, Fact, Fallen, Lost, check_artifact, check_draft, check_fact, without
-from doxa.belief.verified import keep_verified
+from doxa.belief.verified import VERIFIED, keep_verified
 from doxa.belief.writes import (
     check_link_type,
     create_item,
@@ -385,6 +399,9 @@ class Ledger:
         with self.write("link") as work:
             tx = work.tx
             src, dst = link_end(tx, source), link_end(tx, target)
+            if kind in SUPPORT_EDGES and self.identity.role == "agent" and src.props.get("trust") == VERIFIED:
+                said = f"What {src.props['kref']} rests on is for an operator to say: it is verified."
+                raise RoleError(said, next_step="Ask the operator.", role="agent", needed="operator")
             tx.create_edge(kind, src.id, dst=dst.id, props=metadata or {})
         return _change(work, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
 
@@ -456,7 +473,10 @@ class Ledger:
             for kref in places:
                 nodes |= {node.id: node for node in emptied_places(tx, kref, nodes.keys())}
             nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
+            nodes |= {node.id: node for node in orphaned_conflicts(tx, nodes)}
+            erasure = Erasure(tx, [node.id for node in nodes.values()])
             tx.erase([node.id for node in nodes.values()])
+            erasure.tag(tx)
         left = self._store.scrub()
         return _change(work, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
 
@@ -493,6 +513,8 @@ def _tag_name(tag: str) -> str:
     name = check_name(tag, what="tag")
     if name == "initial":
         raise InputError("The tag initial is kept by the system: it is revision 1.", next_step="Choose another tag.", field="tag")
+    if name == UNSUPPORTED:
+        raise InputError("The tag unsupported follows from what a belief rests on.", next_step="Choose another tag.", field="tag")
     return name
 
 

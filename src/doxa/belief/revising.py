@@ -92,11 +92,17 @@ def _told(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> Lost:
     if not because:
         return Lost(kref, says, _ALONE[verdict.operation], ())
     beside = tuple(dict.fromkeys(str(holding.nodes[other].props["kref"]) for other, _ in because))
-    weakest = because[-1][0]
-    reason = "it comes later in the same revision"
-    if weakest != said[0]:
-        reason = f"of {beside[-1]}, {holding.rules.order.why(holding.standing(weakest), holding.standing(said[0]))}"
-    return Lost(kref, says, f"it cannot stand beside {' and '.join(beside)}: {reason}", beside)
+    return Lost(kref, says, f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]}, {_reason(verdict, said, because)}", beside)
+
+
+def _reason(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> str:
+    """Why just this one, without the words or addresses of others: they may have to be erased, and a reason is kept."""
+    if not because:
+        return _ALONE[verdict.operation]
+    holding, weakest = verdict.holding, because[-1][0]
+    if weakest == said[0]:
+        return "it comes earlier in the same revision"
+    return holding.rules.order.why(holding.standing(weakest), holding.standing(said[0]))
 
 
 # Writing
@@ -114,7 +120,7 @@ def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
     for (identity, place), (windows, _) in verdict.lost.items():
         lost[identity][place] = windows
-    reasons = {said[0]: _told(verdict, said, because).why for said, (_, because) in verdict.lost.items()}  # no words of others: they may go
+    reasons = {said[0]: _reason(verdict, said, because) for said, (_, because) in verdict.lost.items()}
     for identity, places in lost.items():
         node = verdict.holding.nodes[identity]
         stays = rewrite(tx, node, remaining(node, places))
@@ -129,13 +135,13 @@ def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Piece]:
     whole = node_window(node)
     pieces: dict[Window, set[str]] = defaultdict(set)
     for place, (_, text, _sentence) in enumerate(stated_by(node)):
-        for window in _minus(whole, lost.get(place, ())):
+        for window in minus(whole, lost.get(place, ())):
             pieces[window].add(text)
     ordered = sorted(pieces.items(), key=lambda piece: (piece[0] != whole, piece[0]))
     return [Piece(window, frozenset(texts)) for window, texts in ordered]
 
 
-def _minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
+def minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
     found, start = [], whole.start
     for window in sorted(taken):
         if window.start > start:

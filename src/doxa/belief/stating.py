@@ -11,15 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from doxa.base.clock import format_time
-from doxa.base.errors import ConflictError, InputError, RoleError
+from doxa.base.errors import ConflictError, InputError, LimitError
 from doxa.base.ids import NodeId
+from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.belief.conflicts import challenger_item, close_conflict, open_conflict
 from doxa.belief.graph import SUPERSEDES, current_of, facts_of, item_of, last_of
 from doxa.belief.holding import Holding, Window, node_window, sentences_of, stated_by, trust_rank, window_of
 from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
-from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, narrowed, rewrite
+from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, minus, narrowed, rewrite
 from doxa.belief.support import settle
 from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
 from doxa.belief.verified import keep_verified
@@ -72,11 +73,12 @@ def state(
 
 def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
     """What an item said and does not say any more."""
-    again = {stored(sentence) for sentence in sentences_in(draft)}
+    again, window = {stored(sentence) for sentence in sentences_in(draft)}, window_of(draft.valid_from, draft.valid_until)
     for node in held:
         for sentence in sentences_of(node):
             if stored(sentence) not in again:
-                yield Lost(str(node.props["kref"]), worded(sentence), "its item says something else now", (kref,))
+                left = " also for the time that it does not speak of" if not node_window(node).within(window) else ""
+                yield Lost(str(node.props["kref"]), worded(sentence), f"its item says something else now{left}", (kref,))
 
 
 def _time(node: Node) -> int:
@@ -154,7 +156,7 @@ def _challenge(tx: Transaction, item: Node, draft: Draft, *, links: Links, held:
 def place_for(tx: Transaction, draft: Draft) -> Kref:
     """Where a statement without an address of its own goes: to the item that said something else of just the same, else to a new one."""
     sentences = sentences_in(draft)
-    address = draft_kref(draft)
+    address = _own_address(draft, sentences)
     if not sentences or not all(isinstance(sentence, Atom) for sentence in sentences):
         return address
     topics = {sentence.topic for sentence in sentences if isinstance(sentence, Atom)}
@@ -172,10 +174,19 @@ def place_for(tx: Transaction, draft: Draft) -> Kref:
     return _untaken(tx, address, draft, sentences)
 
 
+def _own_address(draft: Draft, sentences: Sequence[Sentence]) -> Kref:
+    """Words of the text and a digest of what is stated, when, so that another statement in the same words has another address."""
+    address = draft_kref(draft)
+    if not sentences:
+        return address
+    digest = hashlib.blake2b(canonical([sorted(map(stored, sentences)), draft.valid_from, draft.valid_until]), digest_size=4).hexdigest()
+    return replace(address, name="-".join(part for part in (slug(draft.title or draft.summary)[:120], digest) if part))
+
+
 def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:
     """The address, or one beside it: what is believed there and not said by the draft as well, or not for as long, must not be lost."""
     said, window = {stored(sentence) for sentence in sentences}, window_of(draft.valid_from, draft.valid_until)
-    for number in range(1, 10_000):
+    for number in range(1, ADDRESSES_TRIED_ITEMS_MAX):
         found = address if number == 1 else replace(address, name=f"{address.name}-{number}")
         item = tx.node_by_kref(str(found))
         held = current_of(tx, item.id) if item is not None else None
@@ -184,7 +195,7 @@ def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[S
         again = {text for _, text, _ in stated_by(held)}
         if again and again <= said and node_window(held).within(window) and trust_rank(held) <= TRUSTS.index(draft.trust):
             return found
-    return found
+    raise LimitError(f"{address} and what is beside it are taken.", next_step="Give the statement a name.", kref=str(address))
 
 
 def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
@@ -196,8 +207,8 @@ def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
     if sentences:
         verdict = judge("revise", Holding(tx, str(node.props["project"]), leave_out=leave_out), sentences, within=node_window(node))
         _may_take_over(tx, node, verdict.losers)
-    if before is not None and before.id != node.id and before.props.get("trust") == "verified" and node.props.get("trust") != "verified":
-        _only_operator(tx, before)
+    if before is not None and before.id != node.id and trust_rank(before) > trust_rank(node) and tx.identity.role == "agent":
+        _may_take_over(tx, node, [before])
     if item.props.get("deprecated"):
         set_deprecated(tx, item, False)
     set_current(tx, item.id, node.id)
@@ -211,16 +222,8 @@ def _may_take_over(tx: Transaction, node: Node, losers: Sequence[Node]) -> None:
     if higher:
         kref, other = str(node.props["kref"]), str(higher[0].props["kref"])
         raise ConflictError(
-            f"{kref} contradicts {other}, which is trusted more.", next_step=f"Revise or retire {other} first, or state it anew.", kref=kref,
-            held=other,
-        )  # fmt: skip
-
-
-def _only_operator(tx: Transaction, node: Node) -> None:
-    if tx.identity.role == "agent":
-        raise RoleError(
-            f"{node.props['kref']} is verified: it gives way only to an operator.", next_step="Ask the operator to decide.", role="agent",
-            needed="operator",
+            f"{kref} contradicts {other}, which is trusted more.", next_step="Ask an operator, or state it anew: that opens a conflict.",
+            kref=kref, held=other,
         )  # fmt: skip
 
 
@@ -233,18 +236,22 @@ def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node,
         case "reject":
             return challenger, None
         case "accept":
-            return challenger, _let_in(tx, item, challenger)
+            before = current_of(tx, item.id)
+            if before is None or before.id in {node.id for node in held}:
+                return challenger, _let_in(tx, item, challenger)
+            at = node_window(challenger).start  # its item says something else by now: it gets one of its own
     if at is None:
         raise InputError("Both can be kept only one after the other.", next_step="Give the time from which the challenger holds.", field="valid_from")
-    window = node_window(challenger)
-    if not window.start < at < window.end:
+    window, accepted = node_window(challenger), decision == "accept"
+    at = window.start if accepted else at
+    if not accepted and not window.start < at < window.end:
         raise InputError(f"The challenger does not hold at {format_time(at)}.", next_step="Give a time within its own.", field="valid_from")
     home = item if current_of(tx, item.id) is None else create_item(tx, free_address(tx, item, Window(at, window.end)))
     texts = frozenset(text for _, text, _ in stated_by(challenger))
     made = add_revision(tx, home, narrowed(challenger, Piece(Window(at, window.end), texts)), author=str(challenger.props.get("author", "")))
     verdict = _give_way(tx, made)
     for node in tx.nodes([node.id for node in held]):
-        _end_at(tx, node, at)
+        _make_room(tx, node, Window(at, window.end), ended=accepted)
     return made, verdict
 
 
@@ -273,13 +280,24 @@ def _give_way(tx: Transaction, made: Node) -> Verdict | None:
     return verdict
 
 
-def _end_at(tx: Transaction, node: Node, at: int) -> None:
-    """A belief that nothing has shortened yet, such as one that is only text, holds until a time."""
-    window = node_window(node)
+def _make_room(tx: Transaction, node: Node, taken: Window, *, ended: bool) -> None:
+    """A belief that nothing has shortened yet, such as one that is only text, holds for what is left of its time; or not at all."""
     item = item_of(tx, node.id)
     current = current_of(tx, item.id)
-    if current is not None and current.id == node.id and window.start < at < window.end:
-        rewrite(tx, node, [Piece(Window(window.start, at), frozenset(text for _, text, _ in stated_by(node)))])
+    if current is not None and current.id == node.id:
+        texts = frozenset(text for _, text, _ in stated_by(node))
+        rewrite(tx, node, [] if ended else [Piece(window, texts) for window in minus(node_window(node), (taken,))])
+
+
+def reconcile(tx: Transaction, item: Node) -> tuple[Lost, ...]:
+    """After an item was written as it was elsewhere: of what it says now and what is believed here, the less entrenched gives way."""
+    current = current_of(tx, item.id)
+    sentences = sentences_of(current) if current is not None else ()
+    if current is None or not sentences:
+        return ()
+    verdict = judge("consolidate", Holding(tx, str(current.props["project"])), sentences)
+    give_up(tx, verdict, by=None)
+    return verdict.told()
 
 
 def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:

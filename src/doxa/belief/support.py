@@ -20,9 +20,8 @@ import msgspec
 
 from doxa.base.ids import NodeId
 from doxa.base.values import decode
-from doxa.belief.graph import TAG, UNSUPPORTED
+from doxa.belief.graph import HAS_REVISION, TAG, UNSUPPORTED
 from doxa.belief.types import Fallen
-from doxa.belief.verified import keep_verified
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
@@ -34,7 +33,8 @@ _BESIDE = (
 )
 STATE = (  # of a node n, as State takes it, beside its edge h from its item
     "h.src, EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'), "
-    f"EXISTS (SELECT 1 FROM edge t WHERE t.dst = n.id AND t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), "
+    "coalesce((SELECT 1 + coalesce(t.props ->> '$.erased', 0) FROM edge t WHERE t.dst = n.id "
+    f"AND t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), 0), "
     "EXISTS (SELECT 1 FROM edge g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
 )
 _STATES = f"SELECT n.id, {STATE} FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst = n.id AND h.type = 'HAS_REVISION'"
@@ -48,7 +48,7 @@ class State(msgspec.Struct, frozen=True, gc=False):
 
     item: NodeId | None
     live: bool
-    tagged: bool
+    tagged: int  # 1: it lacks support; 2: for good, since a ground was erased
     beside: bool  # its item has other revisions
 
 
@@ -66,20 +66,13 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
     for identity in sorted(region.members):
         state = region.states[identity]
         if identity not in supported and not state.tagged:
-            cause = region.cause(identity, supported)
-            assert state.item is not None
-            tx.create_edge(TAG, state.item, dst=identity, props={"name": UNSUPPORTED, "cause": cause})
-            fallen.append(Fallen(_address(tx, identity), cause))
+            cause, ground = region.cause(identity, supported)
+            tag_unsupported(tx, identity, cause, ground=ground)
+            fallen.append(Fallen(_address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause))
         elif identity in supported and state.tagged:
             _untag(tx, identity)
             risen.append(Fallen(_address(tx, identity), "what it rests on is believed"))
     return tuple(fallen), tuple(risen)
-
-
-def keep_beliefs(tx: Transaction) -> None:
-    """What a store calls at the end of each transaction, so that also what queries write is looked at."""
-    keep_verified(tx, tx.stirred)
-    settle(tx)
 
 
 def would_fall(
@@ -106,7 +99,7 @@ def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:
         state = known.get(target)
         stands = state is not None and _standing_for(tx, target, state, frozenset()) is not None
         for identity, dependent in _states(tx, dependents).items():
-            if dependent.live and dependent.tagged is stands:
+            if dependent.live and bool(dependent.tagged) is stands:
                 found[identity] = None
     return list(found)
 
@@ -122,8 +115,8 @@ def _states(reader: Reader, identities: Iterable[NodeId]) -> dict[NodeId, State]
         there = {node.id for node in reader.nodes(others)}
         retired = {row[0] for row in reader.rows(_RETIRED, (int64_array(others),))}
         known = [row for row in rows if row[1] is not None]
-        rows = known + [(identity, None, identity not in retired, False, False) for identity in others if identity in there]
-    return {identity: State(item, bool(live), bool(tagged), bool(beside)) for identity, item, live, tagged, beside in rows}
+        rows = known + [(identity, None, identity not in retired, 0, False) for identity in others if identity in there]
+    return {identity: State(item, bool(live), tagged, bool(beside)) for identity, item, live, tagged, beside in rows}
 
 
 def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozenset[NodeId]) -> NodeId | None:
@@ -170,6 +163,7 @@ class _Region:
         self._read_grounds(gone)
 
     def _read_grounds(self, gone: frozenset[NodeId]) -> None:
+        self._broken |= {identity for identity in self.members if self.states[identity].tagged == 2}
         asked = self.members - self._broken
         edges = self._reader.rows(_GROUNDS, (int64_array(sorted(asked)),)) if asked else []
         standing: dict[NodeId, NodeId | None] = dict.fromkeys(gone)
@@ -246,19 +240,59 @@ class _Region:
         state = self.states[node]
         return state.live and not state.tagged
 
-    def cause(self, member: NodeId, supported: set[NodeId]) -> str:
-        """Which of its grounds is missing, in words."""
+    def cause(self, member: NodeId, supported: set[NodeId]) -> tuple[str, NodeId | None]:
+        """Why it lacks support, in words, and which ground is missing."""
         if member in self._lacking:
-            return f"{_address(self._reader, self._lacking[member])} is not believed any more"
+            return "what it rests on is not believed any more", self._lacking[member]
         for node in (*self._needed.get(member, ()), *(one for together in self._either.get(member, {}).values() for one in together)):
             if not self._holds(node, supported):
-                return f"{_address(self._reader, node)} has no support itself"
-        return "its grounds rest on itself"
+                return "what it rests on has no support itself", node
+        return "its grounds rest on itself", None
 
 
 def _address(reader: Reader, identity: NodeId) -> str:
     node = reader.node(identity)
     return str(node.props.get("kref", "")) if node is not None else ""
+
+
+def tag_unsupported(tx: Transaction, revision: NodeId, cause: str, *, ground: NodeId | None = None, erased: bool = False) -> None:
+    """The tag, with its cause in words and the ground by its id: the words of an address may have to be erased."""
+    (held,) = tx.edges_in(revision, HAS_REVISION)
+    props = {"name": UNSUPPORTED, "cause": cause, "ground": ground, "erased": True if erased else None}
+    tx.create_edge(TAG, held.src, dst=revision, props={name: value for name, value in props.items() if value is not None})
+
+
+class Erasure:
+    """What rests on elements that are to be erased: looked at before, since their edges go with them, and tagged after. The tag stays: nobody can
+    tell any more whether the rest is enough."""
+
+    def __init__(self, tx: Transaction, gone: Iterable[NodeId]) -> None:
+        erased = frozenset(gone)
+        dependents = [identity for identity in _dependents(tx, erased) if identity not in erased]
+        states = _states(tx, dependents)
+        self._due: list[NodeId] = []
+        for identity in dependents:
+            if identity in states and states[identity].live and _loses(tx, identity, erased):
+                self._due.append(identity)
+
+    def tag(self, tx: Transaction) -> None:
+        """After the erasure."""
+        for identity in self._due:
+            _untag(tx, identity)
+            tag_unsupported(tx, identity, "what it rested on was erased", erased=True)
+
+
+def _loses(tx: Transaction, identity: NodeId, erased: frozenset[NodeId]) -> bool:
+    """Whether a belief loses a precondition, or the last ground of which one is enough."""
+    whole: dict[str, bool] = {}
+    for _, kind, target, together in tx.rows(_GROUNDS, (int64_array([identity]),)):
+        if kind == "DEPENDS_ON" and together is None:
+            if target in erased:
+                return True
+            continue
+        name = f"edge {target}" if together is None else f"set {together}"
+        whole[name] = whole.get(name, True) and target not in erased
+    return bool(whole) and not any(whole.values())
 
 
 def _untag(tx: Transaction, revision: NodeId) -> None:

@@ -73,7 +73,7 @@ def _walk_back(reader: Reader, starts: Sequence[tuple[NodeId, str]]) -> Walk:
                 broken.add(node)
             if node not in names:
                 names[node] = kref
-                states[node] = State(item, not retired and (item is None or current == 1), tagged == 1, beside == 1)
+                states[node] = State(item, not retired and (item is None or current == 1), tagged, beside == 1)
                 found.append((node, kref, depth, kind, via))
                 frontier.append(node)
     falling = would_fall(reader, gone, states, frozenset(broken - gone))

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from doxa.belief import Change, Draft, Fact, Ledger, facts_of, item_of, parse_kref, sealed, status_of
+from doxa.belief import Change, Draft, Fact, Ledger, check_draft, facts_of, item_of, parse_kref, sealed, status_of
 from doxa.belief.conflicts import open_conflict
+from doxa.belief.holding import trust_rank
 from doxa.belief.types import Lost, without
 from doxa.belief.writes import draft_kref, require_belief, set_deprecated
 from doxa.curation.agreement import RETIRING
@@ -18,13 +19,14 @@ from doxa.curation.match import CONFLICT_AT, REVISE_AT, Match, Proposal, match
 from doxa.curation.remember import clean_draft
 from doxa.curation.revise import noted
 from doxa.recall import Recaller
-from doxa.store import Identity, Node, Store, Transaction
+from doxa.store import TRUSTS, Identity, Node, Store, Transaction
 
 
 def tell(store: Store, identity: Identity, recaller: Recaller, draft: Draft, *, dry_run: bool = False) -> tuple[Change, Match]:
     """State the text of a draft, wherever it belongs. The match is made before the transaction; what it found is looked at again within it, and what
     somebody changed meanwhile is left alone."""
     clean, secrets = clean_draft(draft)
+    check_draft(clean)
     found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
     ledger = Ledger(store, identity, dry_run=dry_run)
     with ledger.write("tell") as work:
@@ -36,14 +38,14 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change
     sure = _standing(tx, [one for one in found.proposals if one.score >= REVISE_AT and one.relation in RETIRING])
     if found.verdict == "same" and found.proposals:
         return Change("unchanged", found.proposals[0].kref, None, tx.now, reason="memory holds this already")
-    if found.verdict == "revise" and sure:
+    if found.verdict == "revise" and sure and all(trust_rank(node) <= TRUSTS.index(draft.trust) for _, node in sure):
         return _revised(tx, ledger, draft, sure)
     unsure = _standing(tx, [one for one in found.proposals if one.score >= CONFLICT_AT and one.relation in RETIRING])
     if found.verdict in ("revise", "conflict") and unsure:
         made, conflict, new = open_conflict(tx, draft_kref(draft), draft, [node for _, node in unsure])
         names = ", ".join(one.kref for one, _ in unsure)
         action, number = ("challenged", tx.tx) if new else ("unchanged", None)
-        reason = f"it may be about {names} ({unsure[0][0].score:.2f}): decide the conflict {conflict}"
+        reason = f"it may take the place of {names} ({unsure[0][0].score:.2f}): decide the conflict {conflict}"
         return Change(action, str(made.props["kref"]), number, tx.now, reason=reason, conflict=conflict)  # type: ignore[arg-type]
     return ledger.put_in(tx, draft_kref(draft), draft)
 
@@ -70,7 +72,7 @@ def _revised(tx: Transaction, ledger: Ledger, draft: Draft, sure: Sequence[tuple
     assert made is not None
     losses = [*change.losses]
     for other, held in others:
-        if held.props.get("trust") == "verified" or status_of(tx, held) != "current":
+        if status_of(tx, held) != "current":  # what was stated has retired it already
             continue
         tx.create_edge("SUPERSEDES", made.id, dst=held.id)
         set_deprecated(tx, require_belief(tx, parse_kref(other.kref)), True)

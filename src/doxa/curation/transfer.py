@@ -32,6 +32,8 @@ from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS, SKIPPED_
 from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
 from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
+from doxa.belief.stating import reconcile
+from doxa.belief.types import Lost
 from doxa.belief.writes import add_revision, check_edge_type, create_item, move_tag, next_number, set_deprecated
 from doxa.curation.arguments import unusable
 from doxa.curation.ingest import Ingest, Ingested, Prepared, cleaned
@@ -82,6 +84,7 @@ class Imported:
     threads: tuple[str, ...] = ()
     changes: tuple[int, ...] = ()
     places: tuple[str, ...] = ()
+    losses: tuple[Lost, ...] = ()  # beliefs that could not stand beside what came in, or beside what was here: the less entrenched ones
 
 
 _NOTHING = msgspec.Raw(b"{}")
@@ -329,6 +332,7 @@ class _Import:
         self._attached = attached
         self._counts = dict.fromkeys(("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0)
         self._changes: list[int] = []
+        self._gave_way: list[Lost] = []
         self._places: list[str] = []
 
     def result(self, said: list[Ingested]) -> Imported:
@@ -337,6 +341,7 @@ class _Import:
             sum(one.added for one in said), sum(one.known for one in said), **self._counts,
             threads=tuple(thread for one in said for thread in one.threads),
             changes=(*(change for one in said for change in one.changes), *self._changes), places=tuple(self._places),
+            losses=tuple(self._gave_way),
         )  # fmt: skip
 
     def take_item(self, item: str, stated: list[_Stated]) -> None:
@@ -358,6 +363,7 @@ class _Import:
                 made.append(line)
             if made:
                 _point_tags(tx, node, stated)
+                self._gave_way += reconcile(tx, node)
         self._counts["revisions"] += len(made)
         self._done(tx)
 

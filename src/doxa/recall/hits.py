@@ -91,8 +91,11 @@ def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
 
 
 def _unsupported(reader: Reader, node: Node) -> str:
-    rows = reader.rows("SELECT props ->> '$.cause' FROM edge WHERE dst = ? AND type = 'TAG' AND props ->> '$.name' = 'unsupported'", (node.id,))
-    return str(rows[0][0]) if rows else ""
+    sql = (
+        "SELECT t.props ->> '$.cause', n.props ->> '$.kref' FROM edge t LEFT JOIN node n ON n.id = t.props ->> '$.ground' "
+        "WHERE t.dst = ? AND t.type = 'TAG' AND t.props ->> '$.name' = 'unsupported'"
+    )
+    return next((f"{cause}: {ground}" if ground else str(cause) for cause, ground in reader.rows(sql, (node.id,))), "")
 
 
 def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:

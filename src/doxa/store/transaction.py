@@ -151,7 +151,7 @@ class Transaction(Reader):
         self._node_changed(identity, (before.labels, before.props), (names, clean), kept=before.since < self.now)
         self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
         self._search.node_touched(identity, names, before=(before.labels, before.props))
-        if not self._search.rules.keys().isdisjoint(names):
+        if not self._guards.labels.keys().isdisjoint(names):
             self._stirred[identity] = None
 
     def delete_node(self, identity: NodeId) -> None:

@@ -1,0 +1,54 @@
+"""What must hold after every transaction, whatever door wrote it: operations keep it themselves, so here is only what a query wrote by hand.
+
+A retired item has no current revision; what becomes current contradicts nothing and waits for no decision; a conflict is decided by `resolve`.
+Beliefs that an operator verified are kept (verified.py), and support is settled (support.py).
+"""
+
+from __future__ import annotations
+
+from doxa.base.errors import ConflictError, ConstraintError
+from doxa.belief.graph import CURRENT, RETIRED_REVISION, status_of
+from doxa.belief.holding import Holding, node_window, sentences_of
+from doxa.belief.revising import judge
+from doxa.belief.support import settle
+from doxa.belief.verified import keep_verified
+from doxa.store import Node, Transaction
+
+
+def seal_beliefs(tx: Transaction) -> None:
+    """Called by the store at the end of each transaction that touched what beliefs are made of."""
+    stirred = tx.stirred
+    keep_verified(tx, stirred)
+    for node in tx.nodes(stirred):
+        if node.props.get("kref") is None:
+            continue
+        if "Item" in node.labels:
+            _check_item(tx, node)
+        elif "Conflict" in node.labels:
+            kref = str(node.props["kref"])
+            raise ConstraintError("A conflict is decided by resolve alone.", next_step="Call doxa.resolve with its address.", kref=kref)
+        elif "Revision" in node.labels and tx.edges_in(node.id, CURRENT):
+            _check_current(tx, node)
+    settle(tx)
+
+
+def _check_item(tx: Transaction, item: Node) -> None:
+    retired = bool(item.props.get("deprecated"))
+    if (retired and tx.edges_out(item.id, CURRENT)) or (not retired and item.props.get(RETIRED_REVISION) is not None):
+        kref = str(item.props["kref"])
+        raise ConstraintError(
+            f"{kref} would be retired and believed at once.", next_step="Call doxa.deprecate or doxa.restore; they keep both in step.", kref=kref
+        )
+
+
+def _check_current(tx: Transaction, node: Node) -> None:
+    kref, sentences = str(node.props["kref"]), sentences_of(node)
+    if status_of(tx, node) == "contested":
+        raise ConflictError(f"{kref} waits for a decision.", next_step="Decide its conflict with doxa.resolve.", kref=kref)
+    if sentences:
+        holding = Holding(tx, str(node.props["project"]), leave_out=frozenset((node.id,)))
+        lost = judge("revise", holding, sentences, within=node_window(node)).told()
+        if lost:
+            raise ConflictError(
+                f"{kref} would be believed beside {lost[0].kref}, which contradicts it.", next_step="State it with doxa.revise.", kref=kref
+            )
