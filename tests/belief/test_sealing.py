@@ -37,7 +37,7 @@ def test_a_query_cannot_retire_and_believe_at_once(memory: doxa.Memory, agent: d
     memory.remember("Ana lives in Rome", facts=ROME, name="ver", trust="verified")
     for text in ("SET i.deprecated = true", "SET i.retired_revision = 7"):
         for session in (memory, agent):
-            with pytest.raises(ConstraintError, match="doxa.deprecate"):
+            with pytest.raises(ConstraintError, match=r"doxa\.deprecate"):
                 session.run(f"MATCH (i:Item {{name: 'ver'}}) {text}")
     assert agent.revise(["Ana", "lives in", "Oslo"]).action == "challenged"
 

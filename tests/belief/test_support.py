@@ -40,7 +40,8 @@ def test_a_precondition_takes_its_dependents_and_brings_them_back(memory: doxa.M
         memory.link(k(later), k(earlier), kind="DEPENDS_ON")
     gone = memory.deprecate(k("a"))
     assert [(fallen.kref, fallen.cause) for fallen in gone.unsupported] == [
-        (k("b") + "?r=1", f"what it rests on is not believed any more: {k('a')}?r=1"), (k("c") + "?r=1", f"what it rests on has no support itself: {k('b')}?r=1"),
+        (k("b") + "?r=1", f"what it rests on is not believed any more: {k('a')}?r=1"),
+        (k("c") + "?r=1", f"what it rests on has no support itself: {k('b')}?r=1"),
     ]  # fmt: skip
     b = memory.get(k("b"))
     assert isinstance(b, doxa.Revision) and (b.status, b.unsupported) == ("current", f"what it rests on is not believed any more: {k('a')}?r=1")
@@ -201,3 +202,16 @@ def test_support_is_what_brute_force_says(memory: doxa.Memory) -> None:
                     memory.restore(k(name))
             found = {one for one in unsupported(memory) if one in names}
             assert found == by_brute_force(believed, grounds), (seed, believed, grounds)
+
+
+def test_what_is_worded_anew_rests_on_what_it_did(memory: doxa.Memory) -> None:
+    state(memory, "a", "x", "y")
+    memory.remember("b rests", name="b", depends_on=[k("a")])
+    memory.link(k("b"), k("x"), kind="DERIVED_FROM", metadata={"set": "s"})
+    memory.link(k("b"), k("y"), kind="DERIVED_FROM", metadata={"set": "s"})
+    memory.revise(k("b"), "b in other words")
+    memory.deprecate(k("x"))
+    assert unsupported(memory) == {"b"}
+    memory.restore(k("x"))
+    memory.deprecate(k("a"))
+    assert unsupported(memory) == {"b"}

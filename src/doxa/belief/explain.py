@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.limits import EXPLAINED_ITEMS_MAX
-from doxa.belief.conflicts import conflicts_about, read_conflict
+from doxa.belief.conflicts import conflicts_about, read_conflict, sides
 from doxa.belief.graph import CURRENT, SUPERSEDES, SUPPORT_EDGES, item_of, read_any, read_revision, resolve
 from doxa.belief.kref import Kref
 from doxa.belief.revising import CONTRADICTS
@@ -81,8 +81,11 @@ def _conflict_row(conflict: Conflict) -> Beside:
 
 
 def explain(reader: Reader, kref: Kref) -> Explanation:
-    """Everything about what an address means now, or at its pin. Raises NotFoundError, or InputError for what is no belief."""
+    """Everything about what an address means now, or at its pin; of a conflict, about its challenger. Raises
+    NotFoundError, or InputError for what is no belief."""
     node = resolve(reader, kref)
+    if "Conflict" in node.labels:
+        node, _ = sides(reader, node)
     if "Revision" not in node.labels:
         raise InputError(f"{kref} is no belief.", next_step="Explain the address of a belief; read a turn with get.", kref=str(kref))
     item = item_of(reader, node.id)

@@ -191,13 +191,14 @@ class Ledger:
         return sealed(change, work)
 
     def put_in(
-        self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = (), expect: int | None = None, again: bool = False, in_time: bool = False
-    ) -> Change:
+        self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = (), expect: int | None = None, again: bool = False, in_time: bool = False,
+        carry: bool = False,
+    ) -> Change:  # fmt: skip
         """`put` inside a transaction that the caller holds. The Change has no receipt yet; see sealed(). `in_time`: what contradicts it and was said
-        later stands."""
+        later stands. `carry`: it rests on what the item rested on."""
         item = require_belief(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
-        return state(tx, item, draft, links=links, again=again, in_time=in_time)
+        return state(tx, item, draft, links=links, again=again, in_time=in_time, carry=carry)
 
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
         """Replace a belief. Under the same address it is a revision; under a new one the old item is retired and linked."""

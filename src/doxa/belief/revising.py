@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, cast
 
 from doxa.base.clock import format_time
 from doxa.base.ids import NodeId
-from doxa.belief.graph import CURRENT, STRUCTURE, SUPERSEDES, item_of, metadata_of
+from doxa.belief.graph import CURRENT, STRUCTURE, SUPERSEDES, SUPPORT_EDGES, item_of, metadata_of
 from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, stated_by
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import Draft, Lost, parse_fact
@@ -186,6 +186,14 @@ def _carry_edges(tx: Transaction, old: Node, new: Node) -> None:
     """The grounds of a belief are those of its successor."""
     for edge in tx.edges_out(old.id):
         if edge.type not in STRUCTURE and edge.type not in (SUPERSEDES, CONTRADICTS, CURRENT):
+            tx.create_edge(edge.type, new.id, dst=edge.dst, props=edge.props)
+
+
+def carry_grounds(tx: Transaction, old: Node, new: Node) -> None:
+    """What a revision rests on, the next one of its item rests on, unless it says so itself."""
+    held = {(edge.type, edge.dst) for edge in tx.edges_out(new.id)}
+    for edge in tx.edges_out(old.id):
+        if edge.type in SUPPORT_EDGES and (edge.type, edge.dst) not in held:
             tx.create_edge(edge.type, new.id, dst=edge.dst, props=edge.props)
 
 

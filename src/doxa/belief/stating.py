@@ -20,7 +20,7 @@ from doxa.belief.graph import SUPERSEDES, current_of, facts_of, item_of, last_of
 from doxa.belief.holding import Holding, Window, node_window, sentences_of, stated_by, trust_rank, window_of
 from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
-from doxa.belief.revising import Piece, Verdict, free_address, give_up, judge, minus, narrowed, rewrite
+from doxa.belief.revising import Piece, Verdict, carry_grounds, free_address, give_up, judge, minus, narrowed, rewrite
 from doxa.belief.support import settle
 from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
 from doxa.belief.verified import keep_verified
@@ -33,11 +33,11 @@ Links = Iterable[tuple[str, str]]  # (edge type, kref)
 
 def state(
     tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again: bool = False, replacing: Node | None = None,
-    in_time: bool = False,
+    in_time: bool = False, carry: bool = False,
 ) -> Change:  # fmt: skip
     """The next revision of an item, and what gives way to it. Nothing is written if the current one says the same, unless it is stated `again`.
     `replacing`: a belief at another address that this one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
-    goes to history."""
+    goes to history. `carry`: what the item rested on it still rests on."""
     check_draft(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
     if before is not None and not again and (same := _same(before, draft)):
@@ -56,6 +56,8 @@ def state(
     made = add_revision(tx, item, draft)
     for kind, target in _pairs(links):
         link(tx, made, kind=kind, target=target)
+    if carry and before is not None:
+        carry_grounds(tx, before, made)
     if replacing is not None:
         tx.create_edge(SUPERSEDES, made.id, dst=replacing.id)
         set_deprecated(tx, item_of(tx, replacing.id), True)

@@ -1,7 +1,8 @@
 """A belief changed by its caller: what is given is said anew, what is not given is carried over from the revision that was current.
 
-Carried over: title, topics, keywords, times of validity, confidence, trust, metadata. Trust never rises by itself: a belief that nobody
-vouched for stays so until a caller labels it, and one that an operator verified is no longer verified when an agent words it anew. Facts and
+Carried over: title, topics, keywords, times of validity, confidence, trust, metadata, and what the belief rests on. Trust never rises
+by itself: a belief that nobody vouched for stays so until a caller labels it, and what an agent says of one that an operator verified opens a conflict.
+Facts and
 the vector's own text were made for the former words: they are carried over with those words only, and where the words change without them
 the answer says that they were left behind.
 """
@@ -42,7 +43,7 @@ def revise(
         item = require_belief(tx, kref)
         before = current_of(tx, item.id)
         full, notes = _carried(draft, build_revision(before, status="current") if before else None, given=given, identity=identity)
-        change = ledger.put_in(tx, kref.item(), full, expect=expect, again=again)
+        change = ledger.put_in(tx, kref.item(), full, expect=expect, again=again, carry=True)
     return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
 
 

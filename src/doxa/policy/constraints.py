@@ -39,7 +39,7 @@ from doxa.policy.solver import world_of
 # Predicates that have one value at a time in plain speech; a file may declare more, or other ones.
 FUNCTIONAL = frozenset(
     map(fold, (
-        "lives in", "works at", "works for", "born on", "born in", "age", "name", "full name", "address",
+        "lives in", "live in", "works at", "work at", "works for", "work for", "born on", "born in", "age", "name", "full name", "address",
         "timezone", "favourite color", "favorite color", "favourite colour", "status", "version", "port", "host", "deadline", "due on", "price",
         "costs", "located in", "reports to", "married to", "owned by", "default branch", "language level", "value",
     ))
