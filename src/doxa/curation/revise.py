@@ -1,8 +1,7 @@
 """A belief changed by its caller: what is given is said anew, what is not given is carried over from the revision that was current.
 
 Carried over: title, topics, keywords, times of validity, confidence, trust, metadata, and what the belief rests on. Trust never rises
-by itself: a belief that nobody vouched for stays so until a caller labels it, and what an agent says of one that an operator verified opens a conflict.
-Facts and
+by itself: a belief that nobody vouched for stays so until a caller labels it, and what an agent says of a verified one opens a conflict. Facts and
 the vector's own text were made for the former words: they are carried over with those words only, and where the words change without them
 the answer says that they were left behind.
 """
