@@ -239,9 +239,9 @@ def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node,
             return challenger, None
         case "accept":
             before = current_of(tx, item.id)
-            if before is None or before.id in {node.id for node in held}:
+            if before is None or before.id < challenger.id:  # what it was to replace
                 return challenger, _let_in(tx, item, challenger)
-            at = node_window(challenger).start  # its item says something else by now: it gets one of its own
+            at = node_window(challenger).start  # its item has said something since: it gets one of its own
     if at is None:
         raise InputError("Both can be kept only one after the other.", next_step="Give the time from which the challenger holds.", field="valid_from")
     window, accepted = node_window(challenger), decision == "accept"
