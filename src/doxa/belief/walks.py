@@ -56,7 +56,8 @@ def _walk_back(reader: Reader, starts: Sequence[tuple[NodeId, str]]) -> Walk:
     """A walk backwards without a bound, level by level, each read in one statement."""
     nodes, edges = (reader.sight().table(edge=edge) for edge in (False, True))
     sql = (
-        f"SELECT n.id, e.type, e.dst, coalesce(n.kref, ''), n.props ->> '$.deprecated', e.props ->> '$.set', {STATE} FROM carray(?) f "
+        "SELECT n.id, e.type, e.dst, coalesce(n.kref, ''), CASE WHEN h.src IS NULL THEN n.props ->> '$.deprecated' END, "
+        f"CASE e.type WHEN 'DEPENDS_ON' THEN e.props ->> '$.set' END, {STATE} FROM carray(?) f "
         f"CROSS JOIN {edges} e ON e.dst = f.value AND e.type IN {SUPPORT} CROSS JOIN {nodes} n ON n.id = e.src "
         "LEFT JOIN edge h ON h.dst = n.id AND h.type = 'HAS_REVISION'"
     )
