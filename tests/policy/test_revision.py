@@ -17,7 +17,7 @@ from bench.agm_universe import UNIVERSES, Universe, ordered_bases
 from doxa.base.errors import LimitError
 from doxa.policy import solver
 from doxa.policy.constraints import Constraints
-from doxa.policy.revision import Belief, consolidate, contract, contract_whole, entails, merge, revise
+from doxa.policy.revision import Belief, consolidate, contract, contract_whole, entails, expand, merge, revise
 from doxa.policy.sentence import And, Atom, Implies, Not, Or, Sentence, atoms
 from doxa.policy.solver import Theory, is_true, world_of
 
@@ -134,6 +134,13 @@ def test_merge_and_consolidate_leave_a_consistent_base() -> None:
     assert entails([Atom("api", "port", 80)], Not(Atom("api", "port", 81)), single)
     for order in permutations(one):
         assert merge([order], single).kept == merge([one], single).kept
+
+
+def test_expansion_takes_in_what_contradicts_and_consolidation_mends_it() -> None:
+    a = Atom("a", "is", True)
+    base = expand(expand((), Belief(1, a, (1,))), Belief(2, Not(a), (2,)))
+    assert [belief.id for belief in base] == [2, 1]
+    assert [loss.belief.id for loss in consolidate(base, FREE).lost] == [1]
 
 
 def test_whole_revision_contraction_takes_what_is_beside() -> None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, LocalDateTime
-from doxa.curation.arguments import is_address
 from doxa.cypher.signatures import ProcedureSignature
 from doxa.query.procedures import Procedure, Registry
 from doxa.query.values import Edge, Node
@@ -105,10 +104,7 @@ def _changed(change: Change) -> Rows:
 
 
 def _revise(session: Session, run: Any, what: Any, text: str = "", options: Any = None) -> Rows:
-    given = _options(session.revise, options)
-    if not is_address(what) and isinstance(given.get("dry_run"), bool) and given["dry_run"]:
-        raise InputError("A dry run is not part of a query.", next_step="Ask with doxa.dryRun.", field="dry_run")
-    return _changed(session.revise(_plain(what), text, **given))
+    return _changed(session.revise(_plain(what), text, **_options(session.revise, options)))
 
 
 def _dry_run(session: Session, run: Any, verb: str, what: Any, options: Any = None) -> Rows:

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from doxa.base.errors import ConflictError, InputError, NotFoundError, RoleError
 from doxa.base.ids import NodeId
-from doxa.belief.graph import CHALLENGER, HELD, is_open, item_of, read_revision
+from doxa.belief.graph import CHALLENGER, HELD, is_open, read_revision
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.types import CONFLICT_KIND, Conflict, Draft
 from doxa.belief.writes import add_revision, content_hash, create_item
@@ -121,10 +121,6 @@ def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node
 def close_conflict(tx: Transaction, conflict: Node, decision: str) -> None:
     props = conflict.props | {"decision": decision, "decided": tx.now, "decided_by": tx.identity.actor}
     tx.set_node(conflict.id, props)
-
-
-def challenger_item(reader: Reader, challenger: Node) -> Node:
-    return item_of(reader, challenger.id)
 
 
 def conflict_address(value: str | Kref) -> Kref:

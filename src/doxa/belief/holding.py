@@ -33,9 +33,6 @@ class Window(NamedTuple):
     start: int
     end: int
 
-    def meets(self, other: Window) -> bool:
-        return self.start < other.end and other.start < self.end
-
     def within(self, other: Window) -> bool:
         return other.start <= self.start and self.end <= other.end
 

@@ -113,7 +113,7 @@ class Ledger:
     def write(self, op: str, *, note: str = "") -> Iterator[Work]:
         """The one transaction of an operation."""
         if self._dry and self._store.is_joined:
-            raise InputError("A dry run cannot be a part of a transaction.", next_step="Run it by itself.", field="dry_run")
+            raise InputError("A dry run cannot be a part of a transaction.", next_step="Run it by itself; in Cypher, doxa.dryRun.", field="dry_run")
         try:
             with self._store.write(self.identity, op=op, note=note) as tx:
                 work = Work(tx, dry=self._dry)

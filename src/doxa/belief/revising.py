@@ -13,9 +13,11 @@ from dataclasses import replace
 from typing import Literal, NamedTuple, cast
 
 from doxa.base.clock import format_time
+from doxa.base.errors import LimitError
 from doxa.base.ids import NodeId
-from doxa.belief.graph import CURRENT, STRUCTURE, SUPERSEDES, SUPPORT_EDGES, item_of, metadata_of
-from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, stated_by
+from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
+from doxa.belief.graph import STRUCTURE, SUPERSEDES, SUPPORT_EDGES, item_of, metadata_of
+from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, sentences_of, stated_by
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import Draft, Lost, parse_fact
 from doxa.belief.writes import add_revision, build_draft, create_item, set_deprecated
@@ -54,6 +56,15 @@ def judge(operation: Operation, holding: Holding, sentences: Sequence[Sentence],
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
     lost, vain = _judged(holding, holding.sentences.keys(), lambda base: _outcome(operation, holding, base, sentences), within)
     return Verdict(holding, operation, lost, vain)
+
+
+def judge_revision(tx: Transaction, node: Node, *, instead_of: Node | None = None) -> Verdict | None:
+    """What cannot stand beside a revision, if it is believed, in place of another one perhaps. None if it states nothing to be judged."""
+    sentences = sentences_of(node)
+    if not sentences:
+        return None
+    leave_out = frozenset(one.id for one in (node, instead_of) if one is not None)
+    return judge("revise", Holding(tx, str(node.props["project"]), leave_out=leave_out), sentences, within=node_window(node))
 
 
 def judge_all(holding: Holding) -> Verdict:
@@ -161,7 +172,7 @@ def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
     for number, piece in enumerate(pieces):
         home = item if number == 0 else create_item(tx, free_address(tx, item, piece.window))
         made = add_revision(tx, home, narrowed(node, piece), author=str(node.props.get("author", "")))
-        _carry_edges(tx, node, made)
+        carry_edges(tx, node, made)
         if number:
             tx.create_edge(SUPERSEDES, made.id, dst=node.id)
     return True
@@ -182,27 +193,21 @@ def narrowed(node: Node, piece: Piece) -> Draft:
     )  # fmt: skip
 
 
-def _carry_edges(tx: Transaction, old: Node, new: Node) -> None:
-    """The grounds of a belief are those of its successor."""
-    for edge in tx.edges_out(old.id):
-        if edge.type not in STRUCTURE and edge.type not in (SUPERSEDES, CONTRADICTS, CURRENT):
-            tx.create_edge(edge.type, new.id, dst=edge.dst, props=edge.props)
-
-
-def carry_grounds(tx: Transaction, old: Node, new: Node) -> None:
-    """What a revision rests on, the next one of its item rests on, unless it says so itself."""
+def carry_edges(tx: Transaction, old: Node, new: Node, *, grounds_only: bool = False) -> None:
+    """What a revision is linked with, its successor is too, unless it has that link already."""
     held = {(edge.type, edge.dst) for edge in tx.edges_out(new.id)}
     for edge in tx.edges_out(old.id):
-        if edge.type in SUPPORT_EDGES and (edge.type, edge.dst) not in held:
+        carried = edge.type in SUPPORT_EDGES if grounds_only else edge.type not in STRUCTURE and edge.type not in (SUPERSEDES, CONTRADICTS)
+        if carried and (edge.type, edge.dst) not in held:
             tx.create_edge(edge.type, new.id, dst=edge.dst, props=edge.props)
 
 
 def free_address(tx: Transaction, item: Node, window: Window) -> Kref:
     kref = parse_kref(str(item.props["kref"]))
     day = "first" if window.start == ALWAYS.start else format_time(window.start)[:10]
-    for number in range(1, 1_000):
+    for number in range(1, ADDRESSES_TRIED_ITEMS_MAX):
         name = check_name(f"{kref.name[:150]}-{day}" + (f"-{number}" if number > 1 else ""), what="item", dots=True)
         found = replace(kref, name=name)
         if tx.node_by_kref(str(found)) is None:
-            break
-    return found
+            return found
+    raise LimitError(f"{kref} and what is beside it are taken.", next_step="Give the belief another name.", kref=str(kref))

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from doxa.base.errors import ConflictError, ConstraintError
 from doxa.belief.graph import CURRENT, RETIRED_REVISION, status_of
-from doxa.belief.holding import Holding, node_window, sentences_of
-from doxa.belief.revising import judge
+from doxa.belief.revising import judge_revision
 from doxa.belief.support import settle
 from doxa.belief.verified import keep_verified
 from doxa.store import Node, Transaction
@@ -42,13 +41,10 @@ def _check_item(tx: Transaction, item: Node) -> None:
 
 
 def _check_current(tx: Transaction, node: Node) -> None:
-    kref, sentences = str(node.props["kref"]), sentences_of(node)
+    kref = str(node.props["kref"])
     if status_of(tx, node) == "contested":
         raise ConflictError(f"{kref} waits for a decision.", next_step="Decide its conflict with doxa.resolve.", kref=kref)
-    if sentences:
-        holding = Holding(tx, str(node.props["project"]), leave_out=frozenset((node.id,)))
-        lost = judge("revise", holding, sentences, within=node_window(node)).told()
-        if lost:
-            raise ConflictError(
-                f"{kref} would be believed beside {lost[0].kref}, which contradicts it.", next_step="State it with doxa.revise.", kref=kref
-            )
+    verdict = judge_revision(tx, node)
+    if verdict is not None and verdict.lost:
+        beside = verdict.told()[0].kref
+        raise ConflictError(f"{kref} would be believed beside {beside}, which contradicts it.", next_step="State it with doxa.revise.", kref=kref)

@@ -15,16 +15,16 @@ from doxa.base.errors import ConflictError, InputError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
 from doxa.base.values import canonical
-from doxa.belief.conflicts import challenger_item, close_conflict, open_conflict
-from doxa.belief.graph import SUPERSEDES, current_of, facts_of, item_of, last_of
+from doxa.belief.conflicts import close_conflict, open_conflict
+from doxa.belief.graph import CURRENT, SUPERSEDES, current_of, facts_of, item_of, last_of
 from doxa.belief.holding import Holding, Window, node_window, sentences_of, stated_by, trust_rank, window_of
 from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
-from doxa.belief.revising import Piece, Verdict, carry_grounds, free_address, give_up, judge, minus, narrowed, rewrite
+from doxa.belief.revising import Piece, Verdict, carry_edges, free_address, give_up, judge, judge_revision, minus, narrowed, rewrite
 from doxa.belief.support import settle
 from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
 from doxa.belief.verified import keep_verified
-from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, set_current, set_deprecated
+from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, retire_for, set_current, set_deprecated
 from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
 
@@ -57,10 +57,9 @@ def state(
     for kind, target in _pairs(links):
         link(tx, made, kind=kind, target=target)
     if carry and before is not None:
-        carry_grounds(tx, before, made)
+        carry_edges(tx, before, made, grounds_only=True)
     if replacing is not None:
-        tx.create_edge(SUPERSEDES, made.id, dst=replacing.id)
-        set_deprecated(tx, item_of(tx, replacing.id), True)
+        retire_for(tx, replacing.id, by=made.id)
     if verdict is not None:
         give_up(tx, verdict, by=made)
     keep_verified(tx, tx.stirred)
@@ -203,14 +202,10 @@ def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[S
 def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
     """Believe an existing revision again: what cannot stand beside it gives way. Raises ConflictError or RoleError if that is trusted more."""
     before = current_of(tx, item.id)
-    leave_out = frozenset(one.id for one in (before, node) if one is not None)
-    sentences = sentences_of(node)
-    verdict = None
-    if sentences:
-        verdict = judge("revise", Holding(tx, str(node.props["project"]), leave_out=leave_out), sentences, within=node_window(node))
-        _may_take_over(tx, node, verdict.losers)
+    verdict = judge_revision(tx, node, instead_of=before)
+    _may_take_over(node, verdict.losers if verdict is not None else ())
     if before is not None and before.id != node.id and trust_rank(before) > trust_rank(node) and tx.identity.role == "agent":
-        _may_take_over(tx, node, [before])
+        _may_take_over(node, [before])
     if item.props.get("deprecated"):
         set_deprecated(tx, item, False)
     set_current(tx, item.id, node.id)
@@ -219,7 +214,7 @@ def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
     return verdict
 
 
-def _may_take_over(tx: Transaction, node: Node, losers: Sequence[Node]) -> None:
+def _may_take_over(node: Node, losers: Sequence[Node]) -> None:
     higher = [other for other in losers if trust_rank(other) > trust_rank(node)]
     if higher:
         kref, other = str(node.props["kref"]), str(higher[0].props["kref"])
@@ -233,7 +228,7 @@ def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node,
     """Carry a decision out; returns the revision that is believed by it (of a rejection: the challenger) and what gave way."""
     challenger, held = sides
     close_conflict(tx, conflict, decision)
-    item = challenger_item(tx, challenger)
+    item, window = item_of(tx, challenger.id), node_window(challenger)
     match decision:
         case "reject":
             return challenger, None
@@ -241,28 +236,33 @@ def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node,
             before = current_of(tx, item.id)
             if before is None or before.id < challenger.id:  # what it was to replace
                 return challenger, _let_in(tx, item, challenger)
-            at = node_window(challenger).start  # its item has said something since: it gets one of its own
+            return _beside(tx, item, challenger, window=window, held=held, ended=True)  # its item has said something since
     if at is None:
         raise InputError("Both can be kept only one after the other.", next_step="Give the time from which the challenger holds.", field="valid_from")
-    window, accepted = node_window(challenger), decision == "accept"
-    at = window.start if accepted else at
-    if not accepted and not window.start < at < window.end:
+    if not window.start < at < window.end:
         raise InputError(f"The challenger does not hold at {format_time(at)}.", next_step="Give a time within its own.", field="valid_from")
-    home = item if current_of(tx, item.id) is None else create_item(tx, free_address(tx, item, Window(at, window.end)))
+    return _beside(tx, item, challenger, window=Window(at, window.end), held=held, ended=False)
+
+
+def _beside(
+    tx: Transaction, item: Node, challenger: Node, *, window: Window, held: Sequence[Node], ended: bool
+) -> tuple[Node, Verdict | None]:
+    """Believe a challenger for a time without taking away what its item says: at an address of its own if that is needed. `ended`: what it challenged
+    is not believed any more; else it keeps the rest of its time."""
+    home = item if current_of(tx, item.id) is None else create_item(tx, free_address(tx, item, window))
     texts = frozenset(text for _, text, _ in stated_by(challenger))
-    made = add_revision(tx, home, narrowed(challenger, Piece(Window(at, window.end), texts)), author=str(challenger.props.get("author", "")))
-    verdict = _give_way(tx, made)
+    made = add_revision(tx, home, narrowed(challenger, Piece(window, texts)), author=str(challenger.props.get("author", "")))
+    verdict = judge_revision(tx, made)
+    if verdict is not None:
+        give_up(tx, verdict, by=made)
     for node in tx.nodes([node.id for node in held]):
-        _make_room(tx, node, Window(at, window.end), ended=accepted)
+        _make_room(tx, node, window, ended=ended)
     return made, verdict
 
 
 def _let_in(tx: Transaction, item: Node, challenger: Node) -> Verdict | None:
     before = current_of(tx, item.id)
-    verdict = None
-    if sentences := sentences_of(challenger):
-        leave_out = frozenset((before.id,)) if before is not None else frozenset()
-        verdict = judge("revise", Holding(tx, str(challenger.props["project"]), leave_out=leave_out), sentences, within=node_window(challenger))
+    verdict = judge_revision(tx, challenger, instead_of=before)
     if item.props.get("deprecated"):
         set_deprecated(tx, item, False)
     set_current(tx, item.id, challenger.id)
@@ -270,15 +270,6 @@ def _let_in(tx: Transaction, item: Node, challenger: Node) -> Verdict | None:
         tx.create_edge(SUPERSEDES, challenger.id, dst=before.id)
     if verdict is not None:
         give_up(tx, verdict, by=challenger)
-    return verdict
-
-
-def _give_way(tx: Transaction, made: Node) -> Verdict | None:
-    sentences = sentences_of(made)
-    if not sentences:
-        return None
-    verdict = judge("revise", Holding(tx, str(made.props["project"]), leave_out=frozenset((made.id,))), sentences, within=node_window(made))
-    give_up(tx, verdict, by=made)
     return verdict
 
 
@@ -305,12 +296,10 @@ def reconcile(tx: Transaction, item: Node) -> tuple[Lost, ...]:
 def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:
     """After an undo: raise ConflictError if what came back contradicts what has been believed since."""
     for node in tx.nodes(list(revisions)):
-        if "Revision" not in node.labels or not tx.edges_in(node.id, "CURRENT") or not (sentences := sentences_of(node)):
-            continue
-        verdict = judge("revise", Holding(tx, str(node.props["project"]), leave_out=frozenset((node.id,))), sentences, within=node_window(node))
-        if verdict.lost:
-            loss = verdict.told()[0]
+        verdict = judge_revision(tx, node) if "Revision" in node.labels and tx.edges_in(node.id, CURRENT) else None
+        if verdict is not None and verdict.lost:
+            loss, said = verdict.told()[0], worded(sentences_of(node)[0])
             raise ConflictError(
-                f"Change {change} cannot be undone: {worded(sentences[0])!r:.200} would be believed again beside {loss.kref}, which contradicts it.",
+                f"Change {change} cannot be undone: {said!r:.200} would be believed again beside {loss.kref}, which contradicts it.",
                 next_step=f"Revise or retire {loss.kref} first.", change=change, kref=loss.kref,
             )  # fmt: skip

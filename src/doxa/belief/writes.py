@@ -18,6 +18,7 @@ from doxa.belief.graph import (
     TAG,
     build_revision,
     current_of,
+    item_of,
     last_of,
     missing,
     parse_target,
@@ -209,6 +210,12 @@ def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
         if last is not None and current is None:
             set_current(tx, node.id, last.id)
     tx.set_node(node.id, props)
+
+
+def retire_for(tx: Transaction, revision: NodeId, *, by: NodeId) -> None:
+    """An item leaves recall because a revision of another one supersedes its own."""
+    tx.create_edge(SUPERSEDES, by, dst=revision)
+    set_deprecated(tx, item_of(tx, revision), True)
 
 
 def link(tx: Transaction, source: Node, *, kind: str, target: str | Kref) -> None:

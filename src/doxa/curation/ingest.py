@@ -21,8 +21,8 @@ from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
 from doxa.base.values import decode
 from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, ensure_place, parse_fact, place_of, slug
-from doxa.belief.graph import SUPERSEDES, last_of
-from doxa.belief.writes import set_deprecated
+from doxa.belief.graph import last_of
+from doxa.belief.writes import retire_for
 from doxa.curation.corrections import Claim, corrects, keys
 from doxa.curation.extract import Candidate, extract
 from doxa.curation.redact import redact, refuse_secret
@@ -231,7 +231,7 @@ class Ingest:
         for old in near.values():
             first, second = (old, new) if old.time <= new.time else (new, old)
             if first not in retired and second not in retired and corrects(second.claim, first.claim):
-                retire(tx, first.item, by=second.revision, revision=first.revision)
+                retire_for(tx, first.revision, by=second.revision)
                 retired.append(first)
         gone = {held.item for held in retired}
         for key in {key for held in (*retired, new) for key in keys(held.claim)}:
@@ -299,14 +299,6 @@ _CANDIDATES = (
     "AND r.props ->> '$.trust' = 'candidate' AND r.props ->> '$.author' LIKE 'rule:%' AND r.props ->> '$.facts' IS NOT NULL "
     "AND NOT EXISTS (SELECT 1 FROM edge t WHERE t.src = i.id AND t.type = 'TAG') ORDER BY i.id"
 )
-
-
-def retire(tx: Transaction, item: NodeId, *, by: NodeId, revision: NodeId) -> None:
-    """An item leaves recall because a revision of another one supersedes its own."""
-    tx.create_edge(SUPERSEDES, by, dst=revision)
-    node = tx.node(item)
-    assert node is not None
-    set_deprecated(tx, node, True)
 
 
 def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node | None]:

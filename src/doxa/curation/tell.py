@@ -13,7 +13,7 @@ from doxa.belief import Change, Draft, Fact, Ledger, check_draft, facts_of, item
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.holding import trust_rank
 from doxa.belief.types import Lost, without
-from doxa.belief.writes import draft_kref, require_belief, set_deprecated
+from doxa.belief.writes import draft_kref, retire_for
 from doxa.curation.agreement import RETIRING
 from doxa.curation.match import CONFLICT_AT, REVISE_AT, Match, Proposal, match
 from doxa.curation.remember import clean_draft
@@ -74,8 +74,7 @@ def _revised(tx: Transaction, ledger: Ledger, draft: Draft, sure: Sequence[tuple
     for other, held in others:
         if status_of(tx, held) != "current":  # what was stated has retired it already
             continue
-        tx.create_edge("SUPERSEDES", made.id, dst=held.id)
-        set_deprecated(tx, require_belief(tx, parse_kref(other.kref)), True)
+        retire_for(tx, held.id, by=made.id)
         losses.append(Lost(other.kref, str(held.props["summary"]), " ".join(other.reasons), (change.kref,)))
     return replace(change, losses=tuple(losses), reason=" ".join((f"{first.score:.2f}:", *first.reasons)))
 

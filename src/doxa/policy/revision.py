@@ -61,6 +61,11 @@ class Outcome(NamedTuple):
     vain: str = ""
 
 
+def expand(base: Iterable[Belief], belief: Belief) -> tuple[Belief, ...]:
+    """The base with one more belief, whatever it contradicts, most entrenched first."""
+    return _ordered([*base, belief])
+
+
 def revise(base: Iterable[Belief], sentence: Sentence, constraints: Constraints, *, laws: Sequence[Sentence] = ()) -> Outcome:
     """The base that holds the sentence and as much of the old one as can be, in order. `laws` are the ground constraints that matter. Raises
     InputError for a sentence that cannot be true."""
