@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import doxa
 from doxa.base.clock import parse_time
 from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
-from tests.fixtures_shared import opened
 
 LIVES, LIKES = "lives in", "likes"
 
 
 def fact(*parts: object) -> list[object]:
     return list(parts)
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> object:
-    with opened(tmp_path / "m.db", embedder=None, project="p") as made:
-        yield made
-        assert made.check() == []
-        made.verify()
 
 
 def believed(memory: doxa.Session) -> set[tuple[object, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ from doxa.base.errors import ConflictError, ConstraintError, DoxaError, InputErr
 from tests.fixtures_shared import opened
 
 ROME, OSLO = [("Ana", "lives in", "Rome")], [("Ana", "lives in", "Oslo")]
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
-    with opened(tmp_path / "m.db", embedder=None, project="p") as made:
-        yield made
-        assert made.check() == []
-        made.verify()
 
 
 @pytest.fixture
