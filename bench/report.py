@@ -15,7 +15,7 @@ from bench.metrics import Interval
 from doxa.models import Embedder
 from doxa.recall import fusion, updates
 
-_CONSTANTS = ("K1", "B", "PREVIOUS", "NEXT", "NEIGHBOUR_LENGTH", "LAMBDA", "C", "SPEAKER")
+_CONSTANTS = tuple(name for name, value in vars(fusion).items() if name.isupper() and isinstance(value, float))
 _OF_UPDATES = ("POOL", "MOVES", "ALIKE", "CHANGED", "TURNED")
 
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -27,21 +26,15 @@ from bench.texts import questions_of, turns_of
 from bench.timing import Spread, repeated, seconds_of, spread
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
-from doxa.recall.fusion import PREVIOUS, share, with_previous
+from doxa.recall.engine import MEANT
+from doxa.recall.meaning import exact
+from doxa.recall.scope import find_scopes
+from doxa.recall.shelf import Shelves
 
 _HITS = 10
 _LOOKUPS = 1_000
 _WARM = 5
 Floats = NDArray[np.float32]
-
-
-class Exact(NamedTuple):
-    """What exact search by doxa's own formula needs: every vector, its neighbour's row, and how much that counts."""
-
-    vectors: Floats
-    previous: NDArray[np.int64]
-    weight: Floats
-    dots: Floats
 
 
 def measure_recall(report: Report, model: Embedder | None, *, size: int, sample: Sequence[Turn], questions: int) -> None:
@@ -56,10 +49,10 @@ def measure_recall(report: Report, model: Embedder | None, *, size: int, sample:
         with doxa.open(path, embedder=embedder, background=False) as memory:
             report.put(f"{place}.recall.first_s", seconds_of(lambda: memory.recall(asked[0], limit=_HITS)))
             rows = _ask(report, place, memory, embedder=embedder, asked=asked)
-            exact = _exact(memory, embedder, turns)
-            report.put(f"{place}.vector.recall_at_10", _agreement(memory, embedder, exact=exact, asked=asked[_WARM:]))
+            vectors = _vectors(embedder, turns)
+            report.put(f"{place}.vector.recall_at_10", _agreement(memory, embedder, vectors=vectors, asked=asked[_WARM:]))
             rows += _lookup(report, place, memory)
-        rows += _peers(report, place, Path(folder), turns=turns, vectors=exact.vectors, asked=asked, embedder=embedder)
+        rows += _peers(report, place, Path(folder), turns=turns, vectors=vectors, asked=asked, embedder=embedder)
     figures = report.figures
     opened_mb, process_mb = (figures[f"{place}.{key}"] / 1e6 for key in ("recall.memory_bytes", "process_bytes"))
     report.table(f"{size:,} {'perturbed LoCoMo' if sample else 'synthetic'} exchanges: latency", ["what", "p50 ms", "p95 ms"], rows)
@@ -118,32 +111,28 @@ def _ask(report: Report, place: str, memory: doxa.Memory, *, embedder: CloudEmbe
     ]
 
 
-def _exact(memory: doxa.Memory, embedder: Embedder, turns: Sequence[Turn]) -> Exact:
-    """The stored vectors (half precision) and neighbours, in the order of the turns."""
+def _vectors(embedder: Embedder, turns: Sequence[Turn]) -> Floats:
     vectors = np.concatenate([embedder.embed([turn.text for turn in turns[i : i + 1_000]]) for i in range(0, len(turns), 1_000)])
-    vectors = vectors.astype(np.float16).astype(np.float32)
-    with memory.store.read() as snapshot:
-        rows = snapshot.rows("SELECT d.doc, d.prev, d.length, n.props ->> '$.source_id' FROM doc d JOIN node n ON n.id = d.node")
-    turn_of = {row[0]: int(row[3]) for row in rows}
-    previous = np.full(len(turns), -1, dtype=np.int64)
-    lengths = np.zeros(len(turns), dtype=np.float32)
-    for doc, before, length, _ in rows:
-        previous[turn_of[doc]] = turn_of.get(before, -1)
-        lengths[turn_of[doc]] = length
-    weight = np.where(previous >= 0, PREVIOUS * share(lengths), 0).astype(np.float32)
-    return Exact(vectors, previous, weight, np.einsum("ij,ij->i", vectors, vectors[previous]))
+    return vectors.astype(np.float16).astype(np.float32)
 
 
-def _agreement(memory: doxa.Memory, embedder: Embedder, *, exact: Exact, asked: Sequence[str]) -> float:
-    """How many of the exact first ten by meaning doxa's meaning lane gives."""
+def _agreement(memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, asked: Sequence[str]) -> float:
+    """How many of the exact first ten by meaning doxa's meaning lane gives: its own formula over the rows that brute force finds nearest, ten
+    times as many as the lane looks at."""
     found = []
-    for question in asked:
-        cosines = exact.vectors @ embedder.embed([question])[0]
-        before = np.where(exact.previous >= 0, cosines[exact.previous], 0).astype(np.float32)
-        scores = with_previous(cosines, before, weight=exact.weight, dot=exact.dots)
-        best = {str(row) for row in np.argsort(-scores, kind="stable")[:_HITS]}
-        hits = [hit.source_id for hit in memory.recall(question, limit=_HITS, lanes=("meaning",)).hits]
-        found.append(recall_at(hits, best, _HITS))
+    with memory.store.read() as reader:
+        shelf = Shelves().get(reader, find_scopes(reader, "")[0])
+        row_of = {int(row[1]): row[0] for row in reader.rows("SELECT d.doc, n.props ->> '$.source_id' FROM doc d JOIN node n ON n.id = d.node")}
+        turn_of = {row: turn for turn, row in row_of.items()}
+        believed = np.ones(shelf.count, dtype=bool)
+        for question in asked:
+            vector = embedder.embed([question])[0]
+            nearest = np.argsort(-(vectors @ vector), kind="stable")[: 10 * MEANT]
+            rows = np.sort(np.array([row_of[int(turn)] for turn in nearest], dtype=np.int64))
+            likeness = exact(reader, shelf, rows, vector=vector, centre=None, spread=0.1, believed=believed)
+            best = {str(turn_of[int(row)]) for row in rows[np.argsort(-likeness, kind="stable")[:_HITS]]}
+            hits = [hit.source_id for hit in memory.recall(question, limit=_HITS, lanes=("meaning",)).hits]
+            found.append(recall_at(hits, best, _HITS))
     return mean(found)
 
 

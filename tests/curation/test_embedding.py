@@ -16,9 +16,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from doxa.base.errors import ConstraintError, InputError, ModelError
-from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, EMBED_PASSAGE_CHARS_MAX, JOB_ATTEMPTS_MAX
+from doxa.base.limits import (
+    EMBED_BATCH_DOCS,
+    EMBED_FIELDS_PER_DOC_MAX,
+    EMBED_PARTS_PER_DOC_MAX,
+    EMBED_PASSAGE_CHARS_MAX,
+    EMBED_SENTENCES_PER_DOC_MAX,
+    JOB_ATTEMPTS_MAX,
+)
 from doxa.curation.embedding import parts
 from doxa.models import FailingEmbedder, HashEmbedder
+from doxa.store import FIELDS_FROM, INDEXED_PARTS
 from tests.fixtures_shared import opened
 
 
@@ -31,21 +39,33 @@ class PickyEmbedder(HashEmbedder):
         return super().embed(texts)
 
 
-@given(st.text(max_size=300) | st.text(alphabet="ab .\n", min_size=1_000, max_size=6_000))
-def test_parts_hold_the_text_and_its_passages(text: str) -> None:
-    found = parts(text)
+@given(st.text(max_size=300) | st.text(alphabet="ab .\n", min_size=1_000, max_size=6_000), st.lists(st.text(min_size=1, max_size=9), max_size=30))
+def test_parts_hold_the_text_its_passages_or_sentences_and_its_fields(text: str, fields: list[str]) -> None:
+    found = parts(text, fields)
+    passages = [found[number] for number in sorted(found) if 0 < number < FIELDS_FROM]
+    sentences = [found[number] for number in sorted(found) if number >= INDEXED_PARTS]
     assert found[0] == text
-    assert len(found) <= EMBED_PARTS_PER_DOC_MAX + 2
-    assert all(0 < len(passage) <= EMBED_PASSAGE_CHARS_MAX for passage in found[1:])
-    assert len(found) == 1 or len(text) > EMBED_PASSAGE_CHARS_MAX
-    if 1 < len(found) <= EMBED_PARTS_PER_DOC_MAX:
-        assert "".join("".join(found[1:]).split()) == "".join(text.split())
+    assert [found[number] for number in sorted(found) if FIELDS_FROM <= number < INDEXED_PARTS] == fields[:EMBED_FIELDS_PER_DOC_MAX]
+    assert len(passages) <= EMBED_PARTS_PER_DOC_MAX < FIELDS_FROM and len(sentences) <= EMBED_SENTENCES_PER_DOC_MAX
+    assert all(0 < len(passage) <= EMBED_PASSAGE_CHARS_MAX for passage in passages)
+    assert not (passages and sentences) and len(sentences) != 1
+    assert bool(passages) <= (len(text) > EMBED_PASSAGE_CHARS_MAX)
+    if 1 < len(passages) < EMBED_PARTS_PER_DOC_MAX:
+        assert "".join("".join(passages).split()) == "".join(text.split())
+    assert all(sentence in text for sentence in sentences)
+
+
+def test_sentences_of_a_short_text_have_vectors_of_their_own() -> None:
+    found = parts("Thanks! I moved to Oslo: it was time.\nA photo of a harbour")
+    assert list(found.values())[1:] == ["Thanks!", "I moved to Oslo:", "it was time.", "A photo of a harbour"]
+    assert parts("Only one sentence.") == {0: "Only one sentence."}
 
 
 @pytest.mark.parametrize("text", ["x" * 5_000, "word " * 1_000, "A sentence. " * 400, "line\n" * 1_000, "\n" * 3_000, " " * 3_000])
 def test_every_shape_of_long_text_is_cut(text: str) -> None:
-    assert all(len(passage) <= EMBED_PASSAGE_CHARS_MAX for passage in parts(text)[1:])
-    assert len(parts(text)) <= EMBED_PARTS_PER_DOC_MAX + 2
+    found = parts(text)
+    assert all(len(found[number]) <= EMBED_PASSAGE_CHARS_MAX for number in found if number)
+    assert max(found) <= EMBED_PARTS_PER_DOC_MAX
 
 
 def test_progress_limit_and_pending(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from doxa.recall import Ask
 from doxa.recall.fusion import K1, NEXT, PREVIOUS
 from doxa.recall.scope import eligible_rows, find_scopes
 from doxa.recall.shelf import Shelves
-from doxa.recall.words import asked_terms, coverage, gather
+from doxa.recall.words import Words, asked_terms, gather
 from tests.fixtures_shared import opened
 
 HARD = [
@@ -103,8 +104,8 @@ def covered(memory: Memory, query: str) -> list[float]:
     with memory.store.read() as reader:
         shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
         population = eligible_rows(reader, shelf, Ask("")).population
-        postings = gather(reader, shelf.scope, asked_terms(query), eligible=population)
-        return [float(value) for value in coverage(shelf, postings, population)]
+        postings = gather(reader, shelf.scope, asked_terms(query), eligible=population.mask)
+        return [float(value) for value in Words(shelf, postings, population).of(np.arange(shelf.count))]
 
 
 def test_coverage_by_hand(tmp_path: Path) -> None:

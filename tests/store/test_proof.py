@@ -183,7 +183,7 @@ def test_erased_content_is_gone_from_every_byte(tmp_path: Path, clock: FakeClock
             node = tx.create_node(("Doc", "Other"), {"text": f"{CANARY} secret tea", "project": "p"})
             edge = tx.create_edge("E", kept, dst=node, props={"why": CANARY})
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(scope_of(tx), 1, model="fake", vectors=[(CANARY.encode() * 10, b"x" * 48)])
+            tx.put_vectors(scope_of(tx), 1, model="fake", vectors={0: (CANARY.encode() * 10, b"x" * 48)})
         with store.write(ANA, op="b") as tx:
             tx.set_node(node, {"text": f"{CANARY} secret tea", "project": "p", "deprecated": True, "n": CANARY})
             tx.set_edge(edge, {"why": CANARY + "2"})
@@ -256,7 +256,7 @@ def shop(path: Path, clock: FakeClock) -> None:
             tx.create_edge("CURRENT", owner, dst=first)
             plain = tx.create_edge("PLAIN", first, dst=second)
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(scope_of(tx), 0, model="fake", vectors=[(b"x" * 768, b"y" * 48)])
+            tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: (b"x" * 768, b"y" * 48)})
         clock.advance(seconds=1)
         with store.write(ANA, op="b") as tx:
             tx.set_node(owner, {"n": 2})

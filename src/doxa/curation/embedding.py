@@ -7,18 +7,28 @@ embedded is tried again a limited number of times and stays findable by its word
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import EMBED_BATCH_DOCS, EMBED_PARTS_PER_DOC_MAX, EMBED_PASSAGE_CHARS_MAX
+from doxa.base.limits import (
+    EMBED_BATCH_DOCS,
+    EMBED_FIELDS_PER_DOC_MAX,
+    EMBED_PARTS_PER_DOC_MAX,
+    EMBED_PASSAGE_CHARS_MAX,
+    EMBED_SENTENCES_PER_DOC_MAX,
+)
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
 from doxa.recall import pack_vector
-from doxa.store import Identity, Reader, SearchRule, Store, text_of
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, Identity, Reader, SearchRule, Store, text_of
 
 _IDENTITY = Identity("embedding", "system")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
+_CLAUSE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_SENTENCE_CHARS_MIN = 4
+_FIELDS = ("facts", "events", "implications")  # each of their texts is found by itself
 
 
 def pending(reader: Reader) -> int:
@@ -61,21 +71,29 @@ def embed_anew(store: Store) -> None:
         tx.drop_vectors()
 
 
-def parts(text: str) -> list[str]:
-    """The text itself, and for a long one its passages too: what the embedder would cut off gets a vector of its own."""
-    if len(text) <= EMBED_PASSAGE_CHARS_MAX:
-        return [text]
-    passages: list[str] = []
+def parts(text: str, fields: Sequence[str] = ()) -> dict[int, str]:
+    """The texts that get a vector of their own, by the numbers of store/search.py: the text itself; the passages of a long one, since the embedder
+    would cut it off; the sentences of a short one, where a question may meet one and not the rest; and what its fields say."""
+    found = {0: text}
+    if len(text) > EMBED_PASSAGE_CHARS_MAX:
+        found |= dict(enumerate(islice(_passages(text), EMBED_PARTS_PER_DOC_MAX), 1))
+    else:
+        sentences = [piece.strip() for piece in _CLAUSE_END.split(text) if len(piece.strip()) >= _SENTENCE_CHARS_MIN]
+        if len(sentences) > 1:
+            found |= dict(enumerate(sentences[:EMBED_SENTENCES_PER_DOC_MAX], INDEXED_PARTS))
+    return found | dict(enumerate(fields[:EMBED_FIELDS_PER_DOC_MAX], FIELDS_FROM))
+
+
+def _passages(text: str) -> Iterator[str]:
     held = ""
     for piece in _pieces(text):
         if held and len(held) + 1 + len(piece) > EMBED_PASSAGE_CHARS_MAX:
-            passages.append(held)
+            yield held
             held = piece
         else:
             held = f"{held}\n{piece}" if held else piece
-        if len(passages) >= EMBED_PARTS_PER_DOC_MAX:
-            return [text, *passages]
-    return [text, *passages, held] if held else [text, *passages]
+    if held:
+        yield held
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -96,19 +114,25 @@ def _pieces(text: str) -> Iterator[str]:
                 yield rest
 
 
-def _due(store: Store, count: int) -> list[tuple[int, int, str]]:
+def _due(store: Store, count: int) -> list[tuple[int, int, dict[int, str]]]:
     rules = store.search_rules()
     with store.read() as snapshot:
         rows = snapshot.rows(
             "SELECT scope, doc, node FROM doc INDEXED BY doc_unembedded WHERE vectors = 0 ORDER BY scope, doc LIMIT ?", (count,)
         )
         nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
-    found: list[tuple[int, int, str]] = []
+    found: list[tuple[int, int, dict[int, str]]] = []
     for scope, doc, identity in rows:
         node = nodes.get(identity)
         rule = next((rules[label] for label in node.labels if label in rules), None) if node else None
-        found.append((scope, doc, text_to_embed(rule, node.props) if node and rule else ""))
+        found.append((scope, doc, parts(text_to_embed(rule, node.props), _field_texts(node.props)) if node and rule else {0: ""}))
     return found
+
+
+def _field_texts(props: Mapping[str, Any]) -> list[str]:
+    """What the fields of a belief say, one text for each of their entries; a field that an older file holds in another form says nothing."""
+    lists = (value for name in _FIELDS if isinstance(value := props.get(name), list))
+    return [text for value in lists for text in value if isinstance(text, str) and text.strip()]
 
 
 def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:
@@ -117,14 +141,17 @@ def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:
     return override if isinstance(override, str) and override.strip() else text_of(rule, props)
 
 
-def _embed(embedder: Embedder, batch: list[tuple[int, int, str]], stop: Callable[[], bool]) -> tuple[list[Any], list[tuple[int, int]]]:
-    made: list[tuple[int, int, list[tuple[bytes, bytes]]]] = []
+def _embed(
+    embedder: Embedder, batch: list[tuple[int, int, dict[int, str]]], stop: Callable[[], bool]
+) -> tuple[list[Any], list[tuple[int, int]]]:
+    made: list[tuple[int, int, dict[int, tuple[bytes, bytes]]]] = []
     failed: list[tuple[int, int]] = []
-    for scope, doc, text in batch:
+    for scope, doc, texts in batch:
         if stop():
             break
         try:
-            made.append((scope, doc, [pack_vector(vector) for vector in embedder.embed(parts(text))]))
+            vectors = embedder.embed(list(texts.values()))
+            made.append((scope, doc, {part: pack_vector(vector) for part, vector in zip(texts, vectors, strict=True)}))
         except ModelError:
             failed.append((scope, doc))
     return made, failed

@@ -2,7 +2,7 @@
 
 from doxa.recall.engine import Recaller
 from doxa.recall.hits import tokens_of
-from doxa.recall.meaning import pack_vector
+from doxa.recall.index import pack_vector
 from doxa.recall.types import Ask, Hit, Recall
 
 __all__ = ["Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"]

@@ -1,6 +1,6 @@
 """The whole path of a question, in one function: candidates of each project, fusion over all, hits with reasons, budget.
 
-    scopes -> shelves -> eligible rows -> words + meaning -> candidates -> fuse -> updates -> read the hits from the store -> budget
+    scopes -> shelves -> what is asked -> eligible rows -> words + meaning -> candidates -> fuse -> updates -> read the hits from the store -> budget
 
 What may be believed is decided before anything is ranked: a row that is not eligible has no score in any lane and no part in a statistic,
 and every hit is read again from the store on the same snapshot.
@@ -19,17 +19,19 @@ from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
 from doxa.models.contract import Embedder
-from doxa.recall.fusion import Population, fuse
+from doxa.recall import fusion
 from doxa.recall.hits import Ranked, fit_budget, read_hits, without_echoes
-from doxa.recall.meaning import Estimate, estimate, exact
+from doxa.recall.meaning import Calibrations, exact, narrowed, without
+from doxa.recall.question import Question, read_question
 from doxa.recall.scope import Eligible, check_filters, check_project, eligible_rows, find_scopes, unseen
-from doxa.recall.shelf import Shelf, Shelves
+from doxa.recall.shelf import Shelf, Shelves, believed
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
 from doxa.recall.updates import CHANGED, POOL, Said, asks_how_it_stands, reordered
-from doxa.recall.words import Posting, asked_terms, coverage, gather, weigh
+from doxa.recall.words import Posting, Words, asked_terms, gather, weigh
 from doxa.store import Reader, Store, int64_array
 
-CANDIDATES = 300  # of each project, rescored exactly
+WORDED, MEANT = 60, 100  # candidates of each project by either lane, more if more hits are asked for
+CODED = 1_000  # by sign codes, of which the MEANT nearest stay
 _QUERY_CACHE = 256
 _SPARE_FOR_ECHOES = 5
 _TURNS = """
@@ -39,20 +41,29 @@ WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange' AND props ->> '$.role'
 _ROLE_NAMES = frozenset(("user", "assistant", "system", "tool", "human"))
 _WORD = re.compile(r"\w+")
 Floats = NDArray[np.float32]
-Sums = tuple[int, float, float]  # rows, sum, best
+
+
+class Asked(NamedTuple):
+    """A question as the lanes take it: what it asks, its index terms, its vector (None: no meaning), and whom it names (tokens of speakers)."""
+
+    question: Question
+    terms: list[str]
+    vector: Floats | None
+    speakers: frozenset[int]
 
 
 class Pool(NamedTuple):
-    """The candidates of one project and what their lanes said."""
+    """The candidates of one project and what their lanes said. `meaning` is in standard deviations (nan: no vector yet), `cosine` as it is."""
 
     shelf: Shelf
     rows: NDArray[np.int64]
     words: Floats
+    cosine: Floats
     meaning: Floats
     spoken: Floats
+    side: Floats
     postings: list[Posting]
-    word_sums: Sums
-    meaning_sums: Sums
+    population: int
     searched: int
 
 
@@ -64,6 +75,7 @@ class Recaller:
         self._store = store
         self._embedder = embedder
         self._shelves = Shelves()
+        self._calibrations = Calibrations()
         self._vectors: OrderedDict[str, Floats] = OrderedDict()
         self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
 
@@ -79,25 +91,26 @@ class Recaller:
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
                 plain, speakers = _name_speakers(reader, shelves, ask.text)
-            vector = self._vector(plain, ask, held=reader.embedder_name(), warnings=warnings)
-            terms = asked_terms(plain) if "words" in ask.lanes else []
+            question = read_question(plain)
+            vector = self._vector(question.text, ask, held=reader.embedder_name(), warnings=warnings)
+            asked = Asked(question, asked_terms(question.text) if "words" in ask.lanes else [], vector, speakers)
             with self._lock:
-                pools = [_collect(reader, shelf, ask, terms=terms, vector=vector, speakers=speakers) for shelf in shelves]
+                pools = [self._collect(reader, shelf, ask, asked) for shelf in shelves]
                 pending = sum(shelf.pending for shelf in shelves)
             searched = sum(pool.searched for pool in pools)
             if not searched:
                 warnings += check_filters(reader, ask)
             pools = [pool for pool in pools if len(pool.rows)]
-            ranked, meant = _rank(pools, limit=max(ask.limit + _SPARE_FOR_ECHOES, POOL))
+            ranked, meant = _rank(pools, remark=question.remark, limit=max(ask.limit + _SPARE_FOR_ECHOES, POOL))
             if not ask.history and asks_how_it_stands(plain):
-                ranked = _updated(reader, pools, ranked, plain)
+                ranked = _updated(reader, pools, ranked, question.text)
             ranked = ranked[: ask.limit + _SPARE_FOR_ECHOES]
             hits, tokens = fit_budget(without_echoes(read_hits(reader, ranked, ask=ask), ask.limit), ask.tokens_max)
             if ask.as_of is None:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
-        mode = "hybrid" if meant and terms else "vector" if meant else "fulltext"
+        mode = "hybrid" if meant and asked.terms else "vector" if meant else "fulltext"
         return Recall(ask.text, tuple(hits), mode, searched, pending, tokens, tuple(warnings), _filters(ask))  # type: ignore[arg-type]
 
     def recent(self, *, project: str = "", kinds: tuple[str, ...] = (), limit: int = HITS_DEFAULT, context: Mapping[str, Any] | None = None
@@ -112,7 +125,7 @@ class Recaller:
                 check_project(reader, project)
             for scope in scopes:
                 shelf = self._shelves.get(reader, scope)
-                newest = _newest(reader, shelf, eligible_rows(reader, shelf, ask).allowed, limit)
+                newest = _newest(reader, shelf, eligible_rows(reader, shelf, ask).allowed.copy(), limit)
                 found += [(int(shelf["time"][row]), int(row), shelf) for row in newest]
             found.sort(key=lambda item: (-item[0], item[1]))
             ranked = [Ranked(shelf, row, 0.0, 0.0, None, False, []) for _, row, shelf in found[:limit]]
@@ -143,6 +156,38 @@ class Recaller:
             self._vectors.popitem(last=False)
         return vector
 
+    def _collect(self, reader: Reader, shelf: Shelf, ask: Ask, asked: Asked) -> Pool:
+        """The candidates of one project. What a policy hides though no window says so is found among them, and then nothing of it has counted."""
+        eligible = eligible_rows(reader, shelf, ask)
+        while True:
+            pool = self._pool(reader, shelf, eligible, asked, wanted=ask.limit + _SPARE_FOR_ECHOES)
+            hidden = unseen(reader, shelf, pool.rows) if ask.as_of is None else pool.rows[:0]
+            if not len(hidden):
+                return pool
+            eligible = _without(eligible, shelf, hidden)
+
+    def _pool(self, reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, wanted: int) -> Pool:
+        population, allowed = eligible
+        postings = gather(reader, shelf.scope, asked.terms, eligible=population.mask)
+        words = Words(shelf, postings, population)
+        rows = words.best(allowed, max(WORDED, wanted))
+        cosine: Floats = np.full(len(rows), np.nan, dtype=np.float32)
+        meaning = cosine
+        if asked.vector is not None and shelf.index.count:
+            fitted = self._calibrations.of(reader, shelf, eligible.population.mask)
+            centre = fitted.centre if asked.question.remark else None
+            vector, depth = without(centre, asked.vector), max(MEANT, 2 * wanted)
+            near = shelf.index.nearest(vector, allowed=allowed, depth=depth if shelf.index.exact else max(CODED, depth))
+            close = near.rows if shelf.index.exact else narrowed(reader, shelf, near.rows, vector=vector, centre=centre, depth=depth)
+            rows = np.union1d(rows, close)
+            cosine = exact(reader, shelf, rows, vector=vector, centre=centre, spread=near.spread, believed=population.mask)
+            meaning = (np.where(np.isnan(cosine), near.mean, cosine) / fitted.spread).astype(np.float32)
+        side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
+        return Pool(
+            shelf, rows, words.of(rows), cosine, meaning, _said_by(shelf, rows, asked.speakers), _said_by(shelf, rows, side), postings,
+            population.total, int(np.count_nonzero(allowed)),
+        )  # fmt: skip
+
 
 def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
     """The latest rows of a mask that are not hidden."""
@@ -155,73 +200,49 @@ def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int
         allowed[hidden] = False
 
 
-def _collect(reader: Reader, shelf: Shelf, ask: Ask, *, terms: list[str], vector: Floats | None, speakers: frozenset[int]) -> Pool:
-    """Words and meaning of one project: a first ranking of all rows by estimates, exact values for its best."""
-    eligible = eligible_rows(reader, shelf, ask)
-    while True:
-        pool = _pool(reader, shelf, ask, eligible, terms=terms, vector=vector, speakers=speakers)
-        hidden = unseen(reader, shelf, pool.rows) if ask.as_of is None else pool.rows[:0]
-        if not len(hidden):
-            return pool
-        eligible.population[hidden] = False
-        eligible.allowed[hidden] = False
+def _without(eligible: Eligible, shelf: Shelf, hidden: NDArray[np.int64]) -> Eligible:
+    population, allowed = eligible.population.mask.copy(), eligible.allowed.copy()
+    population[hidden] = allowed[hidden] = False
+    return Eligible(believed(shelf["length"], population), allowed)
 
 
-def _pool(
-    reader: Reader, shelf: Shelf, ask: Ask, eligible: Eligible, *, terms: list[str], vector: Floats | None, speakers: frozenset[int]
-) -> Pool:
-    postings = gather(reader, shelf.scope, terms, eligible=eligible.population)
-    words = coverage(shelf, postings, eligible.population)
-    nothing = Estimate(np.full(shelf.count, np.nan, dtype=np.float32), 0.0)
-    guess = estimate(shelf, vector, eligible=eligible.population) if vector is not None else nothing
-    spoken = np.isin(shelf["speaker"], list(speakers)).astype(np.float32) if speakers else np.zeros(shelf.count, dtype=np.float32)
-    known = guess.values[eligible.population & ~np.isnan(guess.values)]
-    word_sums = (int(np.count_nonzero(eligible.population)), float(words.sum()), float(words.max(initial=0)))
-    meaning_sums = (len(known), float(known.sum()), float(known.max(initial=-1)))
-    rows = np.flatnonzero(eligible.allowed & ((words > 0) | ~np.isnan(guess.values)))
-    rough = _fused(words[rows], guess.values[rows], spoken[rows], word_sums=[word_sums], meaning_sums=[meaning_sums])
-    wanted = max(CANDIDATES, ask.limit + _SPARE_FOR_ECHOES)
-    if len(rows) > wanted:
-        rows = np.sort(rows[np.argpartition(-rough, wanted)[:wanted]])
-    meaning = guess.values[rows]
-    if vector is not None and len(rows):
-        meaning = exact(reader, shelf, rows, vector=vector, spread=guess.spread, eligible=eligible.population)
-        if not np.isnan(meaning).all():
-            meaning_sums = (*meaning_sums[:2], float(np.nanmax(meaning)))
-    searched = int(np.count_nonzero(eligible.allowed))
-    return Pool(shelf, rows, words[rows], meaning, spoken[rows], postings, word_sums, meaning_sums, searched)
+def _said_by(shelf: Shelf, rows: NDArray[np.int64], tokens: frozenset[int]) -> Floats:
+    if not tokens:
+        return np.zeros(len(rows), dtype=np.float32)
+    return np.isin(shelf["speaker"][rows], list(tokens)).astype(np.float32)
 
 
-def _fused(words: Floats, meaning: Floats, spoken: Floats, *, word_sums: list[Sums], meaning_sums: list[Sums]) -> Floats:
-    """The fused score of rows; one without a vector yet counts as average in meaning: neither for nor against it."""
-    average = _population(meaning_sums)
-    meant = not bool(np.isnan(meaning).all())
-    filled = np.where(np.isnan(meaning), np.float32(average.mean), meaning) if meant else None
-    return fuse(words, filled, spoken=spoken, word_population=_population(word_sums), meaning_population=average)
+def _fused(pools: list[Pool], *, remark: bool) -> Floats:
+    """The score of every candidate, all projects on one scale. One without a vector yet counts as average in meaning."""
+    words, meaning, spoken, side = (np.concatenate([getattr(pool, lane) for pool in pools]) for lane in ("words", "meaning", "spoken", "side"))
+    best = float(words.max(initial=0))
+    covered = words / np.float32(best) if best > 0 else words
+    said = fusion.SPEAKER * spoken + fusion.SIDE * side
+    if np.isnan(meaning).all():
+        return np.asarray(words + said * best * (words > 0), dtype=np.float32)
+    return np.asarray(fusion.MEANING * meaning + fusion.WORDS * fusion.gate(best, remark=remark) * covered + said, dtype=np.float32)
 
 
-def _rank(pools: list[Pool], *, limit: int) -> tuple[list[Ranked], bool]:
-    """Fuse the candidates of all projects on one scale; the best first, ties by age. Also whether meaning had a say."""
+def _rank(pools: list[Pool], *, remark: bool, limit: int) -> tuple[list[Ranked], bool]:
+    """Fuse the candidates of all projects; the best first, ties by age. Also whether meaning had a say."""
     if not pools:
         return [], False
-    words, meaning, spoken = (np.concatenate([getattr(pool, lane) for pool in pools]) for lane in ("words", "meaning", "spoken"))
-    scores = _fused(words, meaning, spoken, word_sums=[p.word_sums for p in pools], meaning_sums=[p.meaning_sums for p in pools])
-    meant = not bool(np.isnan(meaning).all())
+    scores = _fused(pools, remark=remark)
+    words, cosine, spoken = (np.concatenate([getattr(pool, lane) for pool in pools]) for lane in ("words", "cosine", "spoken"))
     order = np.argsort(-scores, kind="stable")[:limit]
     owner = np.repeat(np.arange(len(pools)), [len(pool.rows) for pool in pools])
     row = np.concatenate([pool.rows for pool in pools])
     ranked = []
     for i in order.tolist():
         pool = pools[owner[i]]
-        said = float(meaning[i])
-        value = None if np.isnan(said) else said
+        value = None if np.isnan(cosine[i]) else float(cosine[i])
         ranked.append(Ranked(pool.shelf, int(row[i]), float(scores[i]), float(words[i]), value, bool(spoken[i]), pool.postings))
-    return ranked, meant
+    return ranked, not bool(np.isnan(cosine).all())
 
 
 def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str) -> list[Ranked]:
     """The ranking with each turn that restates another as it is now above that one, whose score it takes over."""
-    weights = weigh([(pool.postings, pool.word_sums[0]) for pool in pools])
+    weights = weigh([(pool.postings, pool.population) for pool in pools])
     best = ranked[:POOL]
     nodes = [int(item.shelf["node"][item.row]) for item in best]
     asked = _asked_weight(pools, best, weights)
@@ -252,11 +273,6 @@ def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, flo
             found[own] += weights.get(posting.term, 0.0) * says[rows]
             says[posting.docs] = False
     return found
-
-
-def _population(sums: list[Sums]) -> Population:
-    rows = sum(s[0] for s in sums)
-    return Population(sum(s[1] for s in sums) / rows if rows else 0.0, max(s[2] for s in sums))
 
 
 def _name_speakers(reader: Reader, shelves: list[Shelf], text: str) -> tuple[str, frozenset[int]]:

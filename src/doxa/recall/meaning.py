@@ -1,8 +1,11 @@
-"""The lane of meaning: 1-bit codes in memory name candidates, the stored vectors rescore them exactly.
+"""The lane of meaning: an index names candidates, and their stored vectors say exactly how near they are.
 
-A sign code keeps one bit for each of D dimensions; the Hamming distance h of two codes estimates their angle as pi * h / D
-(Charikar, "Similarity Estimation Techniques from Rounding Algorithms", 2002). The estimate only selects; what ranks is the cosine of the
-stored half-precision vectors. Part 0 of a memory is its whole text as far as the model reads; a long text has further parts.
+A memory has several vectors: of its whole text as far as the model reads; of the passages of a long text or the fields of a belief; of the
+sentences of a short one. A turn also has its neighbours. See `curation/embedding.py` for the numbers of the parts.
+
+The cosines of one model crowd between 0.7 and 0.9, those of another between 0 and 0.5, and memories of one subject lie nearer to each other
+than those of many. So a cosine is told in standard deviations of the cosines between memories of the project. A remark is compared without
+what all memories have in common, their mean (after Mu & Viswanath, "All-but-the-Top", ICLR 2018): it shares that with every one of them.
 """
 
 from __future__ import annotations
@@ -12,93 +15,148 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.recall.fusion import PREVIOUS, best_part, share, with_previous
+from doxa.recall.fusion import FIELD, NEIGHBOUR_LENGTH_MEANING, NEXT_MEANING, PREVIOUS, SENTENCE, passages, share
 from doxa.recall.shelf import Shelf
-from doxa.store import Reader, int64_array
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, int64_array
+
+CALIBRATED_ROWS_MAX = 2_048
+_CENTRE_WEIGHT = 50  # memories' worth of "no common direction": a handful of memories says little about what all have in common
+_SPREAD_FIRST = 0.15  # until there are memories enough to measure it
+_ROWS_ENOUGH = 20
+_SHIFTS = 4
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-class Estimate(NamedTuple):
-    """Estimated meaning of every row, dense (rows without a vector: nan), and the spread of single parts."""
+class Calibration(NamedTuple):
+    """What the cosines of a project are measured by: their standard deviation, and the mean of its vectors."""
 
-    values: Floats
     spread: float
+    centre: Floats | None
 
 
-def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
-    """A unit vector as it is stored: half precision, and its sign code."""
-    return vector.astype("<f2").tobytes(), sign_code(vector).tobytes()
+class Vectors(NamedTuple):
+    """What the wanted rows hold: for each the cosine of its whole (nan: none) and that vector, its best passage, field and sentence (-1: none)."""
+
+    whole: Floats
+    direction: Floats
+    passage: Floats
+    passages: Floats
+    field: Floats
+    sentence: Floats
 
 
-def sign_code(vector: Floats) -> NDArray[np.uint8]:
-    """One bit for each dimension, and zeros up to whole words of 64 bits: codes are compared by words, and equal bits count for nothing."""
-    code = np.packbits(vector > 0)
-    return np.pad(code, (0, -len(code) % 8))
+def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
+    """Measured on at most CALIBRATED_ROWS_MAX believed rows at even distances among the first P, P the highest power of two that fits: a function
+    of what is stored, the same in every process, and untouched by most writes."""
+    first = calibrated_rows(shelf.count)
+    rows = np.flatnonzero(believed[:first] & (shelf["vectors"][:first] > 0))
+    rows = rows[:: max(1, -(-len(rows) // CALIBRATED_ROWS_MAX))]
+    sql = "SELECT v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part = 0"
+    found = reader.rows(sql, (int64_array(rows.tolist()), shelf.scope))
+    if not found:
+        return Calibration(_SPREAD_FIRST, None)
+    data = np.frombuffer(b"".join([row[0] for row in found]), dtype="<f2").reshape(len(found), -1).astype(np.float32)
+    centre = data.sum(axis=0) / (len(data) + _CENTRE_WEIGHT)
+    if len(data) < _ROWS_ENOUGH:
+        return Calibration(_SPREAD_FIRST, centre)
+    shifts = [1 + len(data) * number // (_SHIFTS + 1) for number in range(1, _SHIFTS + 1)]
+    cosines = np.concatenate([np.einsum("ij,ij->i", data, np.roll(data, shift, axis=0)) for shift in shifts])
+    return Calibration(max(float(cosines.std()), 1e-3), centre)
 
 
-def estimate(shelf: Shelf, vector: Floats, *, eligible: Mask) -> Estimate:
-    """Every row from the codes alone, its previous turn included. What is not eligible lends nothing and has no part in the spread."""
-    own = np.full(shelf.count, np.nan, dtype=np.float32)
-    if not shelf.code_count:
-        return Estimate(own, 0.0)
-    code = sign_code(vector).view(np.uint64)
-    distance = np.bitwise_count(shelf.codes.view(np.uint64) ^ code).sum(axis=1, dtype=np.uint16)
-    table = np.cos(np.pi * np.arange(len(vector) + 1) / len(vector)).astype(np.float32)
-    cosines = table[distance]
-    rows = shelf.code_doc
-    if rows[-1] >= shelf.count or len(cosines) != len(rows):
-        known = rows < shelf.count
-        rows, cosines = rows[known], cosines[known]
-    best = np.full(shelf.count, -1.0, dtype=np.float32)
-    if len(rows) > shelf.count or shelf["vectors"].max(initial=0) > 1:
-        np.maximum.at(best, rows, cosines)
-    else:
-        best[rows] = cosines
-    own[rows] = best[rows]
-    previous = shelf["prev"]
-    linked = (previous >= 0) & ~np.isnan(own[previous]) & eligible[previous]
-    lent = np.where(linked, own[previous], 0)
-    weight = np.where(linked, PREVIOUS * share(shelf["length"]), 0).astype(np.float32)
-    mixed = (own + weight * lent) / (1 + weight)  # selects only: the dot product of the two is not known here
-    counted = cosines[eligible[rows]]
-    return Estimate(mixed.astype(np.float32), float(counted.std()) if len(counted) else 0.0)
+class Calibrations:
+    """The calibration of each project, measured again when the rows that it was measured on have changed."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[Mask, Calibration]] = {}
+
+    def of(self, reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
+        first = calibrated_rows(shelf.count)
+        held = self._held.get(shelf.scope)
+        if held is not None and shelf.oldest_changed >= first and np.array_equal(held[0], believed[:first]):
+            return held[1]
+        made = calibrate(reader, shelf, believed)
+        self._held[shelf.scope] = (believed[:first].copy(), made)
+        shelf.oldest_changed = shelf.count
+        return made
 
 
-def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, spread: float, eligible: Mask) -> Floats:
-    """The meaning of the given rows from their stored vectors; nan where a row has none."""
-    previous = shelf["prev"][rows].astype(np.int64)
-    wanted = np.union1d(rows, previous[previous >= 0])
-    whole, wholes, part, parts = _load(reader, shelf.scope, wanted, vector=vector)
+def calibrated_rows(count: int) -> int:
+    return 1 << max(0, count.bit_length() - 1) if count else 0
+
+
+def without(centre: Floats | None, vectors: Floats) -> Floats:
+    """The directions of unit vectors from the centre; one that lies in it keeps its own."""
+    if centre is None:
+        return vectors
+    rest = vectors - centre
+    length = np.linalg.norm(rest, axis=-1, keepdims=True)
+    return np.where(length > 1e-6, rest / np.maximum(length, 1e-6), vectors).astype(np.float32)
+
+
+def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, spread: float, believed: Mask) -> Floats:
+    """The likeness of the given rows to the question, as a cosine; nan where a row has no vector. `spread` is that of the question's cosines."""
+    previous, following = shelf["prev"][rows].astype(np.int64), shelf.following[rows].astype(np.int64)
+    beside = np.concatenate((previous, following))
+    wanted = np.union1d(rows, beside[beside >= 0])
+    held = _load(reader, shelf.scope, wanted, vector=vector, centre=centre)
+    own = passages(held.whole, held.passage, count=held.passages, spread=spread)
     at = np.searchsorted(wanted, rows)
-    before = np.searchsorted(wanted, np.maximum(previous, 0))
-    before = np.minimum(before, len(wanted) - 1)
-    own = best_part(whole, part, parts=parts, spread=spread)
-    linked = (previous >= 0) & ~np.isnan(own[before]) & eligible[np.maximum(previous, 0)]
-    weight = np.where(linked, PREVIOUS * share(shelf["length"][rows]), 0).astype(np.float32)
-    dot = np.einsum("ij,ij->i", wholes[at], wholes[before])
-    return with_previous(own[at], np.where(linked, own[before], 0).astype(np.float32), weight=weight, dot=dot)
+    lengths = shelf["length"][rows]
+    near = share(lengths, NEIGHBOUR_LENGTH_MEANING)
+    total, square = own[at].copy(), np.ones(len(rows), dtype=np.float32)
+    for other, part in ((previous, PREVIOUS), (following, NEXT_MEANING)):
+        beside = np.minimum(np.searchsorted(wanted, np.maximum(other, 0)), len(wanted) - 1)
+        linked = (other >= 0) & ~np.isnan(own[beside]) & believed[np.maximum(other, 0)]
+        weight = np.where(linked, part * near, 0).astype(np.float32)
+        total += weight * np.where(linked, own[beside], 0)
+        square += weight * (weight + 2 * np.einsum("ij,ij->i", held.direction[at], held.direction[beside]))
+    value = total / np.sqrt(np.maximum(square, 1e-6))
+    sentence, field = held.sentence[at], held.field[at]
+    value = np.where(sentence > -1, (1 - SENTENCE) * value + SENTENCE * sentence, value)
+    return np.where(field > -1, np.fmax(value, FIELD * field), value).astype(np.float32)
 
 
-def _load(reader: Reader, scope: int, wanted: Rows, *, vector: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """For each wanted row: cosine of part 0 (nan if absent), its vector, the best further part's cosine, the number of further parts."""
+def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, depth: int) -> Rows:
+    """The `depth` of these rows that lie nearest by their stored vectors, in order."""
+    if len(rows) <= depth:
+        return rows
+    found = reader.rows(
+        f"SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part < {INDEXED_PARTS}",
+        (int64_array(rows.tolist()), shelf.scope),
+    )
+    data = np.frombuffer(b"".join([row[1] for row in found]), dtype="<f2").reshape(len(found), -1).astype(np.float32)
+    position = np.searchsorted(rows, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
+    best = np.full(len(rows), -1, dtype=np.float32)
+    np.maximum.at(best, position, without(centre, data) @ vector)
+    return np.sort(rows[np.argpartition(-best, depth - 1)[:depth]])
+
+
+def _load(reader: Reader, scope: int, wanted: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
     found = reader.rows(
         "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value",
         (int64_array(wanted.tolist()), scope),
     )
-    whole = np.full(len(wanted), np.nan, dtype=np.float32)
-    wholes = np.zeros((len(wanted), len(vector)), dtype=np.float32)
-    part = np.full(len(wanted), -1.0, dtype=np.float32)
-    parts = np.zeros(len(wanted), dtype=np.float32)
-    if found:
-        data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
-        cosines = data @ vector
-        position = np.searchsorted(wanted, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
-        first = np.fromiter((row[1] == 0 for row in found), dtype=bool, count=len(found))
-        whole[position[first]] = cosines[first]
-        wholes[position[first]] = data[first]
-        np.maximum.at(part, position[~first], cosines[~first])
-        np.add.at(parts, position[~first], 1)
-    return whole, wholes, part, parts
+    size = len(wanted)
+    held = Vectors(
+        np.full(size, np.nan, dtype=np.float32), np.zeros((size, len(vector)), dtype=np.float32), np.full(size, -1, dtype=np.float32),
+        np.zeros(size, dtype=np.float32), np.full(size, -1, dtype=np.float32), np.full(size, -1, dtype=np.float32),
+    )  # fmt: skip
+    if not found:
+        return held
+    data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
+    data = without(centre, data)
+    cosines = data @ vector
+    position = np.searchsorted(wanted, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
+    part = np.fromiter((row[1] for row in found), dtype=np.int64, count=len(found))
+    first = part == 0
+    held.whole[position[first]] = cosines[first]
+    held.direction[position[first]] = data[first]
+    passage, field, sentence = (part > 0) & (part < FIELDS_FROM), (part >= FIELDS_FROM) & (part < INDEXED_PARTS), part >= INDEXED_PARTS
+    for best, which in ((held.passage, passage), (held.field, field), (held.sentence, sentence)):
+        np.maximum.at(best, position[which], cosines[which])
+    np.add.at(held.passages, position[passage], 1)
+    return held

@@ -7,14 +7,14 @@ statistics are taken over it. The allowed rows are those of it that the user's f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import KrefError, NotFoundError
-from doxa.recall.shelf import Shelf
+from doxa.recall.shelf import Believed, Shelf, believed
 from doxa.recall.types import Ask
 from doxa.store import DYNAMIC, TRUSTS, Node, Reader
 
@@ -50,7 +50,9 @@ _TAGS = "SELECT props ->> '$.name' FROM edge WHERE type = 'TAG' UNION SELECT pro
 
 
 class Eligible(NamedTuple):
-    population: Mask
+    """`population` is what may be believed, `allowed` what of it the filters let through. Masks may be shared: never write to them."""
+
+    population: Believed
     allowed: Mask
 
 
@@ -65,7 +67,9 @@ def find_scopes(reader: Reader, project: str) -> list[int]:
 
 def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
     population = _believed(reader, shelf, ask)
-    allowed = population.copy()
+    allowed = population.mask
+    if ask.space or ask.kinds or ask.speaker or ask.thread or ask.trust or ask.since is not None or ask.until is not None or ask.valid_at is not None:
+        allowed = allowed.copy()
     if ask.space:
         allowed &= _is_one_of(shelf, "space", _spaces(reader, ask.space))
     if ask.kinds:
@@ -84,14 +88,14 @@ def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
     return Eligible(population, allowed)
 
 
-def _visible(reader: Reader, shelf: Shelf) -> Mask:
+def _visible(reader: Reader, shelf: Shelf, rows: Any = slice(None)) -> Mask:
     """What the policies show, by the windows beside the rows; what they do not tell of counts as shown until it is a candidate (`unseen`)."""
-    there: Mask = shelf["node"] > 0
+    there: Mask = shelf["node"][rows] > 0
     if not reader.sight().tests:
         return there
-    windows: Mask = (shelf["vis_from"] <= reader.scored_at) & (reader.scored_at < shelf["vis_until"])
+    windows: Mask = (shelf["vis_from"][rows] <= reader.scored_at) & (reader.scored_at < shelf["vis_until"][rows])
     swept = reader.swept().get("node")
-    return there & (windows if swept is None else windows | (shelf["node"] > swept))
+    return there & (windows if swept is None else windows | (shelf["node"][rows] > swept))
 
 
 def unseen(reader: Reader, shelf: Shelf, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -106,7 +110,24 @@ def unseen(reader: Reader, shelf: Shelf, rows: NDArray[np.int64]) -> NDArray[np.
     return np.array(hidden, dtype=np.int64)
 
 
-def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
+def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Believed:
+    if ask.as_of is None and ask.tag == "current" and not ask.history and ask.valid_at is None:
+        return believed_now(reader, shelf)
+    return believed(shelf["length"], _believed_otherwise(reader, shelf, ask))
+
+
+def believed_now(reader: Reader, shelf: Shelf) -> Believed:
+    """What is believed by default: current, visible, valid now. Kept by the shelf."""
+
+    def judge(rows: Any) -> Mask:
+        mask: Mask = _visible(reader, shelf, rows) & shelf["live"][rows] & _valid_at(shelf, reader.now, rows)
+        return mask
+
+    moment = None if reader.scored_at == reader.now else reader.scored_at
+    return shelf.believed(reader.now, (moment, reader.swept().get("node")) if reader.sight().tests else None, judge)
+
+
+def _believed_otherwise(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     visible = _visible(reader, shelf)
     if ask.as_of is not None or ask.tag != "current":
         then = _believed_then(reader, shelf, ask) & ((shelf["node"] > 0) if ask.as_of is not None else visible)
@@ -114,8 +135,8 @@ def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
         return then & _valid_at(shelf, ask.as_of) if unasked else then
     if ask.history:
         return visible
-    mask: Mask = visible & shelf["live"]
-    return mask if ask.valid_at is not None else mask & _valid_at(shelf, reader.now)
+    live: Mask = visible & shelf["live"]
+    return live
 
 
 def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
@@ -131,9 +152,9 @@ def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     return np.isin(shelf["node"], np.array(nodes, dtype=np.int64))
 
 
-def _valid_at(shelf: Shelf, time: int | None) -> Mask:
+def _valid_at(shelf: Shelf, time: int | None, rows: Any = slice(None)) -> Mask:
     """What holds at a time. What was said has no end, so that turns always do."""
-    mask: Mask = (shelf["valid_from"] <= time) & (time < shelf["valid_until"])
+    mask: Mask = (shelf["valid_from"][rows] <= time) & (time < shelf["valid_until"][rows])
     return mask
 
 

@@ -1,4 +1,4 @@
-"""What recall keeps in memory of one project: the attributes it filters by and the 1-bit codes of its vectors, as arrays.
+"""What recall keeps in memory of one project: the attributes it filters by, which rows are believed now, and the index of its vectors.
 
 Row i of every column is search row i of the store, so a posting's number indexes the arrays directly. The store counts changes; a shelf
 that is behind reads only the rows changed since, so that several processes on one file stay in step at the cost of one lookup.
@@ -8,38 +8,58 @@ Derived, never the truth: hits are read again from the store before anyone sees 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.store import Reader, int64_array
+from doxa.recall.index import EXACT_VECTORS_MAX, VectorIndex
+from doxa.store import INDEXED_PARTS, Reader, int64_array
 
 _COLUMNS: tuple[tuple[str, str], ...] = (
     ("node", "i8"), ("live", "?"), ("kind", "i4"), ("space", "i4"), ("speaker", "i4"), ("thread", "i4"), ("time", "i8"), ("valid_from", "i8"),
     ("valid_until", "i8"), ("trust", "i1"), ("prev", "i4"), ("length", "f4"), ("vectors", "i4"), ("vis_from", "i8"), ("vis_until", "i8"),
 )  # fmt: skip
 _SELECT = ", ".join(name for name, _ in _COLUMNS)
+_WINDOWS = ("valid_from", "valid_until", "vis_from", "vis_until")
 _ROOM_FIRST = 1_024
-_CODE_BYTES = 48  # of the default model; a wider code makes its own room
+_ROWS_BY_ONE = 500  # more changed rows than these are read in one pass
+
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+class Believed(NamedTuple):
+    """The rows that are believed now, how many, and their mean length in terms. The mask is shared: never write to it."""
+
+    mask: Mask
+    total: int
+    length_mean: float
 
 
 class Shelf:
-    """The arrays of one scope. `count` rows of each column are in use; `codes[:code_count]` belong to rows `code_doc[:code_count]`."""
+    """The arrays of one scope. `count` rows of each column are in use."""
 
     def __init__(self, scope: int) -> None:
         self.scope = scope
         self.count = 0
-        self.code_count = 0
         self.change = -1
+        self.index = VectorIndex(exact=True)
+        self.oldest_changed = 0  # the lowest row that changed since somebody set this to `count`
         self._lock = threading.Lock()
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros(_ROOM_FIRST, dtype=kind) for name, kind in _COLUMNS}
-        self._codes = np.zeros((_ROOM_FIRST, _CODE_BYTES), dtype=np.uint8)
-        self._code_doc = np.zeros(_ROOM_FIRST, dtype=np.int32)
-        self._coded = np.zeros(_ROOM_FIRST, dtype=bool)
+        self._indexed = np.zeros(_ROOM_FIRST, dtype=bool)
         self._following = np.full(_ROOM_FIRST, -1, dtype=np.int32)
         self._speaker_tokens: set[int] = set()
         self._speakers: dict[int, str] = {}
+        self._pending = 0
+        self._model: str | None = None
+        self._mask = np.zeros(_ROOM_FIRST, dtype=bool)
+        self._mask_rows: list[Rows] | None = None  # changed since the mask was made; None: all
+        self._mask_key: object = None
+        self._mask_from, self._mask_until = 0, 0
+        self._believed: Believed | None = None
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.count]
@@ -47,20 +67,12 @@ class Shelf:
     @property
     def pending(self) -> int:
         """How many rows await their vectors."""
-        return int(np.count_nonzero((self["vectors"] == 0) & (self["node"] > 0)))
+        return self._pending
 
     @property
     def following(self) -> NDArray[np.int32]:
         """The row that comes after each in its conversation, or -1."""
         return self._following[: self.count]
-
-    @property
-    def codes(self) -> NDArray[np.uint8]:
-        return self._codes[: self.code_count]
-
-    @property
-    def code_doc(self) -> NDArray[np.int32]:
-        return self._code_doc[: self.code_count]
 
     def speakers(self, reader: Reader) -> list[tuple[int, str]]:
         """The tokens and names of everyone who speaks here; of whom nothing is left, no name is kept."""
@@ -70,24 +82,67 @@ class Shelf:
                 self._speakers[token] = text.removeprefix("speaker:")
         return sorted(self._speakers.items())
 
-    def sync(self, reader: Reader, change: int) -> None:
-        """Bring the arrays to the given change number of the store."""
+    def believed(self, now: int, key: object, judge: Callable[[Any], Mask]) -> Believed:
+        """What `judge` says of every row (a slice or an array of rows), kept until rows change, `key` does, or `now` enters or leaves a window.
+
+        A question costs the rows that changed since the last one, not all of them.
+        """
+        if self._believed is None or self._mask_rows is None or key != self._mask_key or not now < self._mask_until or now < self._mask_from:
+            self._mask[: self.count] = judge(slice(0, self.count))
+            self._mask_key = key
+            self._until(now, slice(0, self.count), fresh=True)
+        elif self._mask_rows:
+            rows = np.concatenate(self._mask_rows)
+            self._mask[rows] = judge(rows)
+            self._until(now, rows, fresh=False)
+        elif len(self._believed.mask) == self.count:
+            return self._believed
+        self._mask_rows = []
+        self._believed = believed(self["length"], self._mask[: self.count].copy())
+        return self._believed
+
+    def _until(self, now: int, rows: Any, *, fresh: bool) -> None:
+        """The span of time in which no window of these rows opens or closes."""
+        until, since = (2**63 - 1, -(2**63)) if fresh else (self._mask_until, self._mask_from)
+        for name in _WINDOWS:
+            edges = self._columns[name][rows]
+            later, before = edges[edges > now], edges[edges <= now]
+            until = min(until, int(later.min())) if len(later) else until
+            since = max(since, int(before.max())) if len(before) else since
+        self._mask_until, self._mask_from = until, since
+
+    def sync(self, reader: Reader, change: int, model: str | None) -> None:
+        """Bring the arrays to the given change number of the store, whose vectors are of `model`."""
         with self._lock:
             if self.change >= change:
                 return
+            if model != self._model:  # its vectors are not comparable with the ones held
+                self.index, self._model = VectorIndex(exact=True), model
+                self._indexed[:] = False
             rows = reader.rows(f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc", (self.scope, self.change))
             if rows:
-                self._store_rows(rows)
-                self._store_codes(reader, rows)
+                numbers = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+                before = self._vectors_before(numbers)
+                self._store_rows(rows, numbers)
+                self._store_vectors(reader, rows, before)
+                if self._mask_rows is not None:
+                    self._mask_rows.append(numbers)
+                self.oldest_changed = min(self.oldest_changed, int(numbers[0]))
+                self._pending = int(np.count_nonzero((self["vectors"] == 0) & (self["node"] > 0)))
             self.change = change
 
-    def _store_rows(self, rows: list[tuple[Any, ...]]) -> None:
-        numbers = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+    def _vectors_before(self, numbers: Rows) -> NDArray[np.int32]:
+        known = numbers < self.count
+        held = np.zeros(len(numbers), dtype=np.int32)
+        held[known] = self._columns["vectors"][numbers[known]]
+        return held
+
+    def _store_rows(self, rows: list[tuple[Any, ...]], numbers: Rows) -> None:
         needed = int(numbers[-1]) + 1
         if needed > len(self._columns["node"]):
             room = max(needed, 2 * len(self._columns["node"]))
             self._columns = {name: _grown(column, room) for name, column in self._columns.items()}
-            self._coded = _grown(self._coded, room)
+            self._indexed, self._mask = _grown(self._indexed, room), _grown(self._mask, room)
             following = np.full(room, -1, dtype=np.int32)
             following[: self.count] = self._following[: self.count]
             self._following = following
@@ -102,42 +157,32 @@ class Shelf:
         self._following[previous[linked]] = numbers[linked]
         self.count = max(self.count, needed)
 
-    def _store_codes(self, reader: Reader, rows: list[tuple[Any, ...]]) -> None:
-        due = [row[0] for row in rows if row[13] > 0]
-        dropped = [row[0] for row in rows if row[13] == 0 and self._coded[row[0]]]
-        if not due and not dropped:
+    def _store_vectors(self, reader: Reader, rows: list[tuple[Any, ...]], before: NDArray[np.int32]) -> None:
+        """`before` is how many vectors each row had. Entries of rows that are gone stay: no mask lets them through."""
+        here = [(row[0], row[13], int(count)) for row, count in zip(rows, before, strict=True) if row[1] > 0]
+        due = [number for number, count, _ in here if count > 0 and not self._indexed[number]]
+        anew = any(self._indexed[number] and count != had for number, count, had in here)  # other vectors than the ones held
+        if not due and not anew:
             return
-        due += dropped
-        if self._coded[due].any() and self.code_count:  # a doc was embedded anew or erased: its old codes must go, so start over
-            self.code_count = 0
-            self._coded[:] = False
-            found = self._read_codes(reader, None)
-        elif len(due) > 500:
-            found = [row for row in self._read_codes(reader, None) if not self._coded[row[0]]]
+        if self.index.exact and self.index.count + len(due) > EXACT_VECTORS_MAX:
+            self.index, anew = VectorIndex(exact=False), True
+        if anew:
+            self.index = VectorIndex(exact=self.index.exact)
+            self._indexed[:] = False
+        if anew or len(due) > _ROWS_BY_ONE:
+            found = [row for row in self._read(reader, None) if not self._indexed[row[0]]]
         else:
-            found = [row for number in due for row in self._read_codes(reader, number)]
-        self._append_codes(found)
+            found = [row for number in due for row in self._read(reader, number)]
+        self.index.add([row[0] for row in found], [row[1] for row in found])
+        self._indexed[[row[0] for row in found]] = True
 
-    def _read_codes(self, reader: Reader, number: int | None) -> list[tuple[Any, ...]]:
+    def _read(self, reader: Reader, number: int | None) -> list[tuple[Any, ...]]:
+        """What the index keeps of one row, or of all."""
+        table, column = ("vector", "data") if self.index.exact else ("vector_code", "code")
+        sql = f"SELECT doc, {column} FROM {table} WHERE scope = ? AND part < {INDEXED_PARTS}"
         if number is None:
-            return reader.rows("SELECT doc, code FROM vector_code WHERE scope = ? ORDER BY doc, part", (self.scope,))
-        return reader.rows("SELECT doc, code FROM vector_code WHERE scope = ? AND doc = ? ORDER BY part", (self.scope, number))
-
-    def _append_codes(self, found: list[tuple[Any, ...]]) -> None:
-        if not found:
-            return
-        needed = self.code_count + len(found)
-        if needed > len(self._code_doc):
-            room = max(needed, 2 * len(self._code_doc))
-            self._codes, self._code_doc = _grown(self._codes, room), _grown(self._code_doc, room)
-        numbers = np.fromiter((row[0] for row in found), dtype=np.int32, count=len(found))
-        data = np.frombuffer(b"".join(row[1] for row in found), dtype=np.uint8).reshape(len(found), -1)
-        if self._codes.shape[1] != data.shape[1]:
-            self._codes = np.zeros((len(self._codes), data.shape[1]), dtype=np.uint8)
-        self._codes[self.code_count : needed] = data
-        self._code_doc[self.code_count : needed] = numbers
-        self._coded[numbers] = True
-        self.code_count = needed
+            return reader.rows(sql + " ORDER BY doc, part", (self.scope,))
+        return reader.rows(sql + " AND doc = ? ORDER BY part", (self.scope, number))
 
 
 class Shelves:
@@ -153,8 +198,13 @@ class Shelves:
             if shelf is None:
                 shelf = self._shelves[scope] = Shelf(scope)
         change = int(reader.rows("SELECT value FROM meta WHERE key = 'change'")[0][0])
-        shelf.sync(reader, change)
+        shelf.sync(reader, change, reader.embedder_name())
         return shelf
+
+
+def believed(lengths: NDArray[np.float32], mask: Mask) -> Believed:
+    total = int(np.count_nonzero(mask))
+    return Believed(mask, total, float(lengths @ mask.astype(np.float32)) / total if total else 0.0)
 
 
 def _grown(column: NDArray[Any], room: int) -> NDArray[Any]:

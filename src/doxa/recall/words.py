@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
 from doxa.base.words import terms
-from doxa.recall.fusion import K1, NEXT, PREVIOUS, B, share
-from doxa.recall.shelf import Shelf
+from doxa.recall.fusion import K1, NEIGHBOUR_LENGTH, NEXT, PREVIOUS, B, share
+from doxa.recall.shelf import Believed, Shelf
 from doxa.store import Reader
 
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
+_RARE = 0.25  # of the question's mass may be left to terms that name no rows, before it is tried whether that was enough
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
 
 
 class Posting(NamedTuple):
@@ -118,35 +120,77 @@ def _idf(total: int, held: int) -> float:
     return float(np.log1p((total - held + 0.5) / (held + 0.5)))
 
 
-def coverage(shelf: Shelf, postings: list[Posting], eligible: Mask) -> Floats:
-    """How much of the question each row covers, dense, in [0, 1)."""
-    scores = np.zeros(shelf.count, dtype=np.float32)
-    total = int(np.count_nonzero(eligible))
-    if not total or not postings:
-        return scores
-    lengths, previous, following = shelf["length"], shelf["prev"], shelf.following
-    norm = 1 - B + B * lengths / np.float32(max(1.0, float(lengths[eligible].mean())))
-    near = share(lengths)
-    mass = 0.0
-    frequency = np.zeros(shelf.count, dtype=np.float32)
-    for posting in postings:
-        keep = eligible[posting.docs]
-        docs, counts = posting.docs[keep], posting.counts[keep]
-        idf = _idf(total, len(docs))
-        mass += idf
-        if not len(docs):
-            continue
-        own = counts / norm[docs]
-        after, before = following[docs], previous[docs]
-        has_after, has_before = after >= 0, before >= 0
-        has_before[has_before] &= following[before[has_before]] == docs[has_before]  # a branch's shared turn lends to one successor only
-        frequency[docs] += own
-        frequency[after[has_after]] += PREVIOUS * own[has_after] * near[after[has_after]]
-        frequency[before[has_before]] += NEXT * own[has_before] * near[before[has_before]]
-        touched = np.concatenate((docs, after[has_after], before[has_before]))
-        held = frequency[touched]
-        weight = np.float32(idf * _trust_in(posting))
-        scores[touched] = scores[touched] + weight * held / (held + K1)  # a row touched twice gets the same value twice
-        frequency[touched] = 0
-    scores[~eligible] = 0
-    return scores / np.float32(mass)
+class Words:
+    """The coverage of one question over one project: which rows cover most of it, and how much any row does."""
+
+    def __init__(self, shelf: Shelf, postings: list[Posting], believed: Believed) -> None:
+        self._shelf = shelf
+        self._near = share(shelf["length"], NEIGHBOUR_LENGTH)
+        self._held = np.zeros(shelf.count, dtype=np.float32)  # of one term at a time
+        self._terms: list[_Term] = []
+        self._mass = 0.0
+        if not believed.total:
+            return
+        mean = np.float32(max(1.0, believed.length_mean))
+        for posting in postings:
+            keep = believed.mask[posting.docs]
+            docs, counts = (posting.docs, posting.counts) if keep.all() else (posting.docs[keep], posting.counts[keep])
+            idf = _idf(believed.total, len(docs))
+            self._mass += idf
+            if len(docs):
+                own = (counts / (1 - B + B * shelf["length"][docs] / mean)).astype(np.float32)
+                self._terms.append(_Term(np.float32(idf * _trust_in(posting)), docs, own))
+        self._terms.sort(key=lambda term: -term.weight)
+
+    def best(self, allowed: Mask, depth: int) -> Rows:
+        """The `depth` allowed rows of the highest coverage, in their order in the project; exact.
+
+        Rows are named by the rare terms first. A row that holds only the others covers at most their share of the mass, so once the last of
+        the best covers more, the common terms need not name rows (Turtle & Flood, "Query Evaluation: Strategies and Optimizations", 1995).
+        """
+        named = np.zeros(self._shelf.count, dtype=bool)
+        weights = [float(term.weight) for term in self._terms]
+        wanted = sum(weights) * _RARE
+        for number, term in enumerate(self._terms, 1):
+            self._name(named, term.docs)
+            rest, last = sum(weights[number:]), number == len(weights)
+            if rest > wanted and not last:
+                continue
+            rows = np.flatnonzero(named & allowed)
+            scores = self.of(rows)
+            enough = len(rows) > depth
+            order = np.argpartition(-scores, depth - 1)[:depth] if enough else np.arange(len(rows))
+            if last or (enough and rest <= float(scores[order].min()) * self._mass):
+                best = np.sort(order[scores[order] > 0])
+                return rows[best]
+            wanted = rest * _RARE
+        return np.zeros(0, dtype=np.int64)
+
+    def _name(self, named: Mask, docs: Rows) -> None:
+        """A row is named with its neighbours: they borrow its words."""
+        named[docs] = True
+        for beside in (self._shelf.following, self._shelf["prev"]):
+            rows = beside[docs]
+            named[rows[rows >= 0]] = True
+
+    def of(self, rows: Rows) -> Floats:
+        """How much of the question each row covers, in [0, 1)."""
+        scores = np.zeros(len(rows), dtype=np.float32)
+        if not self._terms or not len(rows):
+            return scores
+        before, after = self._shelf["prev"][rows], self._shelf.following[rows]
+        has_before, near = before >= 0, self._near[rows]
+        has_after = (after >= 0) & (self._shelf["prev"][after] == rows)  # a branch's shared turn lends to one successor only
+        held = self._held
+        for weight, docs, own in self._terms:
+            held[docs] = own
+            frequency = held[rows] + near * (PREVIOUS * has_before * held[before] + NEXT * has_after * held[after])
+            scores += weight * frequency / (frequency + K1)
+            held[docs] = 0
+        return scores / np.float32(self._mass)
+
+
+class _Term(NamedTuple):
+    weight: np.float32
+    docs: Rows
+    own: Floats

@@ -9,15 +9,50 @@ from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, S
 from doxa.store.keys import after_key, key_of, rank_of
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, text_of
+from doxa.store.search import FIELDS_FROM, INDEXED_PARTS, TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, text_of
 from doxa.store.sight import Sight
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [
-    "DYNAMIC", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity",
-    "IndexRule", "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight",
-    "Standing", "Store", "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of",
-    "rank_of", "replayed_digest", "text_of", "verify_log",
+    "DYNAMIC",
+    "FIELDS_FROM",
+    "INDEXED_PARTS",
+    "SUPPRESSING",
+    "TRUSTS",
+    "TRUST_DEFAULT",
+    "Access",
+    "Condition",
+    "Constraints",
+    "Edge",
+    "Expressions",
+    "Identity",
+    "IndexRule",
+    "Indexes",
+    "Interrupted",
+    "Judge",
+    "LogEntry",
+    "LogProof",
+    "Node",
+    "Noted",
+    "Reader",
+    "Receipt",
+    "SearchRule",
+    "Sight",
+    "Standing",
+    "Store",
+    "Subject",
+    "Transaction",
+    "Value",
+    "after_key",
+    "attributes_of",
+    "check",
+    "digest",
+    "int64_array",
+    "key_of",
+    "rank_of",
+    "replayed_digest",
+    "text_of",
+    "verify_log",
 ]

@@ -33,7 +33,10 @@ COMPACT_AFTER_ROWS = 4_000
 POSTING_BYTES_MAX = 10_240
 TRUSTS = ("untrusted", "candidate", "stated", "verified")  # stored by rank; a later one is trusted more
 TRUST_DEFAULT = "stated"
-
+# The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields of a belief; sentences of a short text. Those
+# below INDEXED_PARTS have a sign code, by which an index names candidates; the others only tell candidates apart.
+FIELDS_FROM = 40
+INDEXED_PARTS = 64
 
 _POSTINGS_HELD = 200_000  # terms in memory before they are written, so that a declaration over a large file stays small
 _PAGE_DOCS = 1_000

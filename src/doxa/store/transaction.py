@@ -28,7 +28,7 @@ from doxa.store.log import GENESIS, LogWriter, receipt_hash
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
-from doxa.store.search import SearchWriter, parse_rule
+from doxa.store.search import INDEXED_PARTS, SearchWriter, parse_rule
 from doxa.store.window import Seen, WindowWriter, load, note_swept, swept
 
 _ANY_END = End((), False)  # where no guard asks
@@ -452,8 +452,8 @@ class Transaction(Reader):
             return at is not None or len(held) > 1
         return False
 
-    def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> None:
-        """Derived rows of one doc: (f16 data, sign code) for each part of its text. Not logged: they can be made again.
+    def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]]) -> None:
+        """Derived rows of one doc: (f16 data, sign code) for each part of its text by its number. Not logged: they can be made again.
 
         All vectors of a file are of one model; the first one names it. Raises ConstraintError for another.
         """
@@ -468,9 +468,10 @@ class Transaction(Reader):
                 model=model,
             )
         change = self._next_change()
-        for part, (data, code) in enumerate(vectors):
+        for part, (data, code) in vectors.items():
             self._db.execute("INSERT OR REPLACE INTO vector VALUES(?, ?, ?, ?)", (scope, doc, part, data))
-            self._db.execute("INSERT OR REPLACE INTO vector_code VALUES(?, ?, ?, ?)", (scope, doc, part, code))
+            if part < INDEXED_PARTS:
+                self._db.execute("INSERT OR REPLACE INTO vector_code VALUES(?, ?, ?, ?)", (scope, doc, part, code))
         self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (max(1, len(vectors)), change, scope, doc))
 
     def drop_vectors(self) -> None:

@@ -22,7 +22,7 @@ from doxa.store.index import problems as index_problems
 from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, text_of
+from doxa.store.search import COUNT_MAX, INDEXED_PARTS, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
 from doxa.store.window import WindowWriter
 from doxa.store.window import problems as window_problems
@@ -211,7 +211,11 @@ _INVARIANTS = (
     ("a visibility window that is reversed", "SELECT id FROM node WHERE vis_from > vis_until"),
     ("a search row of no node", "SELECT d.node FROM doc d LEFT JOIN node n ON n.id = d.node WHERE d.node > 0 AND n.id IS NULL"),
     ("a vector of no search row", "SELECT v.scope, v.doc FROM vector v LEFT JOIN doc d USING(scope, doc) WHERE d.doc IS NULL"),
-    ("a vector without its code", "SELECT v.doc FROM vector v LEFT JOIN vector_code c USING(scope, doc, part) WHERE c.doc IS NULL"),
+    (
+        "a vector without its code",
+        f"SELECT v.doc FROM vector v LEFT JOIN vector_code c USING(scope, doc, part) WHERE c.doc IS NULL AND v.part < {INDEXED_PARTS}",
+    ),
+    ("a code without its vector", "SELECT c.doc FROM vector_code c LEFT JOIN vector v USING(scope, doc, part) WHERE v.doc IS NULL"),
 )
 
 

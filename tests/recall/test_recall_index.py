@@ -1,0 +1,165 @@
+"""The index of vectors and the kept mask against brute force; the best rows by words against all rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from doxa.base.clock import FakeClock
+from doxa.models import HashEmbedder
+from doxa.recall.index import VectorIndex, pack_vector, sign_code
+from doxa.recall.meaning import calibrate, calibrated_rows, without
+from doxa.recall.scope import believed_now, find_scopes
+from doxa.recall.shelf import Shelves
+from doxa.recall.words import Words, asked_terms, gather
+from tests.fixtures_shared import opened
+
+DAY = 86_400 * 10**9
+
+
+def unit(random: np.random.Generator, *shape: int) -> NDArray[np.float32]:
+    made = random.standard_normal(shape).astype(np.float32)
+    return made / np.linalg.norm(made, axis=-1, keepdims=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.integers(0, 40), min_size=1, max_size=600), depth=st.integers(1, 50), seed=st.integers(0, 2**32), batches=st.integers(1, 5),
+    dimensions=st.sampled_from([1, 7, 64, 384]), hidden=st.integers(0, 41),
+)  # fmt: skip
+def test_an_index_names_the_nearest_allowed_rows(rows: list[int], depth: int, seed: int, batches: int, dimensions: int, hidden: int) -> None:
+    random = np.random.default_rng(seed)
+    vectors = unit(random, len(rows), dimensions)
+    question = unit(random, dimensions)
+    allowed = np.ones(41, dtype=bool)
+    allowed[random.permutation(41)[:hidden]] = False
+    packed = [pack_vector(vector) for vector in vectors]
+    seen = np.flatnonzero(allowed[rows])
+    for exact in (True, False):
+        index = VectorIndex(exact=exact)
+        for part in np.array_split(np.arange(len(rows)), batches):
+            index.add([rows[i] for i in part], [packed[i][0 if exact else 1] for i in part])
+        found = index.nearest(question, allowed=allowed, depth=depth)
+        assert index.count == len(rows)
+        if exact:
+            near = vectors.astype(np.float16).astype(np.float32) @ question
+        else:
+            bits = np.unpackbits(np.stack([sign_code(vector) for vector in vectors]) ^ sign_code(question), axis=1)
+            near = -bits.sum(axis=1).astype(np.float32)
+        order = seen[np.argsort(-near[seen], kind="stable")]
+        least = near[order[min(depth, len(order)) - 1]] if len(order) else np.inf
+        surely = {rows[i] for i in order if near[i] > least}
+        maybe = {rows[i] for i in order if near[i] >= least}
+        assert surely <= set(found.rows.tolist()) <= maybe
+        assert found.rows.tolist() == sorted(set(found.rows.tolist()))
+        if exact and len(order):
+            assert found.mean == pytest.approx(float(near[seen].mean()), abs=1e-4)
+            assert found.spread == pytest.approx(float(near[seen].std()), abs=1e-4)
+
+
+def test_the_mean_and_spread_of_codes_are_near_those_of_the_cosines() -> None:
+    random = np.random.default_rng(1)
+    vectors, question = unit(random, 5_000, 384) + 0.06, unit(random, 384)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    coded = VectorIndex(exact=False)
+    coded.add(list(range(5_000)), [pack_vector(vector)[1] for vector in vectors])
+    found = coded.nearest(question, allowed=np.ones(5_000, dtype=bool), depth=10)
+    cosines = vectors @ question
+    assert found.mean == pytest.approx(float(cosines.mean()), abs=0.04)
+    assert 0.5 < found.spread / float(cosines.std()) < 2.5  # the codes add their own noise
+
+
+def test_an_empty_index_names_nothing() -> None:
+    assert VectorIndex(exact=True).nearest(np.ones(3, dtype=np.float32), allowed=np.ones(2, dtype=bool), depth=3).rows.tolist() == []
+    index = VectorIndex(exact=False)
+    index.add([], [])
+    index.add([1], [pack_vector(np.ones(64, dtype=np.float32))[1]])
+    assert index.nearest(np.ones(64, dtype=np.float32), allowed=np.zeros(2, dtype=bool), depth=3).rows.tolist() == []
+    assert index.nearest(np.ones(64, dtype=np.float32), allowed=np.zeros(1, dtype=bool), depth=3).rows.tolist() == []  # a row newer than the mask
+
+
+WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=60), st.integers(1, 12), st.integers(0, 2**32))
+def test_the_best_by_words_are_those_of_all_rows(tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], depth: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    with opened(tmp_path_factory.mktemp("m") / "m.db", embedder=None) as memory:
+        memory.ingest([{"speaker": "Ana", "text": " ".join(words)} for words in texts], extract=False)
+        with memory.store.read() as reader:
+            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
+            population = believed_now(reader, shelf)
+            asked = asked_terms(" ".join(random.permutation(WORDS)[: random.integers(1, 9)]))
+            words = Words(shelf, gather(reader, shelf.scope, asked, eligible=population.mask), population)
+            allowed = population.mask & (random.random(shelf.count) < 0.8)
+            everywhere = words.of(np.arange(shelf.count))
+            held = everywhere[allowed]
+            best = words.best(allowed, depth)
+            wanted = np.sort(held[held > 0])[::-1][:depth]
+            assert allowed[best].all() and best.tolist() == sorted(set(best.tolist()))
+            assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(wanted.tolist(), abs=1e-6)
+
+
+def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path) -> None:
+    clock = FakeClock()
+    random = np.random.default_rng(3)
+    with opened(tmp_path / "m.db", embedder=HashEmbedder(), clock=clock) as memory:
+        kept = Shelves()
+        krefs: list[str] = []
+        for step in range(120):
+            action = random.integers(0, 5)
+            if action == 0 or not krefs:
+                now = clock.now_ns()
+                window = {"valid_from": now + int(random.integers(-3, 3)) * DAY, "valid_until": now + int(random.integers(4, 9)) * DAY}
+                krefs.append(str(memory.remember(f"fact number {step}", name=f"n{step}", **(window if random.random() < 0.5 else {})).kref))
+            elif action == 1:
+                memory.revise(krefs[random.integers(len(krefs))].partition("?")[0], f"other words {step}")
+            elif action == 2:
+                memory.forget(krefs.pop(random.integers(len(krefs))).partition("?")[0])
+            elif action == 3:
+                clock.advance(days=int(random.integers(1, 4)))
+            else:
+                memory.embed(limit=2)
+            with memory.store.read() as reader:
+                scope = find_scopes(reader, "default")[0]
+                mine, new = kept.get(reader, scope), Shelves().get(reader, scope)
+                ours, theirs = believed_now(reader, mine), believed_now(reader, new)
+                assert ours.mask.tolist() == theirs.mask.tolist()
+                assert (ours.total, ours.length_mean) == (theirs.total, pytest.approx(theirs.length_mean))
+                assert (mine.pending, mine.index.count >= new.index.count) == (new.pending, True)
+
+
+def test_a_calibration_is_of_what_is_believed_and_the_same_everywhere(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
+        for number in range(70):
+            memory.remember(f"fact number {number} of many", name=f"n{number}")
+        memory.embed()
+        with memory.store.read() as reader:
+            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
+            first = calibrated_rows(shelf.count)
+            assert first == 64
+            made = calibrate(reader, shelf, believed_now(reader, shelf).mask)
+            again = calibrate(reader, Shelves().get(reader, shelf.scope), believed_now(reader, shelf).mask)
+            assert made.centre is not None and again.centre is not None
+            assert (made.spread, made.centre.tolist()) == (again.spread, again.centre.tolist())
+            assert 0 < made.spread < 1
+            few = np.zeros(shelf.count, dtype=bool)
+            few[:3] = True
+            assert calibrate(reader, shelf, few).spread == 0.15
+            assert calibrate(reader, shelf, np.zeros(shelf.count, dtype=bool)).centre is None
+    assert [calibrated_rows(n) for n in (0, 1, 2, 3, 64, 65, 1_000)] == [0, 1, 2, 2, 64, 64, 512]
+
+
+def test_without_the_centre_directions_have_length_one() -> None:
+    vectors = unit(np.random.default_rng(0), 5, 8)
+    centre = vectors[0] * 0.5 + vectors[1] * 0.3
+    rest = without(centre, np.vstack([vectors, centre]))
+    assert np.linalg.norm(rest[:5], axis=1).tolist() == pytest.approx([1] * 5, abs=1e-5)
+    assert rest[5].tolist() == centre.tolist()
+    assert without(None, vectors) is vectors
