@@ -29,6 +29,7 @@ _NUMBERS = {
 } | {"a": 1, "an": 1}  # fmt: skip
 _LINE = re.compile(r"([AB])\s*:\s*(.*)")
 _PLAN_MARK = re.compile(r"\s*->->\s*[\d,\s]*$")
+_BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_summary", "ideal_response", "expected_compliance")
 _ANCHOR = "%B-%d-%Y"
 
 
@@ -164,7 +165,7 @@ def load_beam(path: Path) -> list[Corpus]:
             turns = tuple(_beam_turns(f"beam-{chat.parent.name}", json.loads(chat.read_text())))
             probes = json.loads(asked.read_text())
             name = f"beam-{chat.parent.name}"
-            abstention = tuple(Question(one["question"], frozenset(), ABSTENTION) for one in probes.get(ABSTENTION, ()))
+            abstention = tuple(Question(one["question"], frozenset(), ABSTENTION, answer=_beam_answer(one)) for one in probes.get(ABSTENTION, ()))
             corpora.append(Corpus(name, turns, tuple(_beam_questions(probes, turns)), unlabelled=abstention))
     return corpora
 
@@ -195,7 +196,12 @@ def _beam_questions(by_type: dict[str, list[dict[str, Any]]], turns: Iterable[Tu
             ids = question.get("source_chat_ids")
             gold = frozenset(_flat(ids)) & known
             if gold:
-                yield Question(question["question"], gold, kind, _sides(kind, ids))
+                yield Question(question["question"], gold, kind, _sides(kind, ids), _beam_answer(question))
+
+
+def _beam_answer(question: dict[str, Any]) -> str:
+    """What should be said, under the name that its type has for it."""
+    return next((str(question[name]) for name in _BEAM_ANSWERS if question.get(name)), "")
 
 
 def _sides(kind: str, ids: object) -> tuple[frozenset[str], frozenset[str]] | None:

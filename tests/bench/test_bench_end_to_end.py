@@ -151,7 +151,7 @@ def test_written_results_become_the_document(tmp_path: Path) -> None:
     document.write_text(document.read_text() + "\nadded by hand\n")
     results.render(tmp_path / "results", document)
     text = document.read_text()
-    assert text.count("| doxa |") == len(report.tables) - 1
+    assert all(table in text for table in report.tables)
     assert text.endswith("added by hand\n")
 
 
