@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import beam, locomo, locomo_plus, results, speed_graph, speed_recall, speed_write
-from bench.__main__ import main
+from bench.__main__ import _parser, main
 from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with_cues
 from bench.embedders import CachedEmbedder, CloudEmbedder
 from bench.report import Report
@@ -174,3 +174,11 @@ def test_large_stores_are_the_same_under_the_same_seed_and_their_clouds_are_clou
     near, twin, far = CloudEmbedder().embed(["red apple one", "red apple two", "blue sky one"])
     assert near @ near == pytest.approx(1, abs=1e-5)
     assert near @ twin > near @ far
+
+
+def test_the_document_describes_every_command() -> None:
+    parser = _parser()
+    commands = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    text = results.DOCUMENT.read_text()
+    assert {"longmemeval", "qa", "ablation", "sensitivity"} <= set(commands)
+    assert [name for name in commands if f"python -m bench {name}" not in text] == []

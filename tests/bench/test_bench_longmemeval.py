@@ -77,9 +77,8 @@ def test_the_protocol_leaves_out_what_the_official_code_leaves_out(tmp_path: Pat
     assert figures["session.recall_any_at_1"] == figures["session.recall_all_at_1"] == 0.5  # the cat is found, the tulips are elsewhere
     assert figures["session.recall_all_at_3"] == figures["turn.recall_all_at_5"] == figures["turn.session_of_recall_any_at_5"] == 1
     assert 0.5 <= figures["session.ndcg_at_10"] <= 1
-    assert {"session.type.multi-session.recall_all_at_5", "baseline.minilm.turn.ndcg_at_50", "gain.session.recall_all_at_5.by_conversation.low"} <= set(
-        figures
-    )
+    assert {"session.type.multi-session.recall_all_at_5", "baseline.minilm.turn.ndcg_at_50"} <= set(figures)
+    assert "gain.session.recall_all_at_5.by_conversation.low" in figures
     assert figures["session.all_questions.recall_any_at_5"] == 1
 
 
