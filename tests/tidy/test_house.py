@@ -56,7 +56,7 @@ PUBLIC = {
         "require", "resolve", "revisions_of", "sealed", "shortest_path", "slug", "status_of", "tag_moves", "tagged_at", "traverse",
     ),
     "doxa.models": ("Embedder", "FailingEmbedder", "HashEmbedder", "find_weights", "load_minilm"),
-    "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
+    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
         "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",

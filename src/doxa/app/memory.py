@@ -237,21 +237,27 @@ class Session(BeliefVerbs):
         history: bool = False,
         limit: int = 10,
         tokens_max: int | None = None,
-        lanes: Iterable[str] = ("words", "meaning"),
+        lanes: Iterable[str] | None = None,
+        mode: str = "auto",
+        from_thread: str = "",
+        strict: bool = False,
+        diversity: float = 0.0,
+        order: str = "score",
     ) -> Recall:
         """The best answers that memory holds and believes. `project` None asks in the session's project, "" in all.
 
         The session's own project may be one in which nothing was said yet: then there are no hits. One that is named must exist.
         Retired beliefs are absent unless `history` or `as_of` asks for them. Never waits for embeddings; what is missing is in `warnings`.
         """
-        from doxa.recall import Ask, Recall
+        from doxa.recall import LANES, Ask, Recall
 
-        arguments.flags(history=history)
+        arguments.flags(history=history, strict=strict)
         ask = Ask(
             text, project=self.project if project is None else project, space=space, kinds=arguments.texts(kinds, "kinds"), tag=tag, trust=trust,
             speaker=speaker, thread=thread, since=arguments.time(since, "since"), until=arguments.time(until, "until"),
             valid_at=arguments.time(valid_at, "valid_at"), as_of=arguments.time(as_of, "as_of"), history=history, limit=limit,
-            tokens_max=tokens_max, lanes=arguments.texts(lanes, "lanes"),
+            tokens_max=tokens_max, lanes=LANES if lanes is None else arguments.texts(lanes, "lanes"), mode=mode, from_thread=from_thread,
+            strict=strict, diversity=diversity, order=order,
         )  # fmt: skip
         try:
             return self._memory.recaller.recall(ask, context=self._told)

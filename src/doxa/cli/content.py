@@ -11,6 +11,8 @@ import typer
 from doxa.cli.frame import Db, FactOption, Json, KrefArg, Project, Title, Topic, app, db_hint, embed_some, facts_of, opened, progress
 from doxa.cli.text import fields_text, recall_text, said_text, show
 
+_WITHOUT_MEANING = ("words", "entities", "time", "graph", "recency", "policy")  # named here, since the room of recall takes long to import
+
 
 @app.command()
 def init(db: Db = None, as_json: Json = False) -> None:
@@ -75,7 +77,7 @@ def recall(
         answer = memory.recall(
             question, project=project, space=space, kinds=kind or (), tag=tag, trust=trust, speaker=speaker, since=since, until=until,
             valid_at=valid_at, as_of=as_of, history=history, limit=limit, tokens_max=tokens,
-            lanes=("words",) if words_only else ("words", "meaning"),
+            lanes=_WITHOUT_MEANING if words_only else None,
         )  # fmt: skip
         show(answer, as_json, recall_text)
 
