@@ -2,7 +2,7 @@
 
     {"url": base URL, "recordings": [{"path": "/embeddings", "request": {...}, "answer": {...} or text}, ...]}
 
-A cassette holds what was sent and what came back, and no header, so no key. Only a request that is exactly one that was recorded is answered: anything
+A cassette holds what was sent and what came back, and no header, so no key. Only a request that is exactly as recorded is answered: anything
 else raises, since a test that quietly got another answer would prove nothing.
 """
 

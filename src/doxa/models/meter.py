@@ -95,6 +95,11 @@ class Meter:
         self._totals = _Totals()
         self._lock = threading.Lock()
 
+    def know(self, prices: Mapping[str, Price]) -> None:
+        """Take prices in, for what was spent and what will be."""
+        with self._lock:
+            self._prices.update(prices)
+
     def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> Call:
         """One call that is about to be made, as a context manager: it reserves on entry and raises LimitError where there is no room."""
         return Call(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)

@@ -6,7 +6,8 @@
                               "tokens_max": number}
 
 The graph takes `input_ids` and, where it asks for them, `attention_mask` and `token_type_ids`, each [1, tokens]. An embedder gives
-[1, tokens, dimensions], which is pooled, or [1, dimensions]; a cross-encoder gives one number. Texts run one by one. Nothing is fetched, and no code of the folder is run.
+[1, tokens, dimensions], which is pooled, or [1, dimensions]; a cross-encoder gives one number. Texts run one by one. Nothing is fetched, and no code
+of the folder is run.
 """
 
 from __future__ import annotations

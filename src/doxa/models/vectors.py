@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_SCORE_MAX = 1e30  # float32 ends at 3.4e38, and callers add to scores
 _STEP = "Check that this model makes embeddings and that nothing between changes its answers; recall goes on by words."
 
 
@@ -55,14 +56,14 @@ def finite_scores(values: Any, *, count: int, model: str) -> NDArray[np.float32]
     import numpy as np
 
     try:
-        scores = np.asarray(values, dtype=np.float32)
+        scores = np.asarray(values, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as error:
         raise _refusal("its scores are no numbers", model) from error
     if scores.shape != (count,):
         raise _refusal(f"{count} scores were asked for, and an array of the shape {scores.shape} came", model)
-    if not np.isfinite(scores).all():
-        raise _refusal("a score is not finite", model)
-    return scores
+    if not (np.abs(scores) <= _SCORE_MAX).all():  # not a number is not less either
+        raise _refusal("a score is not finite, or as good as", model)
+    return scores.astype(np.float32)
 
 
 def _refusal(reason: str, model: str, **fields: object) -> ModelError:
