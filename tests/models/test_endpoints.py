@@ -257,7 +257,8 @@ def test_ollama_is_asked_for_a_window_that_holds_question_and_answer(server: Mod
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_reported_is_estimated_and_said_so(server: ModelServer, kind: str) -> None:
-    server.replies = [Reply(body={"choices": [{"message": {"content": "four"}}], "message": {"content": "four"}, "content": [{"type": "text", "text": "four"}]})]
+    said = {"content": "four"}
+    server.replies = [Reply(body={"choices": [{"message": said}], "message": said, "content": [{"type": "text", "text": "four"}]})]
     meter = Meter()
     usage = completers(endpoint(server), meter)[kind].complete([Message("user", "x" * 40)]).usage
     assert (usage.tokens_in, usage.tokens_out, usage.estimated) == (14, 1, True)

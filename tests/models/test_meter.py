@@ -49,7 +49,9 @@ def test_a_cap_on_calls_that_is_the_widers_is_not_counted_below() -> None:
     assert meter.spend().calls == wide.spend().calls == 1
 
 
-@pytest.mark.parametrize(("told", "counted"), [((None, None), (8, 3, 11)), ((5, None), (5, 3, 3)), ((None, 2), (8, 2, 8)), ((-1, 10**30), (8, 3, 11))])
+@pytest.mark.parametrize(("told", "counted"), [
+    ((None, None), (8, 3, 11)), ((5, None), (5, 3, 3)), ((None, 2), (8, 2, 8)), ((-1, 10**30), (8, 3, 11)),
+])  # fmt: skip
 def test_what_is_not_told_is_estimated(told: tuple[int | None, int | None], counted: tuple[int, int, int]) -> None:
     meter = Meter()
     with meter.call("m", tokens_in=8) as call:

@@ -208,5 +208,5 @@ def test_a_graph_of_several_logits_is_no_cross_encoder(tmp_path: Path) -> None:
         load_onnx_reranker(write_reranker(tmp_path, logits=2))
     with pytest.raises(ModelError, match="a cross-encoder gives one number"):
         load_onnx_reranker(write_embedder(tmp_path / "e"))
-    with pytest.raises(ModelError, match="has no file model.onnx"):
+    with pytest.raises(ModelError, match=r"has no file model\.onnx"):
         load_onnx_reranker(tmp_path / "nowhere")
