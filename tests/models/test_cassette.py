@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -58,9 +59,16 @@ def test_what_is_no_cassette_says_so(tmp_path: Path, content: bytes) -> None:
             read_cassette(tmp_path / name)
 
 
-def test_a_recorded_completer_answers_what_it_knows() -> None:
+def test_a_recorded_completer_answers_what_it_knows(tmp_path: Path) -> None:
     fake: Completer = RecordedCompleter({RecordedCompleter.key(ASKED): "It is."})
     assert fake.complete(ASKED).text == "It is."
+    path = tmp_path / "recordings.json"
+    path.write_text(json.dumps({RecordedCompleter.key(ASKED): "It was."}))
+    assert RecordedCompleter.read(path).complete(ASKED).text == "It was."
+    for content in (b"[]", b'{"a": 5}', b"\xff"):
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match="holds no recordings"):
+            RecordedCompleter.read(path)
     with pytest.raises(ModelError, match="No answer is recorded"):
         fake.complete([Message("system", "Is it so?")])
 

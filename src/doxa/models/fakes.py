@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from doxa.base.errors import ModelError
 from doxa.base.limits import COMPLETE_TOKENS_DEFAULT
 from doxa.models.contract import Completion, Message, Usage
-from doxa.models.texts import check_count, tokens_estimate
+from doxa.models.texts import check_count, tokens_estimate, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,10 +125,18 @@ class RecordedCompleter:
     def __init__(self, recordings: Mapping[str, str]) -> None:
         self._recordings = dict(recordings)
 
+    @classmethod
+    def read(cls, path: Path) -> RecordedCompleter:
+        """From a file with one JSON object. Raises ModelError for another one."""
+        try:
+            return cls(msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ModelError(f"{path} holds no recordings: {error}.", next_step="Give a JSON object of keys and answers.", path=str(path)) from error
+
     @staticmethod
     def key(messages: Sequence[Message]) -> str:
         """Under which an answer to `messages` is kept: the messages themselves, as JSON."""
-        return msgspec.json.encode([[message.role, message.text] for message in messages]).decode("utf-8")
+        return msgspec.json.encode([[message.role, well_formed(message.text)] for message in messages]).decode("utf-8")
 
     def complete(
         self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None

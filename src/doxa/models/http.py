@@ -169,7 +169,9 @@ class HttpEndpoint:
         the system's authorities unless given. `now` and `wall` give seconds, monotonic and since 1970."""
         self.url = address.text
         self._address = address
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "doxa", **(headers or {})}
+        self._headers = {
+            "Content-Type": "application/json", "Accept": "application/json", "User-Agent": "doxa", "Connection": "close", **(headers or {}),
+        }  # fmt: skip
         self._key = key
         self._key_header = key_header
         self._key_source = key_source
