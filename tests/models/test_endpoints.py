@@ -251,8 +251,9 @@ def test_newer_models_of_openai_take_the_limit_under_another_name(server: ModelS
 def test_ollama_is_asked_for_a_window_that_holds_question_and_answer(server: ModelServer) -> None:
     completer = OllamaCompleter(endpoint(server), "m", Meter())
     completer.complete([Message("user", "word " * 6_000)], tokens_max=1_000)
+    completer.complete([Message("user", "word " * 1_200)], tokens_max=1_000)
     completer.complete([Message("user", "word")], tokens_max=1_000)
-    assert [request.body["options"].get("num_ctx") for request in server.requests] == [16_384, None]
+    assert [request.body["options"].get("num_ctx") for request in server.requests] == [16_384, 4_096, None]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -328,6 +329,17 @@ def test_scores_that_cannot_be_right_are_an_error(server: ModelServer, results: 
     server.replies = [Reply(body={"results": results})]
     with pytest.raises(ModelError):
         EndpointReranker(endpoint(server), "m", Meter()).score("x", ["one", "two"])
+
+
+@pytest.mark.parametrize("reply", TOO_LONG)
+def test_texts_beyond_a_rerankers_reach_are_cut_until_they_are_taken(server: ModelServer, reply: Reply) -> None:
+    server.always = lambda request: reply if any(len(text) > 1_100 for text in request.body["documents"]) else None
+    scores = EndpointReranker(endpoint(server), "m", Meter()).score("red car", ["a red car " * 300, "a car", "red " * 400])
+    assert scores.tolist() == pytest.approx([0.2, 0.1, 0.1])
+    assert [max(map(len, request.body["documents"])) for request in server.requests] == [2_999, 1_499, 749]
+    server.always = lambda request: reply
+    with pytest.raises(ModelError):
+        EndpointReranker(endpoint(server), "m", Meter()).score("red car", ["a car"])
 
 
 def test_more_texts_than_a_reranker_takes_are_refused(server: ModelServer) -> None:

@@ -210,3 +210,5 @@ def test_a_graph_of_several_logits_is_no_cross_encoder(tmp_path: Path) -> None:
         load_onnx_reranker(write_embedder(tmp_path / "e"))
     with pytest.raises(ModelError, match=r"has no file model\.onnx"):
         load_onnx_reranker(tmp_path / "nowhere")
+    with pytest.raises(ModelError, match="its files cannot be read"):
+        load_onnx_reranker(tmp_path / ("x" * 3_000))

@@ -51,7 +51,7 @@ _RETRIED = frozenset((0, 408, 425, 429))  # 0: no answer at all
 _OUTAGES = frozenset((408, 425, 429, 502, 503, 504, 529))  # 529 is Anthropic's "overloaded"
 _REFUSED = frozenset((400, 413, 422))
 # What servers say of a text beyond their reach; llama.cpp says it with a 500.
-_TOO_LONG = re.compile(r"too (?:large|long)\b", re.IGNORECASE)
+_TOO_LONG = re.compile(r"too (?:large|long|big)\b", re.IGNORECASE)
 _KEY = re.compile(r"[\x21-\x7e]+")
 _URL = re.compile(r"[!#-;=?-\[\]_a-z~]+", re.IGNORECASE)
 

@@ -54,13 +54,19 @@ class _Files:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.off = f"The model in {folder} cannot be used"
+        try:
+            self._open()
+        except OSError as error:  # a folder that may not be entered, a name that is too long
+            raise self.refusal(f"its files cannot be read ({error.strerror or error})") from error
+
+    def _open(self) -> None:
         runtimes = [import_runtime(name, off=self.off, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers")]
-        if not (folder / "model.onnx").is_file():
+        if not (self.folder / "model.onnx").is_file():
             raise self.refusal("it has no file model.onnx")
         self.settings = self._read_settings()
         self.tokenizer, self.tokens_max = self._open_tokenizer(runtimes[1])
         step = "Export the model anew, or install a newer onnxruntime."
-        self.graph: GraphRun = open_graph(runtimes[0], folder / "model.onnx", off=self.off, step=step, name=str(folder))
+        self.graph: GraphRun = open_graph(runtimes[0], self.folder / "model.onnx", off=self.off, step=step, name=str(self.folder))
         self._inputs = {port.name: _ELEMENTS.get(port.type) for port in self.graph.get_inputs()}
         strange = sorted(name for name, element in self._inputs.items() if name not in _INPUTS or element is None)
         if strange or "input_ids" not in self._inputs:

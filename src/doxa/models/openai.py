@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT, EMBED_MS, RERANK_ITEMS_MAX
+from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT, EMBED_CUT_CHARS_MIN, EMBED_MS, RERANK_ITEMS_MAX
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter, Watch
@@ -169,10 +169,20 @@ class EndpointReranker:
         scores = np.zeros(len(texts), dtype=np.float32)
         if not shown or not asked:
             return scores
-        found = self._ask(asked, list(shown.values()))
+        found = self._fitting(asked, list(shown.values()))
         scores[:] = found.min() - 1
         scores[list(shown)] = found
         return scores
+
+    def _fitting(self, query: str, texts: list[str]) -> NDArray[np.float32]:
+        """Scores; where the endpoint refuses a text as too long, of the first half of the longest and of whatever else is as long, and so on."""
+        try:
+            return self._ask(query, texts)
+        except ModelError as error:
+            chars = max(len(query), *map(len, texts)) // 2
+            if "refused" not in error.fields or chars < EMBED_CUT_CHARS_MIN:
+                raise
+        return self._fitting(query[:chars], [text[:chars] for text in texts])
 
     def _ask(self, query: str, texts: list[str]) -> NDArray[np.float32]:
         body = {"model": self._model, "query": query, "documents": texts, "top_n": len(texts)}
