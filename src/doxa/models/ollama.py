@@ -20,7 +20,7 @@ from doxa.models.talk import Finish, checked, completion, estimate
 
 URL = "http://127.0.0.1:11434"
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
-# The least that Ollama gives a model to read in unless told (newer ones give 4,096 or more): beyond it the beginning of a conversation is lost without
+# The least that Ollama gives a model to read in unless told (newer ones give 4,096 or more): beyond it a conversation loses its beginning without
 # a word. The next power of two is asked for, so that few sizes are, since a new one makes Ollama load the model again.
 _WINDOW_TOKENS = 2_048
 
