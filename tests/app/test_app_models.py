@@ -169,6 +169,31 @@ def test_an_outage_is_no_fault_of_the_texts_and_loses_nothing(tmp_path: Path, se
         assert findings(memory)["vectors"].ok
 
 
+@pytest.mark.parametrize("reply", [Reply(401), Reply(404), Reply(302), Reply(200, b"<html>Please log in</html>")])
+def test_an_endpoint_that_is_set_up_wrongly_costs_no_memory_its_attempts(tmp_path: Path, server: ModelServer, reply: Reply) -> None:
+    with opened(tmp_path / "m.db", embedder="ollama:m#32", model_urls={"ollama": server.url}) as memory:
+        memory.remember("The ferry leaves from Bergen")
+        server.always = lambda request: reply
+        for _ in range(9):  # more often than JOB_ATTEMPTS_MAX
+            assert memory.embed() == 0
+        assert memory.pending() == 1 and memory.embedder_error
+        up(server)
+        time.sleep(0.35)
+        assert memory.embed() == 1
+
+
+def test_a_text_that_a_model_cannot_take_holds_no_other_up(tmp_path: Path, server: ModelServer) -> None:
+    bad = Reply(500, {"error": "unsupported value: NaN"})
+    with opened(tmp_path / "m.db", embedder="ollama:m#32", model_urls={"ollama": server.url}) as memory:
+        for name in ("first", "poison", "last"):
+            memory.remember(f"This is the {name} text", name=name)
+        server.always = lambda request: bad if "poison" in request.body["input"][0] else None
+        assert memory.embed() == 2 and memory.pending() == 1
+        for _ in range(8):
+            memory.embed()
+        assert memory.pending() == 0 and "1 memories could not be embedded" in findings(memory)["vectors"].detail
+
+
 def test_the_background_job_outlives_an_outage(tmp_path: Path, server: ModelServer) -> None:
     down(server)
     with opened(tmp_path / "m.db", embedder="ollama:m", model_urls={"ollama": server.url}, background=True) as memory:

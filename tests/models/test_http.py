@@ -119,13 +119,13 @@ def test_what_will_not_pass_is_not_tried_again(server: ModelServer, status: int,
     server.replies = [Reply(status, {"error": {"message": "no"}})]
     error = refusal(endpoint(server.url, when))
     assert step in error.next_step and len(server.requests) == 1 and when.slept == []
-    assert "outage" not in error.fields
+    assert ("outage" in error.fields) == (status != 400) and ("refused" in error.fields) == (status == 400)
 
 
 def test_a_redirect_is_not_followed(server: ModelServer) -> None:
     with ModelServer() as other:
         server.replies = [Reply(status, {}, {"Location": f"{other.url}/embeddings"}) for status in (301, 307, 308)]
-        for _ in range(3):
+        for _ in range(3):  # each by an endpoint of its own, since one that failed is not asked again at once
             assert "a redirect, which is not followed" in refusal(endpoint(server.url)).message
         assert other.requests == []
 
@@ -233,8 +233,9 @@ def test_a_huge_request_is_refused_before_it_is_sent(server: ModelServer) -> Non
 def test_an_answer_of_another_shape_is_an_error(body: bytes) -> None:
     from doxa.models.openai import _Vectors
 
-    with pytest.raises(ModelError, match="not of the expected shape"):
+    with pytest.raises(ModelError, match="not of the expected shape") as caught:
         decoded(body, _Vectors, url="u", model="m")
+    assert ("outage" in caught.value.fields) == (not body.startswith(b"{"))
 
 
 # Keys

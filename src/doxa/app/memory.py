@@ -525,6 +525,7 @@ class Memory(Session):
                 self._worker.start()
 
     def _work(self) -> None:
+        pause = 1
         while not self._stopping.is_set():
             self._due.wait()
             self._due.clear()
@@ -534,8 +535,11 @@ class Memory(Session):
             try:
                 self.embed()
                 if self.embedder_error is not None and "outage" in self.embedder_error.fields:  # the endpoint may be back in a while
-                    self._stopping.wait(MODEL_OUTAGE_MS / 1_000)
+                    self._stopping.wait(MODEL_OUTAGE_MS / 1_000 * pause)
+                    pause = min(2 * pause, 32)
                     self._due.set()
+                else:
+                    pause = 1
             except Exception as error:  # the job must not die silently: doctor shows this, and the work order stays in the file
                 self._job_error = ModelError(f"The embedding job stopped: {error}", next_step="Mend what it names, then run `doxa embed`.")
                 return

@@ -48,7 +48,6 @@ _Answer = TypeVar("_Answer")
 
 _CHUNK_BYTES = 65_536
 _RETRIED = frozenset((0, 408, 425, 429))  # 0: no answer at all
-_OUTAGES = frozenset((408, 425, 429, 502, 503, 504, 529))  # 529 is Anthropic's "overloaded"
 _REFUSED = frozenset((400, 413, 422))
 # What servers say of a text beyond their reach; llama.cpp says it with a 500.
 _TOO_LONG = re.compile(r"too (?:large|long|big)\b", re.IGNORECASE)
@@ -312,10 +311,10 @@ class HttpEndpoint:
         said = self._said(answer)
         quoted = f' and said: "{said}"' if said else ""
         fields: dict[str, object] = {"status": status}
-        if status in _OUTAGES:
-            fields["outage"] = True
         if status in _REFUSED or (status == 500 and _TOO_LONG.search(said)):
             fields["refused"] = True
+        elif status != 500:  # a 500 may be about this text alone; a wrong key, model or URL fails alike for all
+            fields["outage"] = True
         if 300 <= status < 400:
             quoted = ", a redirect, which is not followed"
         return self._error(path, f"answered with status {status}{quoted}", self._step(status), **fields)
@@ -352,9 +351,11 @@ def decoded(answer: bytes, shape: type[_Answer], *, url: str, model: str) -> _An
         return msgspec.json.decode(answer, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error) if isinstance(error, msgspec.ValidationError) else "it is not JSON"
+        # A page instead of an object comes from something else than the model; an object that cannot be read may be about this text alone.
+        outage = {} if answer.lstrip()[:1] == b"{" else {"outage": True}
         raise ModelError(
             f"The answer of {url} for the model {model} is not of the expected shape: {reason}.",
-            next_step="Check that the URL leads to the API that the provider's name says.", url=url, model=model,
+            next_step="Check that the URL leads to the API that the provider's name says.", url=url, model=model, **outage,
         ) from None  # fmt: skip
 
 
