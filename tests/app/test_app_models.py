@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -132,7 +133,8 @@ def test_a_missing_key_is_said_and_recall_goes_by_words(tmp_path: Path, monkeypa
         assert "two words" not in str(memory.embedder_error.as_dict())
 
 
-def test_an_endpoint_that_is_down_at_first_is_found_again(tmp_path: Path, server: ModelServer) -> None:
+def test_an_endpoint_that_is_down_at_first_is_found_again(tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.app.models.MODEL_OUTAGE_MS", 2_000)  # longer than what is asked meanwhile may take
     down(server)
     with opened(tmp_path / "m.db", embedder="ollama:m", model_urls={"embedder": server.url}) as memory:
         memory.remember("The ferry leaves from Bergen")
@@ -141,7 +143,7 @@ def test_an_endpoint_that_is_down_at_first_is_found_again(tmp_path: Path, server
         assert memory.recall("ferry").warnings and len(server.requests) == asked
         assert not findings(memory)["embedder"].ok
         up(server)
-        time.sleep(0.35)
+        time.sleep(2.1)
         assert memory.embed() == 1 and memory.embedder_error is None
 
 
@@ -296,6 +298,22 @@ def test_the_command_line_reads_the_environment(tmp_path: Path, server: ModelSer
     told = runner.invoke(app, ["doctor"]).output
     assert "note embedder    ollama:m, not asked" in told and len(server.requests) == asked
     assert "ollama:m: it answered with 32 dimensions" in runner.invoke(app, ["doctor", "--models"]).output
+
+
+def test_a_cap_ends_the_vectors_of_an_import_and_not_the_import(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_models, "PROCESS", app_models.Meter())
+    for name, value in (("EMBEDDER", "ollama:m#32"), ("OLLAMA_URL", server.url), ("DB", str(tmp_path / "m.db")), ("MODEL_CALLS_MAX", "2")):
+        monkeypatch.setenv(f"DOXA_{name}", value)
+    turns = [{"thread": "t", "session": "s", "speaker": "Ana", "text": f"Turn {number}"} for number in range(5)]
+    (tmp_path / "talk.jsonl").write_text("\n".join(map(json.dumps, turns)))
+    runner = CliRunner()
+    done = runner.invoke(app, ["import", str(tmp_path / "talk.jsonl"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["added"] == 5 and json.loads(done.stdout)["unembedded"] == 3
+    told = runner.invoke(app, ["embed", "--json"])
+    assert told.exit_code == 2 and "cap of 2 model calls" in told.output
 
 
 def test_opening_reads_no_network_library(tmp_path: Path) -> None:
