@@ -169,7 +169,7 @@ def test_a_machine_without_the_model_is_well(run: Run, tmp_path: Path, monkeypat
         monkeypatch.setitem(sys.modules, package, ModuleType(package))
     run("remember", "x is y", "--name", "x")
     text = run("doctor")
-    assert "note model" in text and "pip install" in text
+    assert "note embedder" in text and "pip install" in text
 
 
 @pytest.mark.parametrize(("name", "added"), [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -105,6 +106,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Take histories in. Importing again adds only what is new."""
+    from doxa.base.errors import LimitError
     from doxa.curation.transfer import is_export
 
     with opened(db, as_json) as memory:
@@ -124,7 +126,8 @@ def import_(
                 "skipped": read.skipped, "places": read.places,
             }  # fmt: skip
         if embed:
-            with progress("vectors", as_json) as advance:
+            # What was read is stored; where a cap on spending ends this, `unembedded` counts what is left and `doxa embed` says why.
+            with suppress(LimitError), progress("vectors", as_json) as advance:
                 memory.embed(progress=advance)
         show(summary | {"unembedded": memory.pending(), "next": f'doxa recall "..."{db_hint(db)}'}, as_json, fields_text)
 
