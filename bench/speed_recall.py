@@ -26,8 +26,8 @@ from bench.texts import questions_of, turns_of
 from bench.timing import Spread, repeated, seconds_of, spread
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
-from doxa.recall.engine import MEANT
 from doxa.recall.meaning import exact
+from doxa.recall.pool import MEANT
 from doxa.recall.scope import find_scopes
 from doxa.recall.shelf import Shelves
 

@@ -63,7 +63,8 @@ def test_every_verb(tmp_path: Path) -> None:
         assert not memory.has_receipt("00" * 32)
         assert not memory.has_receipt("no hex")
         assert memory.stats()["revisions"] == 5  # two of db and one without its fact, backup, dump
-        assert {finding.name for finding in memory.doctor()} == {"file", "disk", "invariants", "log", "erasures", "vectors", "model"}
+        looked = {"file", "disk", "invariants", "log", "erasures", "vectors", "embedder", "model", "reranker"}
+        assert {finding.name for finding in memory.doctor()} == looked
         assert len(list(memory.export())) > 5
         copy = memory.backup(tmp_path / "copy.db")
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
@@ -205,7 +206,7 @@ def test_a_write_does_not_wait_for_a_model_that_loads(tmp_path: Path) -> None:
 
     with opened(tmp_path / "m.db", background=True) as memory:
         def load() -> None:
-            with memory._lock:  # what the first reader of `embedder` holds while the model is built
+            with memory._models._embedder._lock:  # what the first reader of `embedder` holds while the model is built
                 loading.set()
                 loaded.wait(20)
 

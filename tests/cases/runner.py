@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from doxa.base.clock import format_time, parse_time
+from doxa.base.dates import find_dates
 from doxa.base.errors import DoxaError, KrefError
 from doxa.belief import parse_kref, print_kref
 from doxa.curation.agreement import RETIRING
-from doxa.curation.dates import find_dates
 from doxa.curation.extract import extract
 from doxa.curation.match import CONFLICT_AT, REVISE_AT, judged
 from doxa.curation.redact import redact

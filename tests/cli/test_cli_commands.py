@@ -69,7 +69,8 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert revised["action"] == "revised"
     assert value("as-of", DB, time)["number"] == 1
     assert [hit["text"] for hit in value("recall", "shop", "--as-of", time, "--words-only")["hits"]] == ["The shop runs on MySQL"]
-    assert len(value("recall", "shop", "--history", "--words-only")["hits"]) == 2
+    found = [hit["kref"] for hit in value("recall", "shop", "--history", "--words-only")["hits"]]
+    assert found == [f"{DB}?r=1", f"{DB}?r=2", "kref://default/backup.fact?r=1"]  # both revisions, and what depends on the item
     assert value("impact", DB)["steps"][0]["kref"] == "kref://default/backup.fact?r=1"
     assert value("traverse", "kref://default/backup.fact", "--edge", "DEPENDS_ON")["steps"]
     assert value("link", DB, "REFERENCED", "kref://default/backup.fact")["action"] == "linked"
@@ -168,7 +169,7 @@ def test_a_machine_without_the_model_is_well(run: Run, tmp_path: Path, monkeypat
         monkeypatch.setitem(sys.modules, package, ModuleType(package))
     run("remember", "x is y", "--name", "x")
     text = run("doctor")
-    assert "note model" in text and "pip install" in text
+    assert "note embedder" in text and "pip install" in text
 
 
 @pytest.mark.parametrize(("name", "added"), [

@@ -61,7 +61,7 @@ def test_a_planted_problem_is_found(tmp_path: Path, sql: str, names: set[str]) -
 
 def test_a_file_that_others_may_read(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        assert findings(memory) == dict.fromkeys(("file", "disk", "invariants", "log", "erasures", "vectors", "model"), True)
+        assert findings(memory) == dict.fromkeys(("file", "disk", "invariants", "log", "erasures", "vectors", "embedder", "model", "reranker"), True)
         (tmp_path / "m.db").chmod(0o644)
         finding = memory.doctor()[0]
         assert (finding.name, finding.ok) == ("file", False)
@@ -73,11 +73,11 @@ def test_a_model_that_is_missing_or_switched_off(tmp_path: Path, monkeypatch: py
         monkeypatch.setitem(sys.modules, package, ModuleType(package))
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.remember("The ferry is green")
-        assert findings(memory)["model"]
+        assert findings(memory)["embedder"]
         assert findings(memory)["vectors"]
     with opened(tmp_path / "m.db", embedder="auto", model_folder=tmp_path / "models") as memory:
         assert memory.embed() == 0
-        noted = next(finding for finding in memory.doctor() if finding.name == "model")
+        noted = next(finding for finding in memory.doctor() if finding.name == "embedder")
         assert (noted.ok, "not installed" in noted.detail, "pip install" in noted.next_step) == (True, True, True)
         assert all(findings(memory).values())
         assert any("Meaning search is off" in warning for warning in memory.recall("ferry").warnings)
@@ -93,14 +93,14 @@ def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
     broken = ModelError("The model file is cut short.", next_step="Install it again.", path="model.safetensors")
     with Store(path) as store:
         found = {finding.name: finding for finding in examine(store, None, broken)}
-        assert (found["model"].ok, found["model"].next_step) == (False, "Install it again.")
+        assert (found["embedder"].ok, found["embedder"].next_step) == (False, "Install it again.")
     with opened(path, embedder=other, background=True) as memory:
         memory.remember("The ferry is late")
         for _ in range(200):
             if memory.embedder_error is not None:
                 break
             threading.Event().wait(0.05)
-        stopped = next(finding for finding in memory.doctor() if finding.name == "model")
+        stopped = next(finding for finding in memory.doctor() if finding.name == "embedder")
         assert not stopped.ok
         assert "job stopped" in stopped.detail
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doxa.base import limits
 from doxa.base.clock import format_time, parse_time
-from doxa.curation.dates import find_dates
+from doxa.base.dates import find_dates
 from doxa.curation.extract import extract
 from doxa.curation.turns import Turn
 

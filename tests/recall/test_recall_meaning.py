@@ -150,7 +150,7 @@ def test_exact_finds_all_and_sign_codes_nearly_all_of_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int, least: float
 ) -> None:
     monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
-    monkeypatch.setattr("doxa.recall.engine.CODED", 200)
+    monkeypatch.setattr("doxa.recall.pool.CODED", 200)
     random = np.random.default_rng(7)
     centres = random.normal(size=(40, 384))
     vectors = centres[random.integers(0, 40, 2_000)] + 0.9 * random.normal(size=(2_000, 384))

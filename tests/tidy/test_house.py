@@ -55,8 +55,11 @@ PUBLIC = {
         "parse_kref", "parse_target", "place_of", "print_kref", "provenance", "read_any", "read_as_of", "read_at", "read_exchange", "read_revision",
         "require", "resolve", "revisions_of", "sealed", "shortest_path", "slug", "status_of", "tag_moves", "tagged_at", "traverse",
     ),
-    "doxa.models": ("Embedder", "FailingEmbedder", "HashEmbedder", "find_weights", "load_minilm"),
-    "doxa.recall": ("Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
+    "doxa.models": (
+        "Completer", "Completion", "Embedder", "FailingEmbedder", "HashEmbedder", "Message", "OverlapReranker", "QuestionEmbedder",
+        "RecordedCompleter", "Reranker", "ScriptedCompleter", "Usage", "find_weights", "load_minilm",
+    ),
+    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
         "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from doxa.app.beliefs import BeliefVerbs
 from doxa.app.bootstrap import begin
 from doxa.app.expressions import LazyExpressions
+from doxa.app.models import Interrupted, Job, ModelOptions, Models
 from doxa.app.upkeep import Upkeep
 from doxa.base.clock import Clock, parse_time
-from doxa.base.errors import InputError, ModelError, NotFoundError, RoleError, StoreError
+from doxa.base.errors import InputError, LimitError, ModelError, NotFoundError, RoleError, StoreError
 from doxa.base.ids import ROLES, Role
-from doxa.base.limits import ACCESS_FLUSH_MS, JOB_PAUSE_MS, JOB_STOP_S
+from doxa.base.limits import ACCESS_FLUSH_MS, JOB_PAUSE_MS, JOB_STOP_S, MODEL_OUTAGE_MS
 from doxa.base.values import Value
 from doxa.belief import (
     Bundle,
@@ -61,7 +63,8 @@ if TYPE_CHECKING:
     from doxa.curation.remember import Remembered
     from doxa.curation.transfer import Imported
     from doxa.curation.turns import Turn
-    from doxa.models.contract import Embedder
+    from doxa.models.contract import Completer, Embedder, Reranker
+    from doxa.models.meter import Spend
     from doxa.query.result import GraphResult
     from doxa.query.run import QueryEngine
     from doxa.query.session import GraphSession
@@ -80,14 +83,16 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How to open a memory. `embedder` is "auto" (the local model if it is installed), None (words only), or an object of the contract.
-    `background` False leaves embedding to `embed()`."""
+    """How to open a memory. `embedder` is "auto" (DOXA_EMBEDDER, else the local model if it is installed), None (words only), a text such as
+    "ollama:NAME", or an object of the contract; `model` and `reranker` likewise, with "auto" for the environment's or none. `model_urls` says where
+    endpoints are, by role or provider; `model_prices` what a million tokens cost; the caps are for this opening. `background` False leaves embedding
+    to `embed()`."""
 
     path: Path
     role: Role = "agent"
     actor: str = "local"
     project: str = "default"
-    embedder: Embedder | Literal["auto"] | None = "auto"
+    embedder: Embedder | str | None = "auto"
     model_folder: Path | None = None
     clock: Clock | None = None
     background: bool = True
@@ -95,6 +100,12 @@ class Config:
     csv_folder: Path | None = None  # the only folder that LOAD CSV may read
     decay_enabled: bool | None = None  # None: as the file's policies say; True: a new file begins with the standard ones; False: neutral
     access_flush_ms: int = ACCESS_FLUSH_MS  # how long an access may wait before it is written
+    model: Completer | str | None = "auto"
+    reranker: Reranker | str | None = "auto"
+    model_urls: Mapping[str, str] | None = None
+    model_prices: Mapping[str, Sequence[float]] | None = None
+    model_calls_max: int | None = None
+    model_tokens_max: int | None = None
 
 
 def default_path() -> Path:
@@ -104,15 +115,6 @@ def default_path() -> Path:
         return Path(named)
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
-
-
-def default_model_folder() -> Path:
-    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the built model is kept."""
-    named = os.environ.get("DOXA_MODELS")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "doxa"
 
 
 class Session(BeliefVerbs):
@@ -237,21 +239,27 @@ class Session(BeliefVerbs):
         history: bool = False,
         limit: int = 10,
         tokens_max: int | None = None,
-        lanes: Iterable[str] = ("words", "meaning"),
+        lanes: Iterable[str] | None = None,
+        mode: str = "auto",
+        from_thread: str = "",
+        strict: bool = False,
+        diversity: float = 0.0,
+        order: str = "score",
     ) -> Recall:
         """The best answers that memory holds and believes. `project` None asks in the session's project, "" in all.
 
         The session's own project may be one in which nothing was said yet: then there are no hits. One that is named must exist.
         Retired beliefs are absent unless `history` or `as_of` asks for them. Never waits for embeddings; what is missing is in `warnings`.
         """
-        from doxa.recall import Ask, Recall
+        from doxa.recall import LANES, Ask, Recall
 
-        arguments.flags(history=history)
+        arguments.flags(history=history, strict=strict)
         ask = Ask(
             text, project=self.project if project is None else project, space=space, kinds=arguments.texts(kinds, "kinds"), tag=tag, trust=trust,
             speaker=speaker, thread=thread, since=arguments.time(since, "since"), until=arguments.time(until, "until"),
             valid_at=arguments.time(valid_at, "valid_at"), as_of=arguments.time(as_of, "as_of"), history=history, limit=limit,
-            tokens_max=tokens_max, lanes=arguments.texts(lanes, "lanes"),
+            tokens_max=tokens_max, lanes=LANES if lanes is None else arguments.texts(lanes, "lanes"), mode=mode, from_thread=from_thread,
+            strict=strict, diversity=diversity, order=order,
         )  # fmt: skip
         try:
             return self._memory.recaller.recall(ask, context=self._told)
@@ -365,17 +373,20 @@ class Memory(Session):
     def __init__(self, config: Config) -> None:
         _check_config(config)
         self.config = config
+        self._models = Models(
+            ModelOptions(
+                config.embedder, config.model, config.reranker, config.model_urls, config.model_prices, config.model_calls_max,
+                config.model_tokens_max, config.model_folder,
+            )
+        )  # fmt: skip
         self.store = Store(
             config.path, clock=config.clock, read_only=config.read_only,
             expressions=LazyExpressions(), decay_enabled=config.decay_enabled is not False, seal=seal_beliefs,
         )  # fmt: skip
         self.upkeep = Upkeep(self.store, interval_ms=config.access_flush_ms, background=config.background)
         super().__init__(self, Identity(config.actor, config.role), config.project)
-        self._embedder: Embedder | None = None
-        self._embedder_error: ModelError | None = None
-        self._embedder_ready = config.embedder is None
-        self._lock = threading.Lock()
-        self._worker_lock = threading.Lock()  # of its own: loading a model holds the other one for a second
+        self._job_error: ModelError | None = None
+        self._worker_lock = threading.Lock()
         self._recaller: Recaller | None = None
         self._queries: QueryEngine | None = None
         self._worker: threading.Thread | None = None
@@ -428,16 +439,35 @@ class Memory(Session):
 
     @property
     def embedder(self) -> Embedder | None:
-        """The embedding model, loaded at first need; None if there is none (embedder_error says why)."""
-        with self._lock:
-            if not self._embedder_ready:
-                self._embedder_ready = True
-                self._embedder, self._embedder_error = _load_embedder(self.config)
-            return self._embedder
+        """The embedding model, loaded at first need, with its latest vectors at hand; None if there is none (embedder_error says why)."""
+        return self._models.embedder
 
     @property
     def embedder_error(self) -> ModelError | None:
-        return self._embedder_error
+        return self._job_error or self._models.embedder_error
+
+    @property
+    def model(self) -> Completer | None:
+        """The language model, made at first need; None if none is configured, or it cannot be had (model_error says why)."""
+        return self._models.model
+
+    @property
+    def model_error(self) -> ModelError | None:
+        return self._models.model_error
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, made at first need; None if none is configured, or it cannot be had (reranker_error says why)."""
+        return self._models.reranker
+
+    @property
+    def reranker_error(self) -> ModelError | None:
+        return self._models.reranker_error
+
+    def spend(self, *, process: bool = False) -> Spend:
+        """What was sent to endpoints since this memory was opened, or with `process` by all memories of this process: calls, tokens, money."""
+        arguments.flags(process=process)
+        return self._models.spend(process=process)
 
     @property
     def queries(self) -> QueryEngine:
@@ -458,7 +488,7 @@ class Memory(Session):
         if self._recaller is None:
             from doxa.recall import Recaller
 
-            self._recaller = Recaller(self.store, lambda: self.embedder)
+            self._recaller = Recaller(self.store, self._models.asking)
         return self._recaller
 
     def pending(self) -> int:
@@ -469,22 +499,30 @@ class Memory(Session):
             return pending(snapshot)
 
     def embed(self, *, limit: int | None = None, anew: bool = False, progress: Callable[[int], None] | None = None) -> int:
-        """Make vectors for what has none, here and now; `anew` makes all again (another model). Returns how many. Without a model: 0."""
+        """Make vectors for what has none, here and now; `anew` makes all again (another model). Returns how many. Without a model: 0; where
+        its endpoint is out of reach, what was made until then, and embedder_error says why. Raises LimitError where a cap on spending is reached."""
         from doxa.curation.embedding import embed_anew, embed_pending
 
         arguments.whole(limit, "limit", optional=True)
         arguments.flags(anew=anew)
         with self.store.read():  # a closed memory says so, also where there is nothing to do
             pass
-        if self.embedder is None:
+        embedder = self._models.embedder
+        if embedder is None:
             return 0
         if anew:
             embed_anew(self.store)
-        return embed_pending(self.store, self.embedder, limit=limit, stop=self._stopping.is_set, progress=progress)
+        job = Job(embedder, progress)
+        with suppress(Interrupted):
+            embed_pending(self.store, job, limit=limit, stop=lambda: job.over or self._stopping.is_set(), progress=job.written)
+        if isinstance(job.error, LimitError):
+            raise job.error
+        self._job_error = job.error
+        return job.done
 
     def wake(self) -> None:
         """Tell the background job that there may be work. It starts at the first call and never holds up a caller."""
-        if not self.config.background or self.config.read_only or self.config.embedder is None:
+        if not self.config.background or self.config.read_only or not self._models.embeds:
             return
         self._due.set()
         with self._worker_lock:
@@ -493,6 +531,7 @@ class Memory(Session):
                 self._worker.start()
 
     def _work(self) -> None:
+        pause = 1
         while not self._stopping.is_set():
             self._due.wait()
             self._due.clear()
@@ -501,8 +540,14 @@ class Memory(Session):
                 return
             try:
                 self.embed()
+                if self.embedder_error is not None and "outage" in self.embedder_error.fields:  # the endpoint may be back in a while
+                    self._stopping.wait(MODEL_OUTAGE_MS / 1_000 * pause)
+                    pause = min(2 * pause, 32)
+                    self._due.set()
+                else:
+                    pause = 1
             except Exception as error:  # the job must not die silently: doctor shows this, and the work order stays in the file
-                self._embedder_error = ModelError(f"The embedding job stopped: {error}", next_step="Mend what it names, then run `doxa embed`.")
+                self._job_error = ModelError(f"The embedding job stopped: {error}", next_step="Mend what it names, then run `doxa embed`.")
                 return
 
     # Care
@@ -530,11 +575,14 @@ class Memory(Session):
         with self.store.read() as snapshot:
             return bool(snapshot.rows("SELECT 1 FROM receipt WHERE hash = ?", (wanted,)))
 
-    def doctor(self) -> list[Finding]:
-        """Look at everything that can be wrong and say what to do."""
+    def doctor(self, *, models: bool = False) -> list[Finding]:
+        """Look at everything that can be wrong and say what to do. No endpoint is asked, unless `models` says to call each model once."""
         from doxa.curation.doctor import examine
 
-        return examine(self.store, self.embedder, self.embedder_error)
+        arguments.flags(models=models)
+        unasked = "" if models else self._models.embedder_unasked
+        findings = examine(self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked)
+        return findings + self._models.findings(ask=models)
 
     def check(self) -> list[str]:
         """Every invariant of the file; an empty list means sound."""
@@ -587,7 +635,13 @@ def open_memory(
     role: Role = "agent",
     actor: str = "local",
     project: str = "default",
-    embedder: Embedder | Literal["auto"] | None = "auto",
+    embedder: Embedder | str | None = "auto",
+    model: Completer | str | None = "auto",
+    reranker: Reranker | str | None = "auto",
+    model_urls: Mapping[str, str] | None = None,
+    model_prices: Mapping[str, Sequence[float]] | None = None,
+    model_calls_max: int | None = None,
+    model_tokens_max: int | None = None,
     model_folder: Path | None = None,
     clock: Clock | None = None,
     background: bool = True,
@@ -605,8 +659,11 @@ def open_memory(
             raise arguments.unusable(place.parent, error) from None
     folder = arguments.path(csv_folder, "csv_folder") if csv_folder is not None else None
     return Memory(
-        Config(place, role, actor, project, embedder, model_folder, clock, background, read_only, folder, decay_enabled, access_flush_ms)
-    )
+        Config(
+            place, role, actor, project, embedder, model_folder, clock, background, read_only, folder, decay_enabled, access_flush_ms,
+            model, reranker, model_urls, model_prices, model_calls_max, model_tokens_max,
+        )
+    )  # fmt: skip
 
 
 class AsyncMemory:
@@ -647,17 +704,6 @@ async def _on_thread(call: Callable[..., Any], *args: Any, **options: Any) -> An
     return await asyncio.to_thread(call, *args, **options)
 
 
-def _load_embedder(config: Config) -> tuple[Embedder | None, ModelError | None]:
-    if config.embedder != "auto":
-        return config.embedder, None
-    from doxa.models import load_minilm
-
-    try:
-        return load_minilm(Path(config.model_folder or default_model_folder())), None
-    except ModelError as error:
-        return None, error
-
-
 def _check_config(config: Config) -> None:
     """What a wrong argument of `open` would otherwise do much later."""
     arguments.check_role(config.role)
@@ -674,8 +720,8 @@ def _check_config(config: Config) -> None:
         raise StoreError(f"{config.path} is no file.", next_step="Give the path of a memory file, or of a new one.", path=str(config.path))
     if config.model_folder is not None:
         arguments.path(config.model_folder, "model_folder")
-    if config.embedder is not None and config.embedder != "auto" and not hasattr(config.embedder, "embed"):
-        raise InputError(f"{config.embedder!r:.80} is no embedder.", next_step='Give "auto", None or an object with `embed`.', field="embedder")
+    for name, cap in (("model_calls_max", config.model_calls_max), ("model_tokens_max", config.model_tokens_max)):
+        arguments.whole(cap, name, optional=True)
     if config.clock is not None and not hasattr(config.clock, "now_ns"):
         raise InputError(f"{config.clock!r:.80} is no clock.", next_step="Give an object with `now_ns`, or leave it out.", field="clock")
 

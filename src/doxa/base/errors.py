@@ -9,7 +9,7 @@
     ├── ConstraintError       a rule of the schema refuses the write
     ├── RoleError             the session's role may not do this
     ├── ConfirmationError     a preview must be confirmed first
-    ├── ModelError            an embedder or language model is missing or failed
+    ├── ModelError            an embedder, language model or reranker is missing or failed
     └── StoreError            the file or the engine
         ├── ClosedError       used after close
         ├── NewerFileError    written by a newer doxa

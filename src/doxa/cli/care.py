@@ -47,7 +47,11 @@ def verify(
 
 
 @app.command()
-def doctor(db: Db = None, as_json: Json = False) -> None:
+def doctor(
+    models: Annotated[bool, typer.Option("--models", help="Call each configured model once, also over the network.")] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """Look at everything that can be wrong. Exit code 1 if something is; a model that is not installed is only noted."""
     from doxa.app import open_memory
     from doxa.base.errors import CorruptError
@@ -56,7 +60,7 @@ def doctor(db: Db = None, as_json: Json = False) -> None:
     with errors_told(as_json):
         try:
             with open_memory(db, role="operator", actor=user(), background=False, decay_enabled=decay_enabled()) as memory:
-                findings = memory.doctor()
+                findings = memory.doctor(models=models)
         except CorruptError as error:  # too damaged to be opened: that is a finding too
             findings = [unopened(error)]
         show(findings, as_json, doctor_text)

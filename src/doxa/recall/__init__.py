@@ -1,8 +1,9 @@
 """Floor 3: from a question to hits with reasons: words, meaning, fusion, budget, over what may be believed now."""
 
 from doxa.recall.engine import Recaller
+from doxa.recall.fusion import LANES, MODES
 from doxa.recall.hits import tokens_of
 from doxa.recall.index import pack_vector
 from doxa.recall.types import Ask, Hit, Recall
 
-__all__ = ["Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"]
+__all__ = ["LANES", "MODES", "Ask", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"]

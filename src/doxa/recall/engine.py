@@ -1,6 +1,7 @@
 """The whole path of a question, in one function: candidates of each project, fusion over all, hits with reasons, budget.
 
-    scopes -> shelves -> what is asked -> eligible rows -> words + meaning -> candidates -> fuse -> updates -> read the hits from the store -> budget
+    scopes -> shelves -> what is asked -> eligible rows -> candidates by every lane -> fuse -> links, events, policies -> fuse
+    -> updates -> rerank, diversity -> read the hits from the store -> echoes, siblings -> order, budget
 
 What may be believed is decided before anything is ranked: a row that is not eligible has no score in any lane and no part in a statistic,
 and every hit is read again from the store on the same snapshot.
@@ -12,28 +13,30 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
 from doxa.models.contract import Embedder
-from doxa.recall import fusion
-from doxa.recall.hits import Ranked, fit_budget, read_hits, without_echoes
-from doxa.recall.meaning import Calibrations, exact, narrowed, without
-from doxa.recall.question import Question, read_question
-from doxa.recall.scope import Eligible, check_filters, check_project, eligible_rows, find_scopes, unseen
-from doxa.recall.shelf import Shelf, Shelves, believed
+from doxa.recall import lanes
+from doxa.recall.answer import answerable
+from doxa.recall.arrange import diverse, in_order, outstanding, without_echoes, without_far_siblings
+from doxa.recall.fusion import LANES, THREAD
+from doxa.recall.hits import Ranked, fit_budget, read_hits
+from doxa.recall.meaning import Calibrations
+from doxa.recall.pool import Asked, Pool, collect, fused
+from doxa.recall.question import read_question
+from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes, unseen
+from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
 from doxa.recall.updates import CHANGED, POOL, Said, asks_how_it_stands, reordered
-from doxa.recall.words import Posting, Words, asked_terms, gather, weigh
+from doxa.recall.words import asked_terms, weigh
 from doxa.store import Reader, Store, int64_array
 
-WORDED, MEANT = 60, 100  # candidates of each project by either lane, more if more hits are asked for
-CODED = 1_000  # by sign codes, of which the MEANT nearest stay
 _QUERY_CACHE = 256
-_SPARE_FOR_ECHOES = 5
+_SPARE = 5  # hits read beyond the limit, since echoes and far siblings fall out
 _TURNS = """
 SELECT id, props ->> '$.kref', props ->> '$.text' FROM node
 WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
@@ -41,30 +44,6 @@ WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange' AND props ->> '$.role'
 _ROLE_NAMES = frozenset(("user", "assistant", "system", "tool", "human"))
 _WORD = re.compile(r"\w+")
 Floats = NDArray[np.float32]
-
-
-class Asked(NamedTuple):
-    """A question as the lanes take it: what it asks, its index terms, its vector (None: no meaning), and whom it names (tokens of speakers)."""
-
-    question: Question
-    terms: list[str]
-    vector: Floats | None
-    speakers: frozenset[int]
-
-
-class Pool(NamedTuple):
-    """The candidates of one project and what their lanes said. `meaning` is in standard deviations (nan: no vector yet), `cosine` as it is."""
-
-    shelf: Shelf
-    rows: NDArray[np.int64]
-    words: Floats
-    cosine: Floats
-    meaning: Floats
-    spoken: Floats
-    side: Floats
-    postings: list[Posting]
-    population: int
-    searched: int
 
 
 class Recaller:
@@ -90,28 +69,32 @@ class Recaller:
                 check_project(reader, ask.project)
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
-                plain, speakers = _name_speakers(reader, shelves, ask.text)
-            question = read_question(plain)
-            vector = self._vector(question.text, ask, held=reader.embedder_name(), warnings=warnings)
-            asked = Asked(question, asked_terms(question.text) if "words" in ask.lanes else [], vector, speakers)
+                plain, speakers = _name_speakers(reader, shelves, ask.text) if "entities" in ask.lanes else (ask.text, frozenset())
+            asked = self._asked(reader, ask, plain, speakers, warnings)
             with self._lock:
                 pools = [self._collect(reader, shelf, ask, asked) for shelf in shelves]
                 pending = sum(shelf.pending for shelf in shelves)
-            searched = sum(pool.searched for pool in pools)
-            if not searched:
-                warnings += check_filters(reader, ask)
-            pools = [pool for pool in pools if len(pool.rows)]
-            ranked, meant = _rank(pools, remark=question.remark, limit=max(ask.limit + _SPARE_FOR_ECHOES, POOL))
+                searched = sum(pool.searched for pool in pools)
+                if not searched:
+                    warnings += check_filters(reader, ask)
+                pools = [pool for pool in pools if len(pool.rows)]
+                ranked = _rank(reader, pools, ask)
             if not ask.history and asks_how_it_stands(plain):
-                ranked = _updated(reader, pools, ranked, question.text)
-            ranked = ranked[: ask.limit + _SPARE_FOR_ECHOES]
-            hits, tokens = fit_budget(without_echoes(read_hits(reader, ranked, ask=ask), ask.limit), ask.tokens_max)
+                ranked = _updated(reader, pools, ranked, asked.question.text)
+            likely = answerable(pools, ranked)
+            ranked = outstanding(ranked, pools, few=searched) if ask.strict else ranked
+            if ask.diversity:
+                ranked = diverse(reader, ranked, strength=ask.diversity, wanted=ask.limit + _SPARE)
+            hits = read_hits(reader, ranked[: ask.limit + _SPARE], ask=ask)
+            hits = in_order(without_far_siblings(without_echoes(hits))[: ask.limit], ask.order)
+            hits, tokens = fit_budget(hits, ask.tokens_max)
             if ask.as_of is None:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
+        meant = any(not np.isnan(pool.lanes["meaning"]).all() for pool in pools)
         mode = "hybrid" if meant and asked.terms else "vector" if meant else "fulltext"
-        return Recall(ask.text, tuple(hits), mode, searched, pending, tokens, tuple(warnings), _filters(ask))  # type: ignore[arg-type]
+        return Recall(ask.text, tuple(hits), mode, searched, pending, tokens, tuple(warnings), _filters(ask), likely)  # type: ignore[arg-type]
 
     def recent(self, *, project: str = "", kinds: tuple[str, ...] = (), limit: int = HITS_DEFAULT, context: Mapping[str, Any] | None = None
     ) -> list[Hit]:
@@ -128,10 +111,18 @@ class Recaller:
                 newest = _newest(reader, shelf, eligible_rows(reader, shelf, ask).allowed.copy(), limit)
                 found += [(int(shelf["time"][row]), int(row), shelf) for row in newest]
             found.sort(key=lambda item: (-item[0], item[1]))
-            ranked = [Ranked(shelf, row, 0.0, 0.0, None, False, []) for _, row, shelf in found[:limit]]
+            nothing = dict.fromkeys(LANES, 0.0) | {"meaning": None, "policy": 1.0}
+            ranked = [Ranked(shelf, row, 0.0, nothing, []) for _, row, shelf in found[:limit]]
             hits = read_hits(reader, ranked, ask=ask)
             self._store.returned(reader, [hit.kref for hit in hits], context)
             return hits
+
+    def _asked(self, reader: Reader, ask: Ask, plain: str, speakers: frozenset[int], warnings: list[str]) -> Asked:
+        question = read_question(plain)
+        vector = self._vector(question.text, ask, held=reader.embedder_name(), warnings=warnings)
+        terms = asked_terms(question.text) if "words" in ask.lanes else []
+        spans = lanes.spans_of(question.text, reader.now) if "time" in ask.lanes else ()
+        return Asked(question, terms, vector, speakers, spans, frozenset(ask.lanes))
 
     def _vector(self, text: str, ask: Ask, *, held: str | None, warnings: list[str]) -> Floats | None:
         if "meaning" not in ask.lanes:
@@ -157,36 +148,9 @@ class Recaller:
         return vector
 
     def _collect(self, reader: Reader, shelf: Shelf, ask: Ask, asked: Asked) -> Pool:
-        """The candidates of one project. What a policy hides though no window says so is found among them, and then nothing of it has counted."""
         eligible = eligible_rows(reader, shelf, ask)
-        while True:
-            pool = self._pool(reader, shelf, eligible, asked, wanted=ask.limit + _SPARE_FOR_ECHOES)
-            hidden = unseen(reader, shelf, pool.rows) if ask.as_of is None else pool.rows[:0]
-            if not len(hidden):
-                return pool
-            eligible = _without(eligible, shelf, hidden)
-
-    def _pool(self, reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, wanted: int) -> Pool:
-        population, allowed = eligible
-        postings = gather(reader, shelf.scope, asked.terms, eligible=population.mask)
-        words = Words(shelf, postings, population)
-        rows = words.best(allowed, max(WORDED, wanted))
-        cosine: Floats = np.full(len(rows), np.nan, dtype=np.float32)
-        meaning = cosine
-        if asked.vector is not None and shelf.index.count:
-            fitted = self._calibrations.of(reader, shelf, eligible.population.mask)
-            centre = fitted.centre if asked.question.remark else None
-            vector, depth = without(centre, asked.vector), max(MEANT, 2 * wanted)
-            near = shelf.index.nearest(vector, allowed=allowed, depth=depth if shelf.index.exact else max(CODED, depth))
-            close = near.rows if shelf.index.exact else narrowed(reader, shelf, near.rows, vector=vector, centre=centre, depth=depth)
-            rows = np.union1d(rows, close)
-            cosine = exact(reader, shelf, rows, vector=vector, centre=centre, spread=near.spread, believed=population.mask)
-            meaning = (np.where(np.isnan(cosine), near.mean, cosine) / fitted.spread).astype(np.float32)
-        side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
-        return Pool(
-            shelf, rows, words.of(rows), cosine, meaning, _said_by(shelf, rows, asked.speakers), _said_by(shelf, rows, side), postings,
-            population.total, int(np.count_nonzero(allowed)),
-        )  # fmt: skip
+        fitted = self._calibrations.of(reader, shelf, eligible.population.mask)
+        return collect(reader, shelf, eligible, asked, calibration=fitted, wanted=ask.limit + _SPARE, judged=ask.as_of is None)
 
 
 def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
@@ -200,44 +164,74 @@ def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int
         allowed[hidden] = False
 
 
-def _without(eligible: Eligible, shelf: Shelf, hidden: NDArray[np.int64]) -> Eligible:
-    population, allowed = eligible.population.mask.copy(), eligible.allowed.copy()
-    population[hidden] = allowed[hidden] = False
-    return Eligible(believed(shelf["length"], population), allowed)
-
-
-def _said_by(shelf: Shelf, rows: NDArray[np.int64], tokens: frozenset[int]) -> Floats:
-    if not tokens:
-        return np.zeros(len(rows), dtype=np.float32)
-    return np.isin(shelf["speaker"][rows], list(tokens)).astype(np.float32)
-
-
-def _fused(pools: list[Pool], *, remark: bool) -> Floats:
-    """The score of every candidate, all projects on one scale. One without a vector yet counts as average in meaning."""
-    words, meaning, spoken, side = (np.concatenate([getattr(pool, lane) for pool in pools]) for lane in ("words", "meaning", "spoken", "side"))
-    best = float(words.max(initial=0))
-    covered = words / np.float32(best) if best > 0 else words
-    said = fusion.SPEAKER * spoken + fusion.SIDE * side
-    if np.isnan(meaning).all():
-        return np.asarray(words + said * best * (words > 0), dtype=np.float32)
-    return np.asarray(fusion.MEANING * meaning + fusion.WORDS * fusion.gate(best, remark=remark) * covered + said, dtype=np.float32)
-
-
-def _rank(pools: list[Pool], *, remark: bool, limit: int) -> tuple[list[Ranked], bool]:
-    """Fuse the candidates of all projects; the best first, ties by age. Also whether meaning had a say."""
+def _rank(reader: Reader, pools: list[Pool], ask: Ask) -> list[Ranked]:
+    """Fuse the candidates of all projects; the best first, ties by age."""
     if not pools:
-        return [], False
-    scores = _fused(pools, remark=remark)
-    words, cosine, spoken = (np.concatenate([getattr(pool, lane) for pool in pools]) for lane in ("words", "cosine", "spoken"))
-    order = np.argsort(-scores, kind="stable")[:limit]
-    owner = np.repeat(np.arange(len(pools)), [len(pool.rows) for pool in pools])
-    row = np.concatenate([pool.rows for pool in pools])
+        return []
+    token = next((row[0] for row in reader.rows("SELECT id FROM token WHERE text = 'kind:exchange'")), 0)
+    thread = next((row[0] for row in reader.rows("SELECT id FROM token WHERE text = ?", ("thread:" + ask.from_thread,))), 0) if ask.from_thread else 0
+
+    def scored() -> Floats:
+        scores = fused(pools, mode=ask.mode, beliefs=[pool.shelf["kind"][pool.rows] != token for pool in pools])
+        if thread:
+            scores[np.concatenate([pool.shelf["thread"][pool.rows] == thread for pool in pools]) & (scores > 0)] *= THREAD
+        return scores
+
+    scores = scored()
+    if "graph" in ask.lanes and (reached := _linked(reader, pools, scores)):
+        for pool in pools:
+            pool.link(reader, reached)
+        scores = scored()
+    if _events(reader, pools, scores) | _policies(reader, pools, scores, ask):
+        scores = scored()
+    order = np.argsort(-scores, kind="stable")[: max(ask.limit + _SPARE, POOL)]
+    owner, row = _owners(pools)
+    held = {name: np.concatenate([pool.lanes[name] for pool in pools]) for name in LANES}
     ranked = []
     for i in order.tolist():
+        values = {name: None if np.isnan(values[i]) else float(values[i]) for name, values in held.items()}
+        ranked.append(Ranked(pools[owner[i]].shelf, int(row[i]), float(scores[i]), values, pools[owner[i]].postings))
+    return ranked
+
+
+def _owners(pools: list[Pool]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.repeat(np.arange(len(pools)), [len(pool.rows) for pool in pools]), np.concatenate([pool.rows for pool in pools])
+
+
+def _linked(reader: Reader, pools: list[Pool], scores: Floats) -> dict[int, float]:
+    """What is linked with the best hits, by node."""
+    best = np.argsort(-scores, kind="stable")[: lanes.GRAPH_SEEDS]
+    top = float(scores[best[0]]) if len(best) else 0.0
+    if top <= 0:
+        return {}
+    owner, row = _owners(pools)
+    seeds = {int(pools[owner[i]].shelf["node"][row[i]]): float(scores[i]) / top for i in best.tolist() if scores[i] > 0}
+    return lanes.spread(reader, seeds)
+
+
+def _events(reader: Reader, pools: list[Pool], scores: Floats) -> bool:
+    """Whether texts of candidates tell of a time that the question names; their lane of time says so then."""
+    start, found = 0, False
+    for pool in pools:
+        own = scores[start : start + len(pool.rows)]
+        start += len(pool.rows)
+        if pool.asked.spans:
+            told = lanes.event_times(reader, pool.shelf, pool.rows, np.argsort(-own, kind="stable"), pool.asked.spans)
+            pool.lanes["time"] = np.maximum(pool.lanes["time"], told)
+            found = True
+    return found
+
+
+def _policies(reader: Reader, pools: list[Pool], scores: Floats, ask: Ask) -> bool:
+    """Whether policies are declared; the lane of policy of the best candidates says then what they leave of each."""
+    if "policy" not in ask.lanes or ask.as_of is not None or not reader.sight().tests:
+        return False
+    owner, row = _owners(pools)
+    starts = np.concatenate(([0], np.cumsum([len(pool.rows) for pool in pools])))
+    for i in np.argsort(-scores, kind="stable")[: 2 * (ask.limit + _SPARE)].tolist():
         pool = pools[owner[i]]
-        value = None if np.isnan(cosine[i]) else float(cosine[i])
-        ranked.append(Ranked(pool.shelf, int(row[i]), float(scores[i]), float(words[i]), value, bool(spoken[i]), pool.postings))
-    return ranked, not bool(np.isnan(cosine).all())
+        pool.lanes["policy"][i - starts[owner[i]]] = reader.score_of(int(pool.shelf["node"][row[i]]))
+    return True
 
 
 def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str) -> list[Ranked]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -12,6 +13,8 @@ from doxa.recall.words import Posting
 from doxa.store import Node, Reader, attributes_of
 
 _TERMS_IN_WHY = 6
+_NEAR = 0.5
+_ALWAYS_TOLD = frozenset(("words", "meaning"))
 
 
 class Ranked(NamedTuple):
@@ -20,9 +23,7 @@ class Ranked(NamedTuple):
     shelf: Shelf
     row: int
     score: float
-    words: float
-    meaning: float | None
-    spoken: bool
+    lanes: Mapping[str, float | None]  # meaning is None where there is no vector
     postings: list[Posting]
     restates: str = ""  # the turn that it was placed above for that
 
@@ -48,18 +49,21 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
     status, noted = _status(reader, node, ask) if revision else ("deprecated" if p.get("deprecated") else "current", "")
     unsupported = _unsupported(reader, node) if revision else ""
     noted += f"; its support is lost: {unsupported}" if unsupported else ""
-    lanes: dict[str, float] = {"words": round(item.words, 4)}
-    if item.meaning is not None:
-        lanes["meaning"] = round(item.meaning, 4)
+    told = {name: round(value, 4) for name, value in item.lanes.items() if value is not None and (name in _ALWAYS_TOLD or _speaks(name, value))}
     said = attributes_of(p, born=node.born)  # what an older file holds in another type must not keep the rest from being found
     return Hit(
         kref=str(p.get("kref", "")), type="revision" if revision else "exchange", kind=str(p.get("kind", "")), status=cast("Any", status), text=text,
-        score=round(item.score, 4), lanes=lanes, why=_why(item, p, noted=noted), time=said.time, recorded=node.born,
+        score=round(item.score, 4), lanes=told, why=_why(item, p, noted=noted), time=said.time, recorded=node.born,
         valid_from=None if said.valid_from == -TIME_MAX else said.valid_from, valid_until=None if said.valid_until == TIME_MAX else said.valid_until,
         trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
         project=str(p.get("project", "")), space=str(p.get("space", "")), speaker=p.get("speaker", p.get("author", "")),
         source=_source(reader, node, p), source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text), unsupported=unsupported,
     )  # fmt: skip
+
+
+def _speaks(name: str, value: float) -> bool:
+    """Whether a lane has something to say of a hit."""
+    return value < 1 if name == "policy" else value >= 0.005
 
 
 def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
@@ -113,15 +117,24 @@ def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
 def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
     parts: list[str] = []
     own = [p for p in item.postings if _holds(p, item.row)]
+    lane = {name: value or 0.0 for name, value in item.lanes.items()}
     if own:
         words = [p.asked if p.asked == p.term else f"{p.asked}~{p.term}" for p in own[:_TERMS_IN_WHY]]
-        parts.append(f"shares {', '.join(words)} ({item.words:.0%} of the question)")
-    elif item.words > 0:
-        parts.append(f"the turn beside it shares words ({item.words:.0%} of the question)")
-    if item.meaning is not None:
-        parts.append(f"meaning {item.meaning:.2f}")
-    if item.spoken:
+        parts.append(f"shares {', '.join(words)} ({lane['words']:.0%} of the question)")
+    elif lane["words"] > 0:
+        parts.append(f"the turn beside it shares words ({lane['words']:.0%} of the question)")
+    if item.lanes["meaning"] is not None:
+        parts.append(f"meaning {lane['meaning']:.2f}")
+    if lane["entities"] == 1:
         parts.append(f"said by {props.get('speaker')}, whom the question names")
+    elif lane["entities"] > 0:
+        parts.append(f"said by the {props.get('speaker')}, whose words are asked for")
+    if lane["time"] > _NEAR:
+        parts.append("of the time that the question names")
+    if lane["graph"] > 0:
+        parts.append("linked with better hits")
+    if lane["policy"] < 1:
+        parts.append(f"faded to {lane['policy']:.0%} by its policy")
     if item.restates:
         parts.append(f"said later and otherwise than {item.restates}, so placed above it")
     return ("; ".join(parts) or "best of what the filters let through") + noted
@@ -129,21 +142,6 @@ def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
 
 def _holds(posting: Posting, row: int) -> bool:
     return bool((posting.docs == row).any())
-
-
-def without_echoes(hits: list[Hit], limit: int) -> list[Hit]:
-    """A candidate and the turn it was read from say the same: the better ranked of the two stays."""
-    kept: list[Hit] = []
-    addresses: set[str] = set()
-    sources: set[str] = set()
-    for hit in hits:
-        if (hit.trust == "candidate" and hit.source in addresses) or hit.kref in sources:
-            continue
-        kept.append(hit)
-        addresses.add(hit.kref)
-        if hit.trust == "candidate":
-            sources.add(hit.source)
-    return kept[:limit]
 
 
 def fit_budget(hits: list[Hit], tokens_max: int | None) -> tuple[list[Hit], int]:

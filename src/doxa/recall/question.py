@@ -42,6 +42,7 @@ _ASKS = re.compile(
 )
 _OWN = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _GAP = re.compile(r"\s+([.,;:?!])")
+_NAME = re.compile(r"(?<=[^\s.!?:] )[A-Z][\w'’-]+")
 _WORDS = re.compile(r"\w+")
 _ASSISTANT = re.compile(
     r"\b(?:did|have|had)\s+you\b|\byou\s+(?:\w+ly\s+)?(?:recommend|suggest|said|told|gave|explain|advis|propos|mention)\w*"
@@ -56,11 +57,13 @@ _USER = re.compile(
 
 
 class Question(NamedTuple):
-    """`text` is the question without talk about the talk; `side` is empty where neither side is meant."""
+    """`text` is the question without talk about the talk; `side` is empty where neither side is meant; `names` are the index terms of the names
+    that it writes in capitals."""
 
     text: str
     remark: bool
     side: Literal["user", "assistant", ""]
+    names: frozenset[str]
 
 
 def read_question(asked: str) -> Question:
@@ -68,9 +71,14 @@ def read_question(asked: str) -> Question:
     text = asked[:QUERY_CHARS_READ]
     remark = not _ASKS.search(text) and _OWN.search(text) is not None and len(_WORDS.findall(text)) >= REMARK_WORDS_MIN
     if remark:
-        return Question(text, True, "")
+        return Question(text, True, "", _names(text))
     side: Literal["user", "assistant", ""] = "assistant" if _ASSISTANT.search(text) else "user" if _USER.search(text) else ""
-    return Question(_without_talk(text), False, side)
+    return Question(_without_talk(text), False, side, _names(text))
+
+
+def _names(text: str) -> frozenset[str]:
+    """Capitals inside a sentence; in German and in headings every noun is one, and then none of them says much."""
+    return frozenset(term for name in _NAME.findall(text) for term in terms(name))
 
 
 def _without_talk(text: str) -> str:

@@ -10,10 +10,13 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import QUERY_CHARS_MAX, RECALL_HITS_MAX, RECALL_TOKENS_MAX
 from doxa.base.values import check_text
+from doxa.recall.fusion import LANES, MODES
 from doxa.store import TRUSTS
 
 HITS_DEFAULT = 10
 CHARS_PER_TOKEN = 4
+ORDERS = ("score", "time")
+NAMING = frozenset(("words", "meaning"))  # the lanes that name candidates by themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,10 @@ class Ask:
     `since`/`until` bound when it was said or stated (half-open); `valid_at` asks for what holds at that moment (not given: now, or `as_of`);
     `as_of` asks what memory believed at that system time; `tag` other than current asks for what carries that tag, whenever it holds; `history`
     adds superseded, deprecated, expired and not yet valid ones.
+
+    `lanes` are those that may name and rank candidates, `mode` how they are fused (see fusion.py); `from_thread` is where the question comes from:
+    what was said there counts THREAD times; `strict` leaves out what does not stand out; `diversity` in [0, 1) prefers hits unlike each other;
+    `order` is "score" or "time".
     """
 
     text: str
@@ -40,7 +47,12 @@ class Ask:
     history: bool = False
     limit: int = HITS_DEFAULT
     tokens_max: int | None = None
-    lanes: tuple[str, ...] = ("words", "meaning")
+    lanes: tuple[str, ...] = LANES
+    mode: str = "auto"
+    from_thread: str = ""
+    strict: bool = False
+    diversity: float = 0.0
+    order: str = "score"
 
 
 def check_ask(ask: Ask) -> None:
@@ -53,7 +65,7 @@ def check_ask(ask: Ask) -> None:
             next_step="Ask a shorter question.",
             limit_chars=QUERY_CHARS_MAX,
         )
-    for name in ("project", "space", "tag", "trust", "speaker", "thread"):
+    for name in ("project", "space", "tag", "trust", "speaker", "thread", "from_thread"):
         _check_filter(name, getattr(ask, name))
     if isinstance(ask.kinds, str) or isinstance(ask.lanes, str):
         raise InputError("kinds and lanes are lists of texts; one is a text alone.", next_step="Give each in a list.", field="kinds")
@@ -70,9 +82,15 @@ def check_ask(ask: Ask) -> None:
         raise LimitError(f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.", next_step="Give another budget.", field="tokens_max")
     if ask.trust and ask.trust not in TRUSTS:
         raise InputError(f"{ask.trust[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
-    unknown = set(ask.lanes) - {"words", "meaning"}
-    if unknown or not ask.lanes:
-        raise InputError(f"There is no lane {', '.join(sorted(unknown)) or '(none)'}.", next_step="Use words, meaning or both.", field="lanes")
+    unknown = set(ask.lanes) - set(LANES)
+    if unknown or not NAMING.intersection(ask.lanes):
+        told = f"There is no lane {', '.join(sorted(unknown))}." if unknown else "Neither words nor meaning is among the lanes: nothing can be found."
+        raise InputError(told, next_step=f"Use some of {', '.join(LANES)}, words or meaning among them.", field="lanes")
+    for name, known in (("mode", MODES), ("order", ORDERS)):
+        if getattr(ask, name) not in known:
+            raise InputError(f"{getattr(ask, name)!r:.40} is no {name}.", next_step=f"Use one of {', '.join(known)}.", field=name)
+    if isinstance(ask.diversity, bool) or not isinstance(ask.diversity, (int, float)) or not 0 <= ask.diversity < 1:
+        raise InputError("diversity lies between 0 and 1, 1 not included.", next_step="Give 0 for none, 0.3 for some.", field="diversity")
 
 
 def _check_filter(name: str, value: object) -> None:
@@ -113,7 +131,7 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class Recall:
     """The answer. `mode` says which lanes ran (fulltext, vector, hybrid); `searched` how many memories the filters let through; `warnings`
-    what did not work or is not ready; `pending` how many memories await their vectors."""
+    what did not work or is not ready; `pending` how many memories await their vectors; `answerable` how likely memory holds the answer."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -123,3 +141,4 @@ class Recall:
     tokens: int
     warnings: tuple[str, ...] = ()
     filters: Mapping[str, object] = field(default_factory=dict)
+    answerable: float = 0.0

@@ -206,6 +206,13 @@ class Reader:
         found = self.subject(identity, edge=edge)
         return found is not None and self.declared().judge.seen(*found, self.scored_at)
 
+    def score_of(self, identity: int) -> float:
+        """What a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
+        found = self.subject(identity, edge=False)
+        judge = self.declared().judge
+        rule = judge.rule(found[0]) if found is not None else None
+        return judge.standing(*found, self.scored_at, rule=rule).score if found is not None and rule is not None else 1.0
+
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """An element's properties (JSON) without those that have faded by now."""
         from doxa.store.judge import faded_names

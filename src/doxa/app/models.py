@@ -1,0 +1,431 @@
+"""Which model fills which role: arguments and environment become specs, and specs become models when they are first needed.
+
+Opening a memory loads nothing and asks nobody; a wrong spec, URL or cap is an error at once all the same. A model that cannot be had is None, and its
+error says why; where an endpoint was out of reach, it is tried again after a while. Keys are read from the environment when an endpoint is first
+needed, and go nowhere but into its requests.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
+from doxa.base.limits import MODEL_OUTAGE_MS
+from doxa.models.cache import CachedEmbedder
+from doxa.models.meter import Meter, Price, Spend
+from doxa.models.spec import ENDPOINTS, ModelRole, Spec, parse_spec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from doxa.curation.doctor import Finding
+    from doxa.models.contract import Completer, Embedder, Reranker
+    from doxa.models.http import Address, HttpEndpoint, Secret
+
+_Model = TypeVar("_Model")
+
+# What every opened memory of this process spends together; DOXA_MODEL_TOKENS_MAX and DOXA_MODEL_CALLS_MAX are its caps.
+PROCESS = Meter()
+
+_VERBS: Mapping[ModelRole, str] = {"embedder": "embed", "model": "complete", "reranker": "score"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """The arguments of `doxa.open` that are about models, as they were given."""
+
+    embedder: Embedder | str | None = "auto"
+    model: Completer | str | None = "auto"
+    reranker: Reranker | str | None = "auto"
+    urls: Mapping[str, str] | None = None
+    prices: Mapping[str, Sequence[float]] | None = None
+    calls_max: int | None = None
+    tokens_max: int | None = None
+    folder: Path | None = None
+
+
+def default_model_folder() -> Path:
+    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the built model is kept."""
+    named = os.environ.get("DOXA_MODELS")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "doxa"
+
+
+def _environment() -> dict[str, str]:
+    """What the environment says about models, without the keys."""
+    found = {
+        "DOXA_EMBEDDER": os.environ.get("DOXA_EMBEDDER"),
+        "DOXA_MODEL": os.environ.get("DOXA_MODEL"),
+        "DOXA_RERANKER": os.environ.get("DOXA_RERANKER"),
+        "DOXA_EMBEDDER_URL": os.environ.get("DOXA_EMBEDDER_URL"),
+        "DOXA_MODEL_URL": os.environ.get("DOXA_MODEL_URL"),
+        "DOXA_RERANKER_URL": os.environ.get("DOXA_RERANKER_URL"),
+        "DOXA_OPENAI_URL": os.environ.get("DOXA_OPENAI_URL"),
+        "DOXA_OLLAMA_URL": os.environ.get("DOXA_OLLAMA_URL"),
+        "DOXA_ANTHROPIC_URL": os.environ.get("DOXA_ANTHROPIC_URL"),
+        "DOXA_MODEL_TOKENS_MAX": os.environ.get("DOXA_MODEL_TOKENS_MAX"),
+        "DOXA_MODEL_CALLS_MAX": os.environ.get("DOXA_MODEL_CALLS_MAX"),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+class Models:
+    """The models of one opened memory, each made at first need, and what they spent. Safe to share between threads."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        """Raises InputError for a spec, URL, price or cap that cannot be used."""
+        said = _environment()
+        self._folder = options.folder
+        self.specs: dict[ModelRole, Spec | None] = {}
+        given: dict[ModelRole, Any] = {}
+        for role, value in (("embedder", options.embedder), ("model", options.model), ("reranker", options.reranker)):
+            self.specs[role], given[role] = _configured(value, role, said)  # type: ignore[arg-type, index]  # the tuple's words are the roles
+        if _is(self.specs["reranker"], "model") and given["model"] is None and self.specs["model"] is None:
+            raise InputError("The reranker is the model, and no model is configured.", next_step="Name one: model or DOXA_MODEL.", field="reranker")
+        self._urls = _addresses(options.urls or {}, said)
+        prices = _prices(options.prices or {})
+        PROCESS.tokens_max, PROCESS.calls_max = _cap(said, "DOXA_MODEL_TOKENS_MAX"), _cap(said, "DOXA_MODEL_CALLS_MAX")
+        PROCESS.know(prices)
+        self._meter = Meter(calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, above=PROCESS)
+        self._endpoints: dict[str, HttpEndpoint] = {}
+        self._lock = threading.Lock()
+        self._embedder: _Lazy[CachedEmbedder] = _Lazy(self._build_embedder, _cached(given["embedder"]))
+        self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
+        self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
+
+    @property
+    def embeds(self) -> bool:
+        """Whether there is to be an embedder, whether or not it can be had."""
+        return self.specs["embedder"] is not None or self._embedder.made is not None
+
+    @property
+    def embedder(self) -> CachedEmbedder | None:
+        return self._embedder.get()
+
+    @property
+    def embedder_error(self) -> ModelError | None:
+        return self._embedder.error
+
+    @property
+    def embedder_unasked(self) -> str:
+        """The spec of an embedder behind an endpoint that nobody has asked for yet, else nothing."""
+        spec = self.specs["embedder"]
+        return str(spec) if spec is not None and spec.remote and not self._embedder.tried else ""
+
+    @property
+    def model(self) -> Completer | None:
+        return self._model.get()
+
+    @property
+    def model_error(self) -> ModelError | None:
+        return self._model.error
+
+    @property
+    def reranker(self) -> Reranker | None:
+        return self._reranker.get()
+
+    @property
+    def reranker_error(self) -> ModelError | None:
+        return self._reranker.error
+
+    def asking(self) -> Embedder | None:
+        """The embedder as recall needs it: for questions, and with no error but ModelError."""
+        embedder = self.embedder
+        return None if embedder is None else _Asking(embedder)
+
+    def spend(self, *, process: bool) -> Spend:
+        return (PROCESS if process else self._meter).spend()
+
+    def findings(self, *, ask: bool) -> list[Finding]:
+        """What doctor says about the language model and the reranker, and with `ask` about a call to each of the three."""
+        tries: tuple[tuple[ModelRole, Callable[[], str]], ...] = (
+            ("embedder", self._try_embedder), ("model", self._try_model), ("reranker", self._try_reranker),
+        )  # fmt: skip
+        return [self._finding(role, attempt, ask=ask) for role, attempt in tries if ask or role != "embedder"]
+
+    # Making them
+
+    def _build_embedder(self) -> CachedEmbedder | None:
+        spec = self.specs["embedder"]
+        if spec is None:
+            return None
+        if spec.provider in ("auto", "minilm"):
+            from doxa.models import load_minilm
+
+            return CachedEmbedder(load_minilm(Path(self._folder or default_model_folder())))
+        if spec.provider == "onnx":
+            from doxa.models.onnx_folder import load_onnx_embedder
+
+            return CachedEmbedder(load_onnx_embedder(Path(spec.model)))
+        from doxa.models import ollama, openai
+        from doxa.models.http import parse_url
+        from doxa.models.remote import place_mark
+
+        module = openai if spec.provider == "openai" else ollama
+        endpoint, address = self._endpoint("embedder", spec, usual=module.URL)
+        place = place_mark(address.id, parse_url(module.URL, field="url").id)
+        return CachedEmbedder(module.open_embedder(endpoint, spec.model, self._meter, place=place, dimensions=spec.dimensions))
+
+    def _build_model(self) -> Completer | None:
+        spec = self.specs["model"]
+        if spec is None:
+            return None
+        from doxa.models import anthropic, ollama, openai
+
+        if spec.provider == "anthropic":
+            return anthropic.AnthropicCompleter(self._endpoint("model", spec, usual=anthropic.URL)[0], spec.model, self._meter)
+        if spec.provider == "ollama":
+            return ollama.OllamaCompleter(self._endpoint("model", spec, usual=ollama.URL)[0], spec.model, self._meter)
+        return openai.OpenAiCompleter(self._endpoint("model", spec, usual=openai.URL)[0], spec.model, self._meter)
+
+    def _build_reranker(self) -> Reranker | None:
+        spec = self.specs["reranker"]
+        if spec is None:
+            return None
+        if spec.provider == "onnx":
+            from doxa.models.onnx_folder import load_onnx_reranker
+
+            return load_onnx_reranker(Path(spec.model))
+        if spec.provider == "model":
+            from doxa.models.listwise import ListwiseReranker
+
+            model = self.model
+            if model is None:
+                raise self.model_error or ModelError("The reranker has no model.", next_step="Configure one.")
+            return ListwiseReranker(model)
+        from doxa.models import openai
+
+        return openai.EndpointReranker(self._endpoint("reranker", spec, usual=openai.URL)[0], spec.model, self._meter)
+
+    def _endpoint(self, role: ModelRole, spec: Spec, *, usual: str) -> tuple[HttpEndpoint, Address]:
+        """The endpoint of a role: its own URL, else its provider's, else the usual one. One object for each place, since an outage is the place's."""
+        from doxa.models.anthropic import VERSION
+        from doxa.models.http import HttpEndpoint, parse_url
+
+        address: Address = self._urls.get(role) or self._urls.get(spec.provider) or parse_url(usual, field="url")
+        key, source = _key(spec.provider, needed=address.text == usual)
+        with self._lock:
+            found = self._endpoints.get(f"{spec.provider} {address.text}")
+            if found is None:
+                if spec.provider == "anthropic":
+                    found = HttpEndpoint(address, headers={"anthropic-version": VERSION}, key=key, key_header=("x-api-key", ""), key_source=source)
+                else:
+                    found = HttpEndpoint(address, key=key, key_source=source)
+                self._endpoints[f"{spec.provider} {address.text}"] = found
+        return found, address
+
+    # Trying them
+
+    def _finding(self, role: ModelRole, attempt: Callable[[], str], *, ask: bool) -> Finding:
+        from doxa.curation.doctor import Finding
+
+        roles: dict[ModelRole, _Lazy[Any]] = {"embedder": self._embedder, "model": self._model, "reranker": self._reranker}
+        lazy, spec = roles[role], self.specs[role]
+        name = f"{role} asked" if role == "embedder" else role
+        if spec is None and lazy.made is None:
+            return Finding(name, True, "none is configured")
+        label = str(spec) if spec is not None else str(getattr(lazy.made, "name", "an object of the caller's"))
+        if not ask:
+            return Finding(name, True, f"{label}, not asked", "`doxa doctor --models` asks it.")
+        try:
+            return Finding(name, True, f"{label}: {attempt()}")
+        except DoxaError as error:
+            return Finding(name, False, f"{label}: {error.message}", error.next_step)
+
+    def _try_embedder(self) -> str:
+        embedder = self.embedder
+        if embedder is None:
+            raise self.embedder_error or ModelError("There is none.", next_step="Configure one.")
+        vectors = CachedEmbedder(embedder.inner).embed_queries(["Does this model work?"])
+        return f"it answered with {vectors.shape[1]} dimensions"
+
+    def _try_model(self) -> str:
+        from doxa.models.contract import Message
+
+        model = self.model
+        if model is None:
+            raise self.model_error or ModelError("There is none.", next_step="Configure one.")
+        usage = model.complete([Message("user", "Say the word yes, and nothing else.")], tokens_max=256).usage
+        return f"it answered ({usage.tokens_in} tokens in, {usage.tokens_out} out)"
+
+    def _try_reranker(self) -> str:
+        reranker = self.reranker
+        if reranker is None:
+            raise self.reranker_error or ModelError("There is none.", next_step="Configure one.")
+        scores = reranker.score("When do we deploy?", ["We deploy on Thursdays.", "The cat sat on the mat."])
+        return "it put an answer above an unrelated text" if scores[0] > scores[1] else "it answered, with an unrelated text above an answer"
+
+
+class _Lazy(Generic[_Model]):
+    """A model that is made when it is first asked for, once; after an outage again, though not at once."""
+
+    def __init__(self, build: Callable[[], _Model | None], given: _Model | None) -> None:
+        self._build = build
+        self.made = given
+        self.tried = given is not None
+        self.error: ModelError | None = None
+        self._again = math.inf
+        self._lock = threading.Lock()
+
+    def get(self) -> _Model | None:
+        with self._lock:
+            if not self.tried or (self.made is None and time.monotonic() >= self._again):
+                self.tried, self.error, self._again = True, None, math.inf
+                try:
+                    self.made = self._build()
+                except (ModelError, InputError) as error:
+                    self.error = error if isinstance(error, ModelError) else ModelError(error.message, next_step=error.next_step)
+                    if "outage" in error.fields:
+                        self._again = time.monotonic() + MODEL_OUTAGE_MS / 1_000
+            return self.made
+
+
+class _Asking:
+    """An embedder for questions. A cap that is reached is one more way for a model to fail: recall answers by words and says so."""
+
+    def __init__(self, embedder: CachedEmbedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self.tokens_max = embedder.tokens_max
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of questions."""
+        try:
+            return self._embedder.embed_queries(texts)
+        except LimitError as error:
+            raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
+
+
+class Interrupted(Exception):
+    """Embedding cannot go on now, and no text is to blame; `Job.error` says why. Never leaves this room."""
+
+
+class Job:
+    """An embedder for the embedding job. A text that fails counts as tried; an outage or a cap is not the text's fault and stops the job instead.
+
+    What the job made since it last wrote is kept: then one text is reported as failed, and `over` tells the job to write and end.
+    """
+
+    def __init__(self, embedder: CachedEmbedder, progress: Callable[[int], None] | None) -> None:
+        self._embedder = embedder
+        self._progress = progress
+        self._unwritten = 0
+        self.name = embedder.name
+        self.dimensions = embedder.dimensions
+        self.tokens_max = embedder.tokens_max
+        self.done = 0
+        self.error: ModelError | LimitError | None = None
+
+    @property
+    def over(self) -> bool:
+        return self.error is not None
+
+    def written(self, count: int) -> None:
+        """So many memories got their vectors."""
+        self.done += count
+        self._unwritten = 0
+        if self._progress:
+            self._progress(count)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `Embedder.embed`. Raises Interrupted where nothing would be lost by it."""
+        try:
+            vectors = self._embedder.embed(texts)
+        except (ModelError, LimitError) as error:
+            if isinstance(error, LimitError) or "outage" in error.fields:
+                self.error = error
+                if not self._unwritten:
+                    raise Interrupted from error
+            raise ModelError(error.message, next_step=error.next_step, **error.fields) from error
+        self._unwritten += 1
+        return vectors
+
+
+def _configured(value: object, role: ModelRole, said: Mapping[str, str]) -> tuple[Spec | None, Any]:
+    """What fills a role: a spec, or an object of the caller's, or neither."""
+    if value is None:
+        return None, None
+    if isinstance(value, str):
+        field, variable = str(role), f"DOXA_{role.upper()}"
+        if value == "auto" and variable in said:
+            value, field = said[variable], variable
+        spec = parse_spec(value, role, field=field)
+        nothing = spec.provider == "none" or (spec.provider == "auto" and role != "embedder")
+        return None if nothing else spec, None
+    if not hasattr(value, _VERBS[role]):
+        raise InputError(
+            f"{value!r:.80} is no {role}.", next_step=f'Give "auto", None, provider:model or an object with `{_VERBS[role]}`.', field=role
+        )
+    return None, value
+
+
+def _is(spec: Spec | None, provider: str) -> bool:
+    return spec is not None and spec.provider == provider
+
+
+def _cached(embedder: Embedder | None) -> CachedEmbedder | None:
+    return embedder if embedder is None or isinstance(embedder, CachedEmbedder) else CachedEmbedder(embedder)
+
+
+def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
+    """Where endpoints are, by role and by provider; an argument goes before the environment."""
+    known = (*_VERBS, *ENDPOINTS)
+    if not isinstance(urls, Mapping) or not set(urls) <= set(known):
+        raise InputError("model_urls maps roles and providers to URLs.", next_step=f"Use the names {', '.join(known)}.", field="model_urls")
+    given = {name: (said[f"DOXA_{name.upper()}_URL"], f"DOXA_{name.upper()}_URL") for name in known if f"DOXA_{name.upper()}_URL" in said}
+    given |= {name: (url, f"model_urls[{name!r}]") for name, url in urls.items()}
+    if not given:
+        return {}  # and the network's modules stay unread
+    from doxa.models.http import parse_url
+
+    return {name: parse_url(url, field=field) for name, (url, field) in given.items()}
+
+
+def _prices(prices: object) -> dict[str, Price]:
+    found: dict[str, Price] = {}
+    for name, pair in prices.items() if isinstance(prices, Mapping) else [(None, None)]:
+        numbers = tuple(pair) if isinstance(pair, (tuple, list)) else ()
+        fits = len(numbers) == 2 and all(type(n) in (int, float) and math.isfinite(n) and n >= 0 for n in numbers)
+        if not isinstance(name, str) or not fits:
+            raise InputError(
+                "model_prices maps provider:model to what a million tokens cost, read and written.",
+                next_step='Give {"openai:NAME": (0.5, 1.5)}.', field="model_prices",
+            )  # fmt: skip
+        found[name] = Price(float(numbers[0]), float(numbers[1]))
+    return found
+
+
+def _cap(said: Mapping[str, str], variable: str) -> int | None:
+    value = said.get(variable)
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise InputError(f"{variable} is a whole number; this is {value[:40]!r}.", next_step="Give such a number, or unset it.", field=variable)
+    return int(value)
+
+
+def _key(provider: str, *, needed: bool) -> tuple[Secret | None, str]:
+    """The key of a provider and the variable it comes from. Raises ModelError where the provider's own endpoint needs one and there is none."""
+    from doxa.models.http import Secret
+
+    if provider == "ollama":
+        return None, ""
+    value = os.environ.get("ANTHROPIC_API_KEY") if provider == "anthropic" else os.environ.get("OPENAI_API_KEY")
+    source = "ANTHROPIC_API_KEY" if provider == "anthropic" else "OPENAI_API_KEY"
+    if not value:
+        if needed:
+            step = f"Set it, or give the URL of a server that needs none (DOXA_{provider.upper()}_URL)."
+            raise ModelError(f"{source} is not set, and {provider}'s own endpoint asks for a key.", next_step=step, model=provider)
+        return None, source
+    return Secret(value, source=source), source

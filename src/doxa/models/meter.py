@@ -1,0 +1,246 @@
+"""Counts what calls to endpoints take, and refuses the next one before it is sent where a cap would be passed.
+
+A call reserves its estimated tokens before anything is sent, so that threads that call at once cannot pass a cap together; what the endpoint reports
+replaces the estimate. A meter may have one above it: that of one opened memory stands below that of the process, and both must have room.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Protocol
+
+from doxa.base.errors import LimitError
+from doxa.models.contract import Usage
+
+TOKENS_PRICED = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens cost, in any currency."""
+
+    tokens_in: float
+    tokens_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpend:
+    """What one model took. `money` is None where no price is configured for it."""
+
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_estimated: int
+    money: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """What was sent to endpoints. `calls` counts repeated sendings; `tokens_estimated` says how many of the tokens are estimates, because the
+    endpoint did not report them or its answer was lost. `money` is of the models with a price (None: none has); `unpriced` names the others."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_estimated: int
+    money: float | None
+    unpriced: tuple[str, ...]
+    models: tuple[ModelSpend, ...]
+    calls_max: int | None
+    tokens_max: int | None
+
+
+class Watch(Protocol):
+    """What an endpoint tells about the sendings of one call."""
+
+    def attempt(self) -> None:
+        """Before each sending. Raises LimitError where no further one is allowed. What becomes of it unsaid is counted as charged for."""
+        ...
+
+    def free(self) -> None:
+        """The last sending never left, or was answered with a refusal: nobody charges for it."""
+        ...
+
+
+@dataclass(slots=True)
+class _Count:
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_estimated: int = 0
+
+
+@dataclass(slots=True)
+class _Totals:
+    models: dict[str, _Count] = field(default_factory=dict)
+    calls: int = 0
+    tokens: int = 0
+    reserved: int = 0
+
+
+class Meter:
+    """The figures of one opened memory, or of the process. Safe to share between threads."""
+
+    def __init__(
+        self, *, calls_max: int | None = None, tokens_max: int | None = None, prices: Mapping[str, Price] | None = None, above: Meter | None = None
+    ) -> None:
+        self.calls_max = calls_max
+        self.tokens_max = tokens_max
+        self._prices = dict(prices or {})
+        self._above = above
+        self._totals = _Totals()
+        self._lock = threading.Lock()
+
+    def know(self, prices: Mapping[str, Price]) -> None:
+        """Take prices in, for what was spent and what will be."""
+        with self._lock:
+            self._prices.update(prices)
+
+    def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> Call:
+        """One call that is about to be made, as a context manager: it reserves on entry and raises LimitError where there is no room."""
+        return Call(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)
+
+    def spend(self) -> Spend:
+        """The figures so far."""
+        with self._lock:
+            models = tuple(self._spent(name, count) for name, count in sorted(self._totals.models.items()))
+        priced = [spent.money for spent in models if spent.money is not None]
+        return Spend(
+            calls=sum(spent.calls for spent in models),
+            tokens_in=sum(spent.tokens_in for spent in models),
+            tokens_out=sum(spent.tokens_out for spent in models),
+            tokens_estimated=sum(spent.tokens_estimated for spent in models),
+            money=sum(priced) if priced else None,
+            unpriced=tuple(spent.model for spent in models if spent.money is None),
+            models=models,
+            calls_max=self.calls_max,
+            tokens_max=self.tokens_max,
+        )
+
+    def _spent(self, model: str, count: _Count) -> ModelSpend:
+        price = self._prices.get(model)
+        money = None if price is None else (count.tokens_in * price.tokens_in + count.tokens_out * price.tokens_out) / TOKENS_PRICED
+        return ModelSpend(model, count.calls, count.tokens_in, count.tokens_out, count.tokens_estimated, money)
+
+    def _chain(self) -> list[Meter]:
+        return [self] if self._above is None else [self, *self._above._chain()]
+
+    def _reserve(self, tokens: int) -> None:
+        with self._lock:
+            left = None if self.tokens_max is None else self.tokens_max - self._totals.tokens - self._totals.reserved
+            if left is not None and tokens > left:
+                raise LimitError(
+                    f"The cap of {self.tokens_max:,} model tokens leaves {max(left, 0):,}, and this call may take {tokens:,}; nothing was sent.",
+                    next_step="Ask for less, raise model_tokens_max or DOXA_MODEL_TOKENS_MAX, or go on without the model.",
+                    tokens_max=self.tokens_max, tokens=tokens,
+                )  # fmt: skip
+            self._totals.reserved += tokens
+
+    def _release(self, tokens: int) -> None:
+        with self._lock:
+            self._totals.reserved -= tokens
+
+    def _attempt(self, model: str) -> None:
+        with self._lock:
+            if self.calls_max is not None and self._totals.calls >= self.calls_max:
+                raise LimitError(
+                    f"The cap of {self.calls_max:,} model calls is reached; nothing was sent.",
+                    next_step="Raise model_calls_max or DOXA_MODEL_CALLS_MAX, or go on without the model.",
+                    calls_max=self.calls_max,
+                )
+            if self.tokens_max is not None and self._totals.tokens + self._totals.reserved > self.tokens_max:
+                raise LimitError(  # answers that were lost have taken what this call had room for
+                    f"The cap of {self.tokens_max:,} model tokens leaves no room to send this call again.",
+                    next_step="Raise model_tokens_max or DOXA_MODEL_TOKENS_MAX, or go on without the model.",
+                    tokens_max=self.tokens_max,
+                )
+            self._count(model, 1)
+
+    def _count(self, model: str, calls: int) -> None:
+        self._totals.calls += calls
+        self._totals.models.setdefault(model, _Count()).calls += calls
+
+    def _uncount(self, model: str) -> None:
+        with self._lock:
+            self._count(model, -1)
+
+    def _take(self, model: str, *, tokens_in: int, tokens_out: int, tokens_estimated: int) -> None:
+        with self._lock:
+            count = self._totals.models.setdefault(model, _Count())
+            count.tokens_in += tokens_in
+            count.tokens_out += tokens_out
+            count.tokens_estimated += tokens_estimated
+            self._totals.tokens += tokens_in + tokens_out
+
+
+class Call:
+    """One call under a meter: its reservation, its sendings, and what it took in the end. Made by `Meter.call`."""
+
+    def __init__(self, meter: Meter, model: str, *, tokens_in: int, tokens_out_max: int) -> None:
+        self._meters = meter._chain()
+        self._model = model
+        self._tokens_in = tokens_in
+        self._reservation = tokens_in + tokens_out_max
+        self._due = False  # something was sent, and what it took is not known yet
+
+    def __enter__(self) -> Call:
+        held: list[Meter] = []
+        try:
+            for meter in self._meters:
+                meter._reserve(self._reservation)
+                held.append(meter)
+        except LimitError:
+            for meter in held:
+                meter._release(self._reservation)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lost()
+        for meter in self._meters:
+            meter._release(self._reservation)
+
+    def attempt(self) -> None:
+        """As `Watch.attempt`."""
+        self._lost()
+        counted: list[Meter] = []
+        try:
+            for meter in self._meters:
+                meter._attempt(self._model)
+                counted.append(meter)
+        except LimitError:
+            for meter in counted:
+                meter._uncount(self._model)
+            raise
+        self._due = True
+
+    def free(self) -> None:
+        """As `Watch.free`."""
+        self._due = False
+
+    def _lost(self) -> None:
+        """The answer to the last sending never came whole, or was no answer."""
+        if self._due:
+            self._take(self._tokens_in, 0, estimated=self._tokens_in)
+
+    def used(self, tokens_in: int | None, tokens_out: int | None, *, answer_tokens: int = 0) -> Usage:
+        """What the endpoint reports, None or a negative number where it does not; `answer_tokens` estimates what came back."""
+        told_in, told_out = tokens_in if _told(tokens_in) else None, tokens_out if _told(tokens_out) else None
+        found_in = self._tokens_in if told_in is None else told_in
+        found_out = answer_tokens if told_out is None else told_out
+        estimated = (found_in if told_in is None else 0) + (found_out if told_out is None else 0)
+        self._take(found_in, found_out, estimated=estimated)
+        return Usage(found_in, found_out, estimated=estimated > 0)
+
+    def _take(self, tokens_in: int, tokens_out: int, *, estimated: int) -> None:
+        self._due = False
+        for meter in self._meters:
+            meter._take(self._model, tokens_in=tokens_in, tokens_out=tokens_out, tokens_estimated=estimated)
+
+
+def _told(tokens: int | None) -> bool:
+    return tokens is not None and 0 <= tokens < 1 << 53

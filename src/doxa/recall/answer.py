@@ -1,0 +1,50 @@
+"""How likely memory holds the answer, so that an agent can say that it does not know.
+
+    1 / (1 + e^-x),  x = BIAS - UNKNOWN * (terms of the question that no memory holds) + DENSITY * (meaning of the tenth best hit, in standard
+    deviations) + NAMED * (best coverage by a speaker whom the question names, less the best by anybody else)
+
+A question about what was never spoken of has words that occur nowhere, and nothing much is near it: the first hit may be near by chance, the
+tenth is not. One that puts words into another's mouth is covered by the wrong speaker. Fitted by logistic regression, both classes weighing the
+same, on the developers' parts of BEAM (abstention) and LoCoMo (adversarial); so 0.5 means "as likely as not", where half of all questions
+have no answer. Without vectors only words speak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from doxa.recall.hits import Ranked
+from doxa.recall.pool import Pool
+
+BIAS = -1.2
+UNKNOWN = 0.5
+DENSITY = 0.5
+NAMED = 2.0
+_TENTH = 10
+
+
+def answerable(pools: Sequence[Pool], ranked: Sequence[Ranked]) -> float:
+    """In [0, 1]; 0 where nothing was found."""
+    if not ranked:
+        return 0.0
+    asked = {posting.asked for pool in pools for posting in pool.postings}
+    held = {posting.asked for pool in pools for posting in pool.postings if posting.held and posting.term == posting.asked}
+    x = BIAS - UNKNOWN * len(asked - held)
+    tenth = ranked[: _TENTH][-1]
+    cosine = tenth.lanes["meaning"]
+    if cosine is not None:
+        spread = next(float(pool.spread[0]) for pool in pools if pool.shelf is tenth.shelf)
+        x += DENSITY * cosine / spread
+    return 1 / (1 + math.exp(-(x + NAMED * _named(pools))))
+
+
+def _named(pools: Sequence[Pool]) -> float:
+    """By how much those whom the question names cover more of it than the others."""
+    if not any(pool.asked.speakers for pool in pools):
+        return 0.0
+    words = np.concatenate([pool.lanes["words"] for pool in pools])
+    named = np.concatenate([pool.lanes["entities"] == 1 for pool in pools])
+    return float(words[named].max(initial=0) - words[~named].max(initial=0))

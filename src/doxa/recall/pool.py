@@ -1,0 +1,143 @@
+"""The candidates of one project: which rows the lanes name, and what every lane says of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from doxa.recall import lanes
+from doxa.recall.fusion import fuse
+from doxa.recall.index import Near
+from doxa.recall.lanes import Span
+from doxa.recall.meaning import Calibration, exact, narrowed, without
+from doxa.recall.question import Question
+from doxa.recall.scope import Eligible, unseen
+from doxa.recall.shelf import Shelf, believed
+from doxa.recall.words import Words, gather
+from doxa.store import Reader
+
+WORDED, MEANT, DATED = 60, 100, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
+CODED = 1_000  # by sign codes, of which the MEANT nearest stay
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+
+class Asked(NamedTuple):
+    """A question as the lanes take it: what it asks, its index terms, its vector (None: no meaning), the tokens of the speakers that it names, the
+    times that it names, and the lanes that are switched on."""
+
+    question: Question
+    terms: list[str]
+    vector: Floats | None
+    speakers: frozenset[int]
+    spans: tuple[Span, ...]
+    lanes: frozenset[str]
+
+
+class Pool:
+    """`rows` are the candidates in order; each array of `lanes` has a value for each of them, as `fusion` describes."""
+
+    def __init__(self, reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, calibration: Calibration, wanted: int) -> None:
+        self.shelf = shelf
+        self.asked = asked
+        self.rows: Rows = np.zeros(0, dtype=np.int64)
+        self.lanes: dict[str, Floats] = {}
+        self.spread: Floats = np.zeros(0, dtype=np.float32)
+        self.population = eligible.population.total
+        self.searched = int(np.count_nonzero(eligible.allowed))
+        self.postings = gather(reader, shelf.scope, asked.terms, eligible=eligible.population.mask)
+        self.linked: dict[int, float] = {}
+        self._eligible = eligible
+        self._words = Words(shelf, self.postings, eligible.population)
+        self._fitted = calibration
+        self._centre = calibration.centre if asked.question.remark else None
+        self._near = Near(self.rows, 0.0, 0.0)
+        self.fill(reader, self._named(reader, wanted))
+
+    def _named(self, reader: Reader, wanted: int) -> Rows:
+        """The best rows by words and by meaning, and of those in a time that the question names."""
+        found = [self._words.best(self._eligible.allowed, max(WORDED, wanted))]
+        if self._direction is not None:
+            self._near = self._nearest(reader, max(MEANT, 2 * wanted), self._eligible.allowed)
+            found.append(self._near.rows)
+        if self.asked.spans:
+            times = self.shelf["time"]
+            within = self._eligible.allowed & (lanes.in_spans(times, self.asked.spans) == 1)
+            found.append(self._words.best(within, DATED))
+            if self._direction is not None:
+                found.append(self._nearest(reader, DATED, within).rows)
+        return np.unique(np.concatenate(found))
+
+    @property
+    def _direction(self) -> Floats | None:
+        vector = self.asked.vector
+        return without(self._centre, vector) if vector is not None and self.shelf.index.count else None
+
+    def _nearest(self, reader: Reader, depth: int, allowed: NDArray[np.bool_]) -> Near:
+        index, vector = self.shelf.index, self._direction
+        assert vector is not None
+        near = index.nearest(vector, allowed=allowed, depth=depth if index.exact else max(CODED, depth))
+        if index.exact:
+            return near
+        return near._replace(rows=narrowed(reader, self.shelf, near.rows, vector=vector, centre=self._centre, depth=depth))
+
+    def fill(self, reader: Reader, rows: Rows) -> None:
+        """Make these rows the candidates and ask every lane of them."""
+        shelf, asked, on = self.shelf, self.asked, self.asked.lanes
+        self.rows = rows
+        zero = np.zeros(len(rows), dtype=np.float32)
+        cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
+        if vector is not None and len(rows):
+            mask = self._eligible.population.mask
+            cosine = exact(reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask)
+        self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
+        side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
+        self.lanes = {
+            "words": self._words.of(rows),
+            "meaning": cosine,
+            "entities": lanes.entities(shelf, rows, named=asked.speakers, side=side) if "entities" in on else zero,
+            "time": lanes.in_spans(shelf["time"][rows], asked.spans) if asked.spans else zero,
+            "graph": np.array([self.linked.get(row, 0.0) for row in rows.tolist()], dtype=np.float32) if self.linked else zero,
+            "recency": lanes.recency(shelf, rows, reader.now) if "recency" in on else zero,
+            "policy": np.ones(len(rows), dtype=np.float32),
+        }
+
+    def link(self, reader: Reader, reached: dict[int, float]) -> None:
+        """Take in what is linked with the best hits of any project, as far as the filters let it through."""
+        rows = lanes.rows_of(reader, self.shelf, reached)
+        allowed = self._eligible.allowed
+        self.linked = {row: min(1.0, reached[node]) for node, row in rows.items() if row < len(allowed) and allowed[row]}
+        if self.linked:
+            new = np.array(sorted(self.linked), dtype=np.int64)
+            self.fill(reader, np.union1d(self.rows, new))
+
+    @property
+    def average(self) -> float:
+        """The mean cosine of the question with the memories of the project, as far as the index tells."""
+        return self._near.mean
+
+
+def collect(reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, calibration: Calibration, wanted: int, judged: bool) -> Pool:
+    """The candidates of one project. What a policy hides though no window says so is found among them, and then nothing of it has counted."""
+    while True:
+        pool = Pool(reader, shelf, eligible, asked, calibration=calibration, wanted=wanted)
+        hidden = unseen(reader, shelf, pool.rows) if judged else pool.rows[:0]
+        if not len(hidden):
+            return pool
+        population, allowed = eligible.population.mask.copy(), eligible.allowed.copy()
+        population[hidden] = allowed[hidden] = False
+        eligible = Eligible(believed(shelf["length"], population), allowed)
+
+
+def fused(pools: list[Pool], *, mode: str, beliefs: list[NDArray[np.bool_]]) -> Floats:
+    """The score of every candidate of all projects, on one scale. One without a vector yet counts as average in meaning."""
+    held = {name: np.concatenate([pool.lanes[name] for pool in pools]) for name in pools[0].lanes}
+    if not np.isnan(held["meaning"]).all():
+        average = np.concatenate([np.full(len(pool.rows), pool.average, dtype=np.float32) for pool in pools])
+        held["meaning"] = np.where(np.isnan(held["meaning"]), average, held["meaning"])
+    spread = np.concatenate([pool.spread for pool in pools])
+    belief = np.concatenate(beliefs).astype(np.float32)
+    return fuse(held, spread=spread, belief=belief, mode=mode, remark=pools[0].asked.question.remark)
