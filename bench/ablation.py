@@ -1,7 +1,7 @@
 """What each lane of recall and each way of fusing them is worth: every lane switched off in turn, every lane alone, every mode.
 
-Lanes and modes are read from the product (`LANES` and `MODES` of doxa.recall.types where it has them), so that a new one is measured when it appears.
-Differences are paired with the default by question; a lane that does nothing has a difference of exactly 0.
+Lanes and modes are read from the product, so that a new one is measured when it appears. A lane that names no candidates by itself cannot be asked
+alone: it is added to those that do. Differences are paired with the default by question; a lane that does nothing has a difference of exactly 0.
 """
 
 from __future__ import annotations
@@ -13,36 +13,28 @@ from typing import Any
 from bench.metrics import paired_bootstrap
 from bench.report import Report, begin, percent, points
 from bench.sets import TITLES, Found, Sets, opened_sets
-from doxa.base.errors import InputError
 from doxa.models import Embedder
 from doxa.recall import Ask, types
-
-_LANES_BEFORE = ("words", "meaning")  # of a doxa that does not name its lanes
-
-
-def lanes() -> tuple[str, ...]:
-    """Every lane that recall has."""
-    return tuple(getattr(types, "LANES", _LANES_BEFORE))
-
-
-def modes() -> tuple[str, ...]:
-    """Every way of fusing them that can be asked for; none where there is no choice."""
-    return tuple(getattr(types, "MODES", ()))
+from doxa.recall.fusion import LANES, MODES
 
 
 def configurations() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each with its name and the arguments of recall that make it; the default comes first."""
     usual = tuple(Ask("").lanes)
+    naming = tuple(lane for lane in LANES if lane in types.NAMING)
     yield "default", {}
-    for lane in lanes():
-        others = tuple(one for one in usual if one != lane)
-        if lane not in usual:
+    for lane in LANES:
+        if lane in usual:
+            yield f"without {lane}", {"lanes": tuple(one for one in usual if one != lane)}
+        else:
             yield f"with {lane}", {"lanes": (*usual, lane)}
-        elif others:
-            yield f"without {lane}", {"lanes": others}
-    for lane in lanes():
+    for lane in naming:
         yield f"{lane} alone", {"lanes": (lane,)}
-    for mode in modes():
+    yield " and ".join(naming), {"lanes": naming}
+    for lane in LANES:
+        if lane not in naming:
+            yield f"{', '.join(naming)} and {lane}", {"lanes": (*naming, lane)}
+    for mode in MODES:
         yield f"mode {mode}", {"mode": mode}
 
 
@@ -52,18 +44,12 @@ def run(data: Path, embedder: Embedder | None, *, seed: int) -> Report:
         usual: Found | None = None
         rows = []
         for name, options in configurations():
-            try:
-                found = sets.ask(**options)
-            except InputError as error:
-                rows.append([name, *("–" for _ in range(2 * len(sets.asked) - 1)), error.message.replace("|", "\\|")])
-                continue
+            found = sets.ask(**options)
             usual = usual or found
-            rows.append([name, *_cells(report, sets, name.replace(" ", "_"), found, usual)])
+            rows.append([name, *_cells(report, sets, name.replace(",", "").replace(" ", "_"), found, usual)])
         heads = [head for key in sets.asked for head in (f"{TITLES[key]} (n = {len(sets.asked[key])})", "less the default, 95 %")]
     title = "Lanes and modes: evidence found in the first ten, %, and the difference in points, drawn by question"
     report.table(title, ["configuration", *heads], rows)
-    if not modes():
-        report.tables.append("Modes: this doxa fuses in one way only, so there is nothing to compare.")
     return report.end()
 
 

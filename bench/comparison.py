@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from bench.corpora import Question
 from bench.metrics import Interval, mean, paired_bootstrap
 from bench.report import Report, percent, points
-from bench.systems import CONTROLS, DOXA, LANES, Rankings
+from bench.systems import ALWAYS, CONTROLS, DOXA, LANES, Rankings
 
 GROUPS_ENOUGH = 5
 
@@ -37,19 +37,21 @@ def key_of(system: str, key: str) -> str:
     """Doxa's figures stand under the bare key; the others under their name."""
     if system == DOXA:
         return key
-    return f"{system}.{key}" if system in LANES else f"baseline.{system}.{key}"
+    return f"{system}.{key}" if system in LANES or system == ALWAYS else f"baseline.{system}.{key}"
 
 
 def systems_of(answered: Iterable[Answered]) -> list[str]:
     return list(next(iter(answered)).rankings)
 
 
-def measure_all(report: Report, answered: list[Answered], measures: dict[str, Measure]) -> dict[str, dict[str, float]]:
-    """Every measure of every system, put into the report; by system, then by key."""
+def measure_all(
+    report: Report, answered: list[Answered], measures: dict[str, Measure], *, systems: Sequence[str] = ()
+) -> dict[str, dict[str, float]]:
+    """Every measure of every system (or of those given), put into the report; by system, then by key."""
     if not answered:
         return {}
     table: dict[str, dict[str, float]] = {}
-    for system in systems_of(answered):
+    for system in systems or systems_of(answered):
         for key, measure in measures.items():
             value = mean([measure(item, system) for item in answered])
             table.setdefault(system, {})[key] = value
@@ -57,13 +59,15 @@ def measure_all(report: Report, answered: list[Answered], measures: dict[str, Me
     return table
 
 
-def by_group(report: Report, groups: Iterable[tuple[str, str, list[Answered]]], measure: Measure) -> tuple[list[str], list[list[str]]]:
+def by_group(
+    report: Report, groups: Iterable[tuple[str, str, list[Answered]]], measure: Measure, *, systems: Sequence[str] = ()
+) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of a table with a column for each group, which is (head, key, questions): the measure of every system over its questions."""
     heads: list[str] = []
     rows: dict[str, dict[str, str]] = {}
     for head, key, items in groups:
         heads.append(f"{head} (n = {len(items)})")
-        for system, row in measure_all(report, items, {key: measure}).items():
+        for system, row in measure_all(report, items, {key: measure}, systems=systems).items():
             rows.setdefault(system, {})[heads[-1]] = percent(row[key])
     return ["system", *heads], [[system, *(cells.get(head, "–") for head in heads)] for system, cells in rows.items()]
 

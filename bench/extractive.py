@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from bench.baselines import STOP_WORDS, words_of
 from bench.corpora import DAY_NS, SECOND_NS
-from doxa.curation.dates import DateMention, find_dates
+from doxa.base.dates import DateMention, find_dates
 from doxa.curation.turns import Turn
 
 NO_ANSWER = "No information available"

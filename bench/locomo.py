@@ -15,7 +15,7 @@ from bench.corpora import ADVERSARIAL, LOCOMO_CATEGORIES, load_locomo
 from bench.extractive import TURNS_READ
 from bench.metrics import all_at, any_at, recall_at, to_sessions
 from bench.report import Report, begin, percent
-from bench.systems import opened
+from bench.systems import ALWAYS, opened
 from doxa.models import Embedder
 
 LIMIT = 50
@@ -75,7 +75,7 @@ def _answers(report: Report, asked: list[Answered]) -> None:
     groups += [("1–4", "answer.answerable.f1", answerable), ("1–5", "answer.all.f1", asked)]
     report.table(
         f"LoCoMo, official token-F1 × 100 of an extractive reader over the first {TURNS_READ} turns, no language model",
-        *by_group(report, groups, official),
+        *by_group(report, groups, official, systems=[ALWAYS, *asked[0].rankings]),
     )
     against_best(report, answerable, "answer.answerable.f1", official)
 

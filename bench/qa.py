@@ -22,13 +22,13 @@ from pathlib import Path
 from bench import token_f1
 from bench.corpora import ADVERSARIAL, Corpus, Question, load_beam, load_locomo
 from bench.metrics import bootstrap, mean
-from bench.qa_models import Completer, Counted, opened_models
+from bench.qa_models import Counted, opened_models
 from bench.report import Report, begin, percent
 from bench.results import FOLDER
 from bench.systems import opened
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
-from doxa.models import Embedder
+from doxa.models import Completer, Embedder
 from doxa.recall import Hit
 
 ABSENT = "no information available"

@@ -6,39 +6,21 @@ endpoint are counted alike; money is known where a price is given.
 
 from __future__ import annotations
 
-import inspect
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import doxa
 from doxa.base.errors import ModelError
+from doxa.models import Completer, Message
 
 TOKENS_PRICED = 1_000_000
 _CONFIGURE = (
     "Name a model as --reader and --judge, as openai:NAME, ollama:NAME or anthropic:NAME, with its key or URL in the environment; "
     "docs/benchmarks.md, section Question answering, says which."
 )
-
-
-class Completer(Protocol):
-    """What is used of doxa's Completer: it continues a conversation, and says what that took."""
-
-    @property
-    def name(self) -> str: ...
-
-    def complete(self, messages: Sequence[Any], *, tokens_max: int, temperature: float | None = None) -> Any: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message, for a doxa that has no type of its own for it; otherwise its own is used."""
-
-    role: str
-    text: str
 
 
 @dataclass(slots=True)
@@ -54,12 +36,12 @@ class Counted:
 
     def ask(self, system: str, user: str, *, tokens_max: int) -> str:
         """One answer at temperature 0, as text."""
-        completion = self.model.complete(_messages(system, user), tokens_max=tokens_max, temperature=0.0)
+        completion = self.model.complete((Message("system", system), Message("user", user)), tokens_max=tokens_max, temperature=0.0)
         self.calls += 1
         self.tokens_in += completion.usage.tokens_in
         self.tokens_out += completion.usage.tokens_out
         self.estimated += bool(completion.usage.estimated)
-        return str(completion.text)
+        return completion.text
 
     @property
     def money(self) -> float | None:
@@ -68,31 +50,17 @@ class Counted:
         return (self.tokens_in * self.price[0] + self.tokens_out * self.price[1]) / TOKENS_PRICED
 
 
-def _messages(system: str, user: str) -> list[Any]:
-    message: Any = getattr(doxa_models(), "Message", Said)
-    return [message("system", system), message("user", user)]
-
-
-def doxa_models() -> Any:
-    from doxa import models
-
-    return models
-
-
 @contextmanager
 def opened_models(reader: str, judge: str) -> Iterator[tuple[Completer, Completer]]:
     """Both models, made by doxa from their specs. Raises ModelError where one cannot be had, which says what to do."""
-    if "model" not in inspect.signature(doxa.open).parameters:
-        raise ModelError("This doxa speaks to no language model yet, so there is nothing to read and judge with.", next_step=_CONFIGURE)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         yield (_opened(stack, folder / "reader.db", reader, "reader"), _opened(stack, folder / "judge.db", judge, "judge"))
 
 
 def _opened(stack: ExitStack, path: Path, spec: str, role: str) -> Completer:
-    open_memory: Any = doxa.open
-    memory = stack.enter_context(open_memory(path, embedder=None, model=spec, background=False))
-    model: Completer | None = memory.model
+    memory = stack.enter_context(doxa.open(path, embedder=None, model=spec, background=False))
+    model = memory.model
     if model is None:
         why = f": {memory.model_error.message}" if memory.model_error else ""
         raise ModelError(f"The {role} {spec[:80]!r} is no model that can be asked{why}", next_step=_CONFIGURE)

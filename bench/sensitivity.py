@@ -16,18 +16,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from bench.ablation import modes
 from bench.report import Report, begin, percent
 from bench.sets import TITLES, Found, Sets, opened_sets
 from doxa.models import Embedder
 from doxa.recall import fusion
+from doxa.recall.fusion import MODES
 
 FACTORS = (0.0, 0.5, 0.75, 1.25, 1.5)
 BETAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 BEGIN = "<!-- sensitivity: begin, written by `python -m bench sensitivity --document FILE` -->"
 END = "<!-- sensitivity: end -->"
 _TITLE = "Sensitivity: one constant moved, the others as chosen; evidence found in the first ten, %"
-_MAX = "max"
+# What only one mode reads: w * max(words, BETA * cosine) with a weight for beliefs and one for turns; the share of meaning; how far ranks count.
+OF_MODES: Mapping[str, tuple[str, ...]] = {"max": ("BETA", "BELIEF", "TURN"), "convex": ("ALPHA",), "rrf": ("RANKS",)}
 
 
 def constants() -> dict[str, float]:
@@ -68,22 +69,34 @@ def _holders(name: str) -> Iterator[tuple[ModuleType, str]]:
 
 
 def run(data: Path, embedder: Embedder | None, *, seed: int, only: Sequence[str] = (), factors: Sequence[float] = FACTORS) -> Report:
-    """`only` names some of the constants; `factors` say where each goes."""
+    """`only` names some of the constants; `factors` say where each goes. The constants of a mode that is not the default are moved in that mode."""
     report = begin("sensitivity", seed=seed, embedder=embedder)
-    chosen = {name: value for name, value in constants().items() if not only or name in only}
     with opened_sets(data, embedder) as sets:
-        usual = sets.ask()
-        rows = [["**as chosen**", "", *(f"**{percent(value)}**" for value in _put(report, "chosen", usual)), ""]]
-        changes = 0
-        for name, value in chosen.items():
-            found = _swept(report, sets, name, [(shown(other), other) for other in moved(name, value, factors)], usual=usual)
-            changes += sum(changed for _, changed in found)
-            rows += [[f"`{name}` ({shown(value)})" if number == 0 else "", *row] for number, (row, _) in enumerate(found)]
-        assert changes, "moving the constants of the fusion changed no score: the sweep does not reach what recall uses"
-        head = ["constant (chosen)", "value", *(TITLES[name] for name in sets.asked), "questions with other scores"]
-        report.table(_TITLE, head, rows)
-        _max_mode(report, sets)
+        changes = _sweep(report, sets, "", [name for name in constants() if not any(name in own for own in OF_MODES.values())], only, factors)
+        for mode in MODES:
+            if any(name in OF_MODES.get(mode, ()) for name in only or constants()):
+                changes += _sweep(report, sets, mode, OF_MODES[mode], only, factors)
+    assert changes, "moving the constants of the fusion changed no score: the sweep does not reach what recall uses"
     return report.end()
+
+
+def _sweep(report: Report, sets: Sets, mode: str, names: Sequence[str], only: Sequence[str], factors: Sequence[float]) -> int:
+    """A table for one mode (empty: the default); how many questions got other scores in all of it."""
+    options = {"mode": mode} if mode else {}
+    usual = sets.ask(**options)
+    key = f"mode_{mode}." if mode else ""
+    rows = [["**as chosen**", "", *(f"**{percent(value)}**" for value in _put(report, f"{key}chosen", usual)), ""]]
+    changes = 0
+    for name in names:
+        if only and name not in only:
+            continue
+        value = constants()[name]
+        found = _moves(report, sets, name, list(BETAS) if name == "BETA" else moved(name, value, factors), usual=usual, key=key, options=options)
+        changes += sum(changed for _, changed in found)
+        rows += [[f"`{name}` ({shown(value)})" if number == 0 else "", *row] for number, (row, _) in enumerate(found)]
+    head = ["constant (chosen)", "value", *(TITLES[name] for name in sets.asked), "questions with other scores"]
+    report.table(f"{_TITLE}{f'; mode `{mode}`' if mode else ''}", head, rows)
+    return changes
 
 
 def _put(report: Report, key: str, found: Found) -> list[float]:
@@ -92,52 +105,34 @@ def _put(report: Report, key: str, found: Found) -> list[float]:
     return list(found.means().values())
 
 
-def _swept(
-    report: Report, sets: Sets, name: str, values: Sequence[tuple[str, Any]], *, usual: Found, key: str = "", **options: Any
+def _moves(
+    report: Report, sets: Sets, name: str, values: Sequence[float], *, usual: Found, key: str, options: dict[str, Any]
 ) -> list[tuple[list[str], int]]:
-    """A row for each value, and how many questions it gives other scores."""
+    """A row for each value, and how many questions it gives other scores. Where neither end changes any, one row says so for all."""
+    ends = [_asked(sets, name, value, options) for value in (values[0], values[-1])]
+    if all(found is not None and not found.changed(usual) for found in ends):
+        row = [f"{shown(values[0])} to {shown(values[-1])}", *map(percent, usual.means().values()), "none"]
+        return [(row, 0)]
+    between = [_asked(sets, name, value, options) for value in values[1:-1]]
     rows = []
-    for text, value in values:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", RuntimeWarning)
-                with constant(name, value):
-                    found = sets.ask(**options)
-        except (ZeroDivisionError, RuntimeWarning):
-            rows.append(([text, *("–" for _ in sets.asked), "not defined"], 0))
+    for value, found in zip(values, [ends[0], *between, *ends[1:]], strict=False):
+        if found is None:
+            rows.append(([shown(value), *("–" for _ in sets.asked), "not defined"], 0))
             continue
         changed = found.changed(usual)
-        means = _put(report, f"{key or name}.{text.replace('/', '_over_')}", found)
-        rows.append(([text, *map(percent, means), str(changed) if changed else "none"], changed))
+        means = _put(report, f"{key}{name}.{shown(value).replace('/', '_over_')}", found)
+        rows.append(([shown(value), *map(percent, means), str(changed) if changed else "none"], changed))
     return rows
 
 
-def _max_mode(report: Report, sets: Sets) -> None:
-    """The sweep of the mode `max`, w * max(words, beta * cosine): beta, and the weights of the types, where the product has them."""
-    betas = [name for name in vars(fusion) if name.isupper() and "BETA" in name]
-    weights = [name for name, value in vars(fusion).items() if name.isupper() and "WEIGHT" in name and isinstance(value, Mapping)]
-    if _MAX not in modes():
-        report.tables.append(f"Mode `{_MAX}`: this doxa does not have it, so its beta and the weights of its types are not swept.")
-        return
-    usual = sets.ask(mode=_MAX)
-    rows = [["**as chosen**", "", *(f"**{percent(value)}**" for value in _put(report, "mode_max.chosen", usual)), ""]]
-
-    def sweep(title: str, name: str, values: Sequence[tuple[str, Any]], key: str) -> None:
-        found = _swept(report, sets, name, values, usual=usual, key=f"mode_max.{key}", mode=_MAX)
-        rows.extend([title if number == 0 else "", *row] for number, (row, _) in enumerate(found))
-
-    for name in betas:
-        sweep(f"`{name}` ({shown(getattr(fusion, name))})", name, [(f"{beta:g}", beta) for beta in BETAS], name)
-    for name in weights:
-        held = dict(getattr(fusion, name))
-        for kind, value in held.items():
-            settings = [(shown(other), held | {kind: other}) for other in moved(name, value)]
-            sweep(f"`{name}` of {kind} ({shown(value)})", name, settings, f"{name}.{kind}")
-    if not betas or not weights:
-        absent = " and ".join(what for what, there in (("a beta", betas), ("weights of types", weights)) if not there)
-        report.tables.append(f"Mode `{_MAX}`: doxa.recall.fusion names no {absent}, so that part is not swept.")
-    head = ["constant (chosen)", "value", *(TITLES[name] for name in sets.asked), "questions with other scores"]
-    report.table(f"Mode `{_MAX}`: one constant moved, the others as chosen", head, rows)
+def _asked(sets: Sets, name: str, value: float, options: dict[str, Any]) -> Found | None:
+    """None where recall cannot be asked with this value."""
+    try:
+        with warnings.catch_warnings(), constant(name, value):
+            warnings.simplefilter("error", RuntimeWarning)
+            return sets.ask(**options)
+    except (ZeroDivisionError, RuntimeWarning):
+        return None
 
 
 def shown(value: float) -> str:

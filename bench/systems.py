@@ -13,12 +13,13 @@ from bench.extractive import TURNS_READ, read_answer
 from bench.metrics import tokens_of, within_budget
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
-from doxa.recall import Recall
+from doxa.recall import Ask, Recall
 
 DOXA = "doxa"
-LANES: dict[str, tuple[str, ...]] = {DOXA: ("words", "meaning"), "doxa_words": ("words",), "doxa_meaning": ("meaning",)}
+LANES: dict[str, tuple[str, ...]] = {DOXA: tuple(Ask("").lanes), "doxa_words": ("words",), "doxa_meaning": ("meaning",)}
 CONTROLS = frozenset({"unusual"})
 ANSWERABLE = "answerable"
+ALWAYS = "doxa_always_answering"  # the extractive reader over doxa's recall, whatever recall says of whether there is an answer
 Rankings = dict[str, list[str]]
 
 
@@ -34,7 +35,7 @@ class Systems:
         self._plain = plain
         self._turns = {turn.source_id: turn for turn in turns}
         self._texts = {turn.source_id: turn.text for turn in turns}
-        self._lanes = LANES if embedded else {"doxa": ("words",)}
+        self._lanes = LANES if embedded else {DOXA: tuple(lane for lane in LANES[DOXA] if lane != "meaning")}
         self._asked: tuple[str, dict[object, Recall]] = ("", {})  # the answers to the last question: several measures look at the same one
 
     @property
@@ -69,10 +70,9 @@ class Systems:
         return found
 
     def signals(self, question: str) -> dict[str, float]:
-        """What each says of whether memory holds an answer, higher for rather yes: doxa's own estimate if it makes one, and plain signs of it."""
+        """What each says of whether memory holds an answer, higher for rather yes: doxa's own estimate, and plain signs of it."""
         answer = self.ask(question)
-        own = getattr(answer, "answerable", None)
-        found = {} if own is None else {ANSWERABLE: float(own)}
+        found = {ANSWERABLE: answer.answerable}
         found["best score"] = max((hit.score for hit in answer.hits), default=0.0)
         found["best words coverage"] = max((hit.lanes.get("words", 0.0) for hit in answer.hits), default=0.0)
         if len(self._lanes) > 1:
@@ -81,7 +81,8 @@ class Systems:
 
     def answers(self, question: str, rankings: Rankings) -> dict[str, str]:
         """What the extractive reader makes of the first turns of each system. Only doxa can say that memory holds no answer."""
-        sure = {DOXA: getattr(self.ask(question), "answerable", None)}
+        sure = {DOXA: self.ask(question).answerable}
+        rankings = {**rankings, ALWAYS: rankings[DOXA]}
         turns = {name: [self._turns[one] for one in ranking[:TURNS_READ]] for name, ranking in rankings.items()}
         return {name: read_answer(question, found, answerable=sure.get(name)) for name, found in turns.items()}
 

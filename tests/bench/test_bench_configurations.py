@@ -41,24 +41,19 @@ def test_what_is_not_there_is_left_out(tmp_path: Path) -> None:
 
 
 def test_every_lane_is_switched_off_and_asked_alone(data: Path) -> None:
-    names = [name for name, _ in ablation.configurations()]
-    assert names[0] == "default"
-    for lane in ablation.lanes():
-        assert f"{lane} alone" in names and {f"without {lane}", f"with {lane}"} & set(names)
+    found = dict(ablation.configurations())
+    assert next(iter(found)) == "default" and found["default"] == {}
+    for lane in types.LANES:
+        assert lane not in found[f"without {lane}"]["lanes"]
+        alone = f"{lane} alone" if lane in types.NAMING else f"words, meaning and {lane}"
+        assert set(found[alone]["lanes"]) - types.NAMING == {lane} - types.NAMING
+    assert {f"mode {mode}" for mode in types.MODES} <= set(found)
     report = ablation.run(data, WORDS, seed=7)
     assert report.figures["default.locomo.at_10"] == 1.0
+    assert report.figures["mode_auto.p1.gain.by_question.mean"] == 0  # it is the default
     assert "words_alone.p1.at_10" in report.figures
     assert "without_meaning.beam.gain.by_question.low" in report.figures
     assert "| without words |" in report.text()
-
-
-def test_new_lanes_and_modes_are_taken_from_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(types, "LANES", ("words", "meaning", "weather"), raising=False)
-    monkeypatch.setattr(types, "MODES", ("auto", "max"), raising=False)
-    found = dict(ablation.configurations())
-    assert found["with weather"]["lanes"][-1] == "weather"
-    assert found["weather alone"] == {"lanes": ("weather",)}
-    assert found["mode max"] == {"mode": "max"}
 
 
 def test_a_constant_is_set_wherever_it_is_held_and_put_back(data: Path) -> None:
@@ -76,12 +71,13 @@ def test_a_constant_is_set_wherever_it_is_held_and_put_back(data: Path) -> None:
 
 
 def test_the_sweep_says_where_constants_go_and_what_they_change(data: Path) -> None:
-    report = sensitivity.run(data, WORDS, seed=7, only=("PREVIOUS", "FIELD"), factors=(0.0, 1.5))
+    report = sensitivity.run(data, WORDS, seed=7, only=("PREVIOUS", "FIELD", "BETA"), factors=(0.0, 1.5))
     text = report.text()
+    assert f"| `BETA` ({fusion.BETA:g}) | 0.5 |" in text and "mode `max`" in text and "mode `rrf`" not in text
+    assert {"mode_max.BETA.1.p1.at_10", "mode_max.chosen.p1.at_10"} <= set(report.figures)
     assert f"| `PREVIOUS` ({fusion.PREVIOUS:g}) | 0 |" in text and "| `FIELD`" in text
     assert "as chosen" in text and "| none |" in text  # turns have no fields, so FIELD changes nothing here
     assert report.figures["PREVIOUS.0.locomo.at_10"] >= 0
-    assert "mode" in text.lower()
 
 
 def test_a_sweep_that_reaches_nothing_is_an_error(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,9 @@ from bench.__main__ import main
 from bench.corpora import load_locomo
 from bench.qa_models import opened_models
 from doxa.base.errors import InputError, ModelError
-from doxa.models import HashEmbedder
+from doxa.models import Completion, HashEmbedder, Message, Usage
 
 WORDS = HashEmbedder(dimensions=384)
-
-
-@dataclass(frozen=True)
-class FakeUsage:
-    tokens_in: int
-    tokens_out: int
-    estimated: bool = False
-
-
-@dataclass(frozen=True)
-class FakeCompletion:
-    text: str
-    usage: FakeUsage
 
 
 class FakeCompleter:
@@ -42,13 +28,13 @@ class FakeCompleter:
         self._say = say
         self.asked: list[tuple[str, str]] = []
 
-    def complete(self, messages: Sequence[Any], *, tokens_max: int, temperature: float | None = None) -> FakeCompletion:
+    def complete(self, messages: Sequence[Message], *, tokens_max: int = 100, temperature: float | None = None) -> Completion:
         assert [message.role for message in messages] == ["system", "user"]
         assert temperature == 0 and tokens_max > 0
         system, user = messages[0].text, messages[1].text
         self.asked.append((system, user))
         said = self._say(system, user)
-        return FakeCompletion(said, FakeUsage(len(f"{system} {user}".split()), len(said.split())))
+        return Completion(said, Usage(len(f"{system} {user}".split()), len(said.split()), False), "stop")
 
 
 def fake_reader() -> FakeCompleter:
