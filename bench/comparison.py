@@ -72,22 +72,22 @@ def by_group(
     return ["system", *heads], [[system, *(cells.get(head, "–") for head in heads)] for system, cells in rows.items()]
 
 
-def against_best(report: Report, answered: list[Answered], key: str, measure: Measure) -> None:
-    """Doxa minus the plain baseline that is best by this very measure, paired by question."""
-    plain = [system for system in systems_of(answered) if system not in LANES and system not in CONTROLS]
-    best = max(plain, key=lambda system: mean([measure(item, system) for item in answered]))
-    gaps = [measure(item, DOXA) - measure(item, best) for item in answered]
+def against_best(report: Report, answered: list[Answered], key: str, measure: Measure, *, system: str = DOXA) -> None:
+    """Doxa (or another way of asking it) minus the plain baseline that is best by this very measure, paired by question."""
+    plain = [name for name in systems_of(answered) if name not in LANES and name not in CONTROLS]
+    best = max(plain, key=lambda name: mean([measure(item, name) for item in answered]))
+    gaps = [measure(item, system) - measure(item, best) for item in answered]
     groups = [item.group for item in answered]
     intervals: dict[str, Interval] = {"by_conversation": paired_bootstrap(gaps, groups, seed=report.seed)}
     if len(set(groups)) < GROUPS_ENOUGH:
         intervals["by_question"] = paired_bootstrap(gaps, [str(number) for number in range(len(gaps))], seed=report.seed)
-    show_gain(report, key, best, intervals, groups)
+    show_gain(report, key, best, intervals, groups, system=system)
 
 
-def show_gain(report: Report, key: str, best: str, intervals: dict[str, Interval], groups: list[str]) -> None:
+def show_gain(report: Report, key: str, best: str, intervals: dict[str, Interval], groups: list[str], *, system: str = DOXA) -> None:
     """The difference to the best plain baseline as figures and a table."""
     for unit, interval in intervals.items():
         report.put_interval(f"gain.{key}.{unit}", interval)
     units = {"by_conversation": len(set(groups)), "by_question": len(groups)}
     rows = [[unit.replace("_", " "), str(units[unit]), points(interval)] for unit, interval in intervals.items()]
-    report.table(f"{key}: doxa minus {best} (best plain baseline), points with 95 % interval", ["drawn", "units", "difference"], rows)
+    report.table(f"{key}: {system} minus {best} (best plain baseline), points with 95 % interval", ["drawn", "units", "difference"], rows)

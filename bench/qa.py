@@ -15,7 +15,7 @@ import argparse
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from bench.report import Report, begin, percent
 from bench.results import FOLDER
 from bench.systems import opened
 from doxa.base.clock import format_time
-from doxa.base.errors import InputError
+from doxa.base.errors import DoxaError, InputError
 from doxa.models import Completer, Embedder
 from doxa.recall import Hit
 
@@ -106,6 +106,22 @@ def measure(
     models = {"reader": Counted(reader, prices[0]), "judge": Counted(judge, prices[1])}
     wanted = _sample(corpora, seed=seed, limit=limit)
     judged: list[Judged] = []
+    try:
+        for one in _judged(corpora, wanted, embedder, models, seed=seed, budget=budget):
+            judged.append(one)
+    except DoxaError as error:  # what was paid for is shown
+        if not judged:
+            raise
+        report.tables.append(f"**Stopped after {len(judged)} of {len(wanted)} questions**: {error.message}")
+    report.put("wanted", len(wanted))
+    report.put("judged", len(judged))
+    _tables(report, judged, models, budget=budget)
+    return report.end()
+
+
+def _judged(
+    corpora: Sequence[Corpus], wanted: list[tuple[str, Question]], embedder: Embedder | None, models: dict[str, Counted], *, seed: int, budget: int
+) -> Iterator[Judged]:
     for corpus in corpora:
         questions = [one for name, one in wanted if name == corpus.name]
         if not questions:
@@ -114,9 +130,7 @@ def measure(
             for question in questions:
                 answer = systems.within(question.text, tokens_max=budget)
                 said = models["reader"].ask(READER_PROMPT, reader_text(question.text, answer.hits), tokens_max=READER_TOKENS_MAX)
-                judged.append(Judged(question, corpus.name, answer.tokens, said, _verdict(question, said, models["judge"])))
-    _tables(report, judged, models, budget=budget)
-    return report.end()
+                yield Judged(question, corpus.name, answer.tokens, said, _verdict(question, said, models["judge"]))
 
 
 def _sample(corpora: Sequence[Corpus], *, seed: int, limit: int | None) -> list[tuple[str, Question]]:

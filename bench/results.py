@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import beam, locomo, locomo_plus, peers, plot, speed
+from bench import beam, locomo, locomo_plus, longmemeval, peers, plot, speed
 from bench.report import Report, configuration, machine, plain, write_json
 from doxa.models import Embedder
 
@@ -50,6 +50,8 @@ def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence
         yield locomo_plus.run(cues, talks, embedder, seed=seed)
     if chats.exists():
         yield beam.run(chats, embedder, seed=seed)
+    if (data / "longmemeval").exists():
+        yield longmemeval.run(data / "longmemeval", embedder, seed=seed)
     yield speed.run(talks if talks.exists() else None, embedder, seed=seed, sizes=sizes, quick=quick)
     yield peers.run(python, seed=seed, quick=quick)
 

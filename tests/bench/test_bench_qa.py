@@ -101,6 +101,22 @@ def test_an_abstaining_reader_is_right_about_adversarial_questions(tmp_path: Pat
     assert (figures["5.judged_right"], figures["all_but_adversarial.judged_right"]) == (1, 0)
 
 
+def test_a_model_that_fails_midway_leaves_what_was_judged(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def say(_: str, user: str) -> str:
+        calls.append(user)
+        if len(calls) > 2:
+            raise ModelError("The endpoint went away.", next_step="Start it again.")
+        return "Miso"
+
+    report = qa.measure(load_locomo(written(tmp_path)), WORDS, FakeCompleter("fake-failing", say), fake_judge(), seed=7)
+    assert (report.figures["judged"], report.figures["wanted"]) == (2, 4)
+    assert "Stopped after 2 of 4 questions" in report.text()
+    with pytest.raises(ModelError, match="went away"):
+        qa.measure(load_locomo(tmp_path / "locomo.json"), WORDS, FakeCompleter("fake-failing", say), fake_judge(), seed=7)
+
+
 def test_a_sample_is_the_same_under_the_same_seed(tmp_path: Path) -> None:
     corpora = load_locomo(written(tmp_path))
     drawn = [[one.text for _, one in qa._sample(corpora, seed=seed, limit=2)] for seed in (1, 1, 2, 3, 4)]
