@@ -3,8 +3,9 @@
 Kept apart from the other metrics because it is somebody else's definition, to be followed to the letter, its oddities included: a comma in a
 gold answer splits it only in category 1, a semicolon ends it only in category 3, and category 5 asks for one of two phrases.
 
-The stemmer is Porter's of 1980. The official code takes nltk's, which by default adds rules of its own (it keeps the y of "day" and the e of "one");
-they change what a stem looks like, and seldom which words share one. `docs/benchmarks.md` says what that was measured to make.
+The stemmer is Porter's of 1980, which is nltk's in its mode ORIGINAL_ALGORITHM. The official code takes nltk's default, which adds rules of its
+own (it keeps the y of "day" and the e of "one"); they change what a stem looks like, and seldom which words share one: `docs/benchmarks.md` has
+the count.
 """
 
 from __future__ import annotations
