@@ -245,6 +245,8 @@ class Session(BeliefVerbs):
         strict: bool = False,
         diversity: float = 0.0,
         order: str = "score",
+        rerank: str = "none",
+        reword: str = "none",
     ) -> Recall:
         """The best answers that memory holds and believes. `project` None asks in the session's project, "" in all.
 
@@ -259,7 +261,7 @@ class Session(BeliefVerbs):
             speaker=speaker, thread=thread, since=arguments.time(since, "since"), until=arguments.time(until, "until"),
             valid_at=arguments.time(valid_at, "valid_at"), as_of=arguments.time(as_of, "as_of"), history=history, limit=limit,
             tokens_max=tokens_max, lanes=LANES if lanes is None else arguments.texts(lanes, "lanes"), mode=mode, from_thread=from_thread,
-            strict=strict, diversity=diversity, order=order,
+            strict=strict, diversity=diversity, order=order, rerank=rerank, reword=reword,
         )  # fmt: skip
         try:
             return self._memory.recaller.recall(ask, context=self._told)
@@ -488,7 +490,7 @@ class Memory(Session):
         if self._recaller is None:
             from doxa.recall import Recaller
 
-            self._recaller = Recaller(self.store, self._models.asking)
+            self._recaller = Recaller(self.store, self._models.asking, reranker=lambda: self.reranker, model=lambda: self.model)
         return self._recaller
 
     def pending(self) -> int:

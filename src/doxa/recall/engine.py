@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
-from doxa.models.contract import Embedder
+from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import lanes
 from doxa.recall.answer import answerable
 from doxa.recall.arrange import diverse, in_order, outstanding, without_echoes, without_far_siblings
@@ -28,6 +28,7 @@ from doxa.recall.hits import Ranked, fit_budget, read_hits
 from doxa.recall.meaning import Calibrations
 from doxa.recall.pool import Asked, Pool, collect, fused
 from doxa.recall.question import read_question
+from doxa.recall.rerank import ANOTHER, CLIENT_HITS, RERANKED, by_reranker, wordings
 from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes, unseen
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
@@ -49,10 +50,17 @@ Floats = NDArray[np.float32]
 class Recaller:
     """Answers questions over one store. Keeps the shelves and recent question vectors; safe to share between threads."""
 
-    def __init__(self, store: Store, embedder: Callable[[], Embedder | None]) -> None:
-        """`embedder` is asked for the model only when a question needs it, so that opening a memory loads none."""
+    def __init__(
+        self,
+        store: Store,
+        embedder: Callable[[], Embedder | None],
+        *,
+        reranker: Callable[[], Reranker | None] = lambda: None,
+        model: Callable[[], Completer | None] = lambda: None,
+    ) -> None:
+        """The models are asked for only when a question needs them, so that opening a memory loads none."""
         self._store = store
-        self._embedder = embedder
+        self._embedder, self._reranker, self._model = embedder, reranker, model
         self._shelves = Shelves()
         self._calibrations = Calibrations()
         self._vectors: OrderedDict[str, Floats] = OrderedDict()
@@ -63,6 +71,7 @@ class Recaller:
         project, space, thread or tag that is not there; a failing embedder is a warning."""
         check_ask(ask)
         warnings: list[str] = []
+        reworded = wordings(read_question(ask.text).text, ask.reword, self._model, warnings) if ask.reword != "none" else []
         with self._store.read() as reader:
             scopes = find_scopes(reader, ask.project)
             if ask.project and not scopes:
@@ -71,6 +80,7 @@ class Recaller:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
                 plain, speakers = _name_speakers(reader, shelves, ask.text) if "entities" in ask.lanes else (ask.text, frozenset())
             asked = self._asked(reader, ask, plain, speakers, warnings)
+            others = [self._asked(reader, ask, text, speakers, warnings) for text in reworded]
             with self._lock:
                 pools = [self._collect(reader, shelf, ask, asked) for shelf in shelves]
                 pending = sum(shelf.pending for shelf in shelves)
@@ -79,16 +89,22 @@ class Recaller:
                     warnings += check_filters(reader, ask)
                 pools = [pool for pool in pools if len(pool.rows)]
                 ranked = _rank(reader, pools, ask)
+                for other in others:
+                    ranked = _merged(ranked, _rank(reader, [self._collect(reader, shelf, ask, other) for shelf in shelves], ask))
             if not ask.history and asks_how_it_stands(plain):
                 ranked = _updated(reader, pools, ranked, asked.question.text)
             likely = answerable(pools, ranked)
             ranked = outstanding(ranked, pools, few=searched) if ask.strict else ranked
             if ask.diversity:
-                ranked = diverse(reader, ranked, strength=ask.diversity, wanted=ask.limit + _SPARE)
-            hits = read_hits(reader, ranked[: ask.limit + _SPARE], ask=ask)
-            hits = in_order(without_far_siblings(without_echoes(hits))[: ask.limit], ask.order)
-            hits, tokens = fit_budget(hits, ask.tokens_max)
-            if ask.as_of is None:
+                ranked = diverse(reader, ranked, strength=ask.diversity, wanted=_wanted(ask))
+            hits = without_far_siblings(without_echoes(read_hits(reader, ranked[: _wanted(ask)], ask=ask)))
+        reranker = self._reranker() if ask.rerank in ("dedicated", "auto") else None
+        hits = by_reranker(hits, ask.text, reranker, ask.rerank, warnings)
+        for_client = ask.rerank == "client" or (ask.rerank == "auto" and reranker is None)
+        hits = in_order(hits[: CLIENT_HITS * ask.limit if for_client else ask.limit], ask.order)
+        hits, tokens = fit_budget(hits, ask.tokens_max)
+        if ask.as_of is None:
+            with self._store.read() as reader:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
         if not hits:
             warnings.append(f"Nothing found among {searched} memories that the filters let through.")
@@ -150,7 +166,26 @@ class Recaller:
     def _collect(self, reader: Reader, shelf: Shelf, ask: Ask, asked: Asked) -> Pool:
         eligible = eligible_rows(reader, shelf, ask)
         fitted = self._calibrations.of(reader, shelf, eligible.population.mask)
-        return collect(reader, shelf, eligible, asked, calibration=fitted, wanted=ask.limit + _SPARE, judged=ask.as_of is None)
+        return collect(reader, shelf, eligible, asked, calibration=fitted, wanted=_wanted(ask), judged=ask.as_of is None)
+
+
+def _wanted(ask: Ask) -> int:
+    """How many hits are read: some fall out as echoes and far siblings, and a second opinion chooses from more than are wanted."""
+    more = max(RERANKED, CLIENT_HITS * ask.limit) if ask.rerank != "none" else 0
+    return max(ask.limit, more) + _SPARE
+
+
+def _merged(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
+    """Two rankings as one: a score of another wording counts ANOTHER of its share of that one's best."""
+    if not ranked or not others or others[0].score <= 0:
+        return ranked or others
+    scale = ANOTHER * ranked[0].score / others[0].score
+    held = {(item.shelf.scope, item.row): item for item in ranked}
+    for item in others:
+        key, score = (item.shelf.scope, item.row), item.score * scale
+        if key not in held or held[key].score < score:
+            held[key] = item._replace(score=score)
+    return sorted(held.values(), key=lambda item: -item.score)
 
 
 def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
@@ -184,7 +219,7 @@ def _rank(reader: Reader, pools: list[Pool], ask: Ask) -> list[Ranked]:
         scores = scored()
     if _events(reader, pools, scores) | _policies(reader, pools, scores, ask):
         scores = scored()
-    order = np.argsort(-scores, kind="stable")[: max(ask.limit + _SPARE, POOL)]
+    order = np.argsort(-scores, kind="stable")[: max(_wanted(ask), POOL)]
     owner, row = _owners(pools)
     held = {name: np.concatenate([pool.lanes[name] for pool in pools]) for name in LANES}
     ranked = []
@@ -228,7 +263,7 @@ def _policies(reader: Reader, pools: list[Pool], scores: Floats, ask: Ask) -> bo
         return False
     owner, row = _owners(pools)
     starts = np.concatenate(([0], np.cumsum([len(pool.rows) for pool in pools])))
-    for i in np.argsort(-scores, kind="stable")[: 2 * (ask.limit + _SPARE)].tolist():
+    for i in np.argsort(-scores, kind="stable")[: 2 * _wanted(ask)].tolist():
         pool = pools[owner[i]]
         pool.lanes["policy"][i - starts[owner[i]]] = reader.score_of(int(pool.shelf["node"][row[i]]))
     return True

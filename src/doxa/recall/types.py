@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from doxa.base.clock import TIME_MAX
@@ -16,6 +16,8 @@ from doxa.store import TRUSTS
 HITS_DEFAULT = 10
 CHARS_PER_TOKEN = 4
 ORDERS = ("score", "time")
+RERANKS = ("none", "client", "dedicated", "auto")
+REWORDS = ("none", "rules", "model", "auto")
 NAMING = frozenset(("words", "meaning"))  # the lanes that name candidates by themselves
 
 
@@ -29,7 +31,7 @@ class Ask:
 
     `lanes` are those that may name and rank candidates, `mode` how they are fused (see fusion.py); `from_thread` is where the question comes from:
     what was said there counts THREAD times; `strict` leaves out what does not stand out; `diversity` in [0, 1) prefers hits unlike each other;
-    `order` is "score" or "time".
+    `order` is "score" or "time". `rerank` and `reword`: see rerank.py.
     """
 
     text: str
@@ -53,6 +55,8 @@ class Ask:
     strict: bool = False
     diversity: float = 0.0
     order: str = "score"
+    rerank: str = "none"
+    reword: str = "none"
 
 
 def check_ask(ask: Ask) -> None:
@@ -86,7 +90,7 @@ def check_ask(ask: Ask) -> None:
     if unknown or not NAMING.intersection(ask.lanes):
         told = f"There is no lane {', '.join(sorted(unknown))}." if unknown else "Neither words nor meaning is among the lanes: nothing can be found."
         raise InputError(told, next_step=f"Use some of {', '.join(LANES)}, words or meaning among them.", field="lanes")
-    for name, known in (("mode", MODES), ("order", ORDERS)):
+    for name, known in (("mode", MODES), ("order", ORDERS), ("rerank", RERANKS), ("reword", REWORDS)):
         if getattr(ask, name) not in known:
             raise InputError(f"{getattr(ask, name)!r:.40} is no {name}.", next_step=f"Use one of {', '.join(known)}.", field=name)
     if isinstance(ask.diversity, bool) or not isinstance(ask.diversity, (int, float)) or not 0 <= ask.diversity < 1:
@@ -142,3 +146,18 @@ class Recall:
     warnings: tuple[str, ...] = ()
     filters: Mapping[str, object] = field(default_factory=dict)
     answerable: float = 0.0
+
+    def framed(self, tokens_max: int | None = None) -> str:
+        """The hits as one text for a reader: each with address, status, trust, time and source, its text quoted as data. Never more than `tokens_max`
+        tokens, a token being four characters."""
+        from doxa.recall.framing import framed
+
+        return framed(self.hits, tokens_max)
+
+    def chosen(self, krefs: Sequence[str]) -> Recall:
+        """The hits that somebody chose, in that order: what the agent's own model made of an answer by `rerank="client"`. An address that is no hit's
+        is passed over."""
+        from doxa.recall.rerank import in_chosen_order
+
+        hits = tuple(in_chosen_order(self.hits, krefs))
+        return replace(self, hits=hits, tokens=sum(hit.tokens for hit in hits))
