@@ -23,8 +23,8 @@ ALWAYS = "doxa_always_answering"  # the extractive reader over doxa's recall, wh
 Rankings = dict[str, list[str]]
 
 
-_DEEP = 200  # hits, more than any budget measured here has room for; where it has, a thousand are asked for
-_DEEPEST = 1_000
+_TOKENS_LEAST = 10  # of a hit, on average: so many hits are asked for as a budget has room for; where that was too few, a thousand
+_DEEP, _DEEPEST = 200, 1_000
 
 
 class Systems:
@@ -55,8 +55,9 @@ class Systems:
 
     def within(self, question: str, *, tokens_max: int) -> Recall:
         """Doxa's answer within a token budget, which it keeps itself."""
-        answer = self._recall(question, limit=_DEEP, lanes=self._lanes[DOXA], tokens_max=tokens_max)
-        return answer if len(answer.hits) < _DEEP else self._recall(question, limit=_DEEPEST, lanes=self._lanes[DOXA], tokens_max=tokens_max)
+        deep = min(_DEEPEST, max(_TOKENS_LEAST, tokens_max // _TOKENS_LEAST))
+        answer = self._recall(question, limit=deep, lanes=self._lanes[DOXA], tokens_max=tokens_max)
+        return answer if len(answer.hits) < deep else self._recall(question, limit=_DEEPEST, lanes=self._lanes[DOXA], tokens_max=tokens_max)
 
     def budgeted(self, question: str, plain: Rankings, budgets: Sequence[int]) -> dict[int, Rankings]:
         """What fits each token budget whole: doxa keeps its own; its single lanes and the baselines are cut by the same count over the same texts,
