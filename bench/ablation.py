@@ -6,6 +6,7 @@ alone: it is added to those that do. Differences are paired with the default by 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ def run(data: Path, embedder: Embedder | None, *, seed: int) -> Report:
         usual: Found | None = None
         rows = []
         for name, options in configurations():
+            print(name, file=sys.stderr, flush=True)
             found = sets.ask(**options)
             usual = usual or found
             rows.append([name, *_cells(report, sets, name.replace(",", "").replace(" ", "_"), found, usual)])

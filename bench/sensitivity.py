@@ -91,6 +91,7 @@ def _sweep(report: Report, sets: Sets, mode: str, names: Sequence[str], only: Se
         if only and name not in only:
             continue
         value = constants()[name]
+        print(f"{mode or 'default'}: {name}", file=sys.stderr, flush=True)  # a sweep takes long, and is silent otherwise
         found = _moves(report, sets, name, list(BETAS) if name == "BETA" else moved(name, value, factors), usual=usual, key=key, options=options)
         changes += sum(changed for _, changed in found)
         rows += [[f"`{name}` ({shown(value)})" if number == 0 else "", *row] for number, (row, _) in enumerate(found)]
