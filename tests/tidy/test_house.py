@@ -59,7 +59,7 @@ PUBLIC = {
         "Completer", "Completion", "Embedder", "FailingEmbedder", "HashEmbedder", "Message", "OverlapReranker", "QuestionEmbedder",
         "RecordedCompleter", "Reranker", "ScriptedCompleter", "Usage", "find_weights", "load_minilm",
     ),
-    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
+    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_part", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
         "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",
