@@ -157,15 +157,18 @@ def test_formats_and_trust_labels_are_documented() -> None:
 
 
 def test_the_constants_of_fusion_are_those_of_the_page() -> None:
-    from doxa.recall import engine, fusion
+    from doxa.recall import fusion, index
 
     text = page("internals/recall.md")
-    for name, value in (("K1", fusion.K1), ("B", fusion.B), ("LAMBDA", fusion.LAMBDA), ("C", fusion.C)):
-        assert f"{name} = {value}" in text, name
-    assert f"`PREVIOUS` = {fusion.PREVIOUS}" in text and f"`NEXT` = {fusion.NEXT}" in text
-    assert f"`{fusion.NEIGHBOUR_LENGTH:.0f} / ({fusion.NEIGHBOUR_LENGTH:.0f} + length)`" in text
-    assert "SPEAKER = 1/3" in text and abs(fusion.SPEAKER - 1 / 3) < 1e-9
-    assert f"the best {engine.CANDIDATES} of each project" in text
+    for name in ("K1", "B", "MEANING", "WORDS", "TIME", "GRAPH", "RECENCY", "POLICY", "C", "C_REMARK"):
+        assert f"{name} = {getattr(fusion, name)}" in text, name
+    for name in ("PREVIOUS", "NEXT", "SENTENCE", "PASSAGE", "FIELD", "THREAD"):
+        assert f"`{name}` = {getattr(fusion, name)}" in text, name
+    for length in (fusion.NEIGHBOUR_LENGTH, fusion.NEIGHBOUR_LENGTH_MEANING):
+        assert f"`{length:.0f} / ({length:.0f} + length)`" in text
+    assert "ENTITIES = 1/3" in text and abs(fusion.ENTITIES - 1 / 3) < 1e-9
+    assert f"halved every {fusion.RECENCY_DAYS:.0f} days" in text and f"{fusion.SIDE} if it asks" in text
+    assert f"`EXACT_VECTORS_MAX` ({index.EXACT_VECTORS_MAX:,})" in text
 
 
 def test_the_sensitivity_of_each_constant_of_fusion_is_given() -> None:

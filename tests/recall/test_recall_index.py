@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall.index import VectorIndex, pack_vector, sign_code
+from doxa.recall.index import VectorIndex, pack_part, pack_vector, sign_code, unpack_parts
 from doxa.recall.meaning import calibrate, calibrated_rows, without
 from doxa.recall.scope import believed_now, find_scopes
 from doxa.recall.shelf import Shelves
 from doxa.recall.words import Words, asked_terms, gather
+from doxa.store import INDEXED_PARTS
 from tests.fixtures_shared import opened
 
 DAY = 86_400 * 10**9
@@ -163,3 +164,14 @@ def test_without_the_centre_directions_have_length_one() -> None:
     assert np.linalg.norm(rest[:5], axis=1).tolist() == pytest.approx([1] * 5, abs=1e-5)
     assert rest[5].tolist() == centre.tolist()
     assert without(None, vectors) is vectors
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 400), st.integers(0, 2**32))
+def test_a_packed_sentence_is_off_by_a_thousandth(dimensions: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    vectors, question = unit(random, 5, dimensions), unit(random, dimensions)
+    packed = [pack_part(INDEXED_PARTS + number, vector) for number, vector in enumerate(vectors)]
+    assert all(len(data) == 2 + dimensions and code == b"" for data, code in packed)
+    assert np.abs(unpack_parts([data for data, _ in packed], dimensions) @ question - vectors @ question).max() < 0.02
+    assert pack_part(0, vectors[0]) == pack_vector(vectors[0])

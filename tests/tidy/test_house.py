@@ -43,7 +43,8 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "DYNAMIC", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions", "Identity", "IndexRule",
+        "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions",
+        "Identity", "IndexRule",
         "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
         "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest",
         "text_of", "verify_log",
@@ -59,7 +60,7 @@ PUBLIC = {
         "Completer", "Completion", "Embedder", "FailingEmbedder", "HashEmbedder", "Message", "OverlapReranker", "QuestionEmbedder",
         "RecordedCompleter", "Reranker", "ScriptedCompleter", "Usage", "find_weights", "load_minilm",
     ),
-    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_vector", "tokens_of"),
+    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_part", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
         "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",

@@ -21,7 +21,7 @@ from doxa.base.limits import (
 )
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
-from doxa.recall import pack_vector
+from doxa.recall import pack_part
 from doxa.store import FIELDS_FROM, INDEXED_PARTS, Identity, Reader, SearchRule, Store, text_of
 
 _IDENTITY = Identity("embedding", "system")
@@ -151,7 +151,7 @@ def _embed(
             break
         try:
             vectors = embedder.embed(list(texts.values()))
-            made.append((scope, doc, {part: pack_vector(vector) for part, vector in zip(texts, vectors, strict=True)}))
+            made.append((scope, doc, {part: pack_part(part, vector) for part, vector in zip(texts, vectors, strict=True)}))
         except ModelError:
             failed.append((scope, doc))
     return made, failed

@@ -213,7 +213,7 @@ def _rank(reader: Reader, pools: list[Pool], ask: Ask) -> list[Ranked]:
         return scores
 
     scores = scored()
-    if "graph" in ask.lanes and (reached := _linked(reader, pools, scores)):
+    if "graph" in ask.lanes and ask.as_of is None and (reached := _linked(reader, pools, scores)):
         for pool in pools:
             pool.link(reader, reached)
         scores = scored()

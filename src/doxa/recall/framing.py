@@ -31,7 +31,7 @@ def framed(hits: Sequence[Hit], tokens_max: int | None) -> str:
         head, quoted = f"\n\n[{number}] {_anchor(hit)}\n", _quoted(hit.text)
         left = None if room is None else room - len(text) - len(head)
         if left is not None and len(quoted) > left:
-            cut = quoted[: left - 1].rstrip()
+            cut = quoted[: max(0, left - 1)].rstrip(" >\n")  # no half of a mark at the end
             if len(cut) >= _CUT_MIN:
                 text += f"{head}{cut}…"
             break

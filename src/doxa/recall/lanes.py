@@ -5,7 +5,7 @@ A lane that is switched off, or has nothing to say, is zero (policy: one) for al
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +25,19 @@ _STRUCTURE = (
     "HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "CURRENT", "TAG", "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE", "CHALLENGER", "HELD",
     "SUPERSEDES", "NEXT",
 )  # fmt: skip
-# Who is linked with whom, in both directions; what a superseded revision is linked with counts for the one that is current.
+# Who is linked with whom, in both directions; what a superseded revision is linked with counts for the one that is current. What is not believed,
+# or hidden by a policy, links nothing.
 _LINKED = """WITH near(seed, other) AS (
   SELECT f.value, e.dst FROM carray(?) f JOIN {edges} e ON e.src = f.value WHERE e.type NOT IN ({structure})
-  UNION ALL SELECT f.value, e.src FROM carray(?) f JOIN {edges} e ON e.dst = f.value WHERE e.type NOT IN ({structure}))
-SELECT n.seed, coalesce((SELECT c.dst FROM edge h JOIN edge c ON c.src = h.src AND c.type = 'CURRENT'
-  WHERE h.dst = n.other AND h.type = 'HAS_REVISION'), n.other) FROM near n LIMIT ?
+  UNION ALL SELECT f.value, e.src FROM carray(?) f JOIN {edges} e ON e.dst = f.value WHERE e.type NOT IN ({structure})),
+current(seed, other) AS (
+  SELECT n.seed, coalesce((SELECT c.dst FROM edge h JOIN edge c ON c.src = h.src AND c.type = 'CURRENT'
+    WHERE h.dst = n.other AND h.type = 'HAS_REVISION'), n.other) FROM near n LIMIT ?)
+SELECT c.seed, c.other FROM current c JOIN {nodes} x ON x.id = c.other LEFT JOIN doc d ON d.node = c.other WHERE coalesce(d.live, 1)
+"""
+# The other revisions of the items that revisions belong to: what is linked with one of them is linked with what is believed now.
+_FORMER = """
+SELECT f.value, o.dst FROM carray(?) f JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION' JOIN edge o ON o.src = h.src AND o.type = h.type
 """
 
 Floats = NDArray[np.float32]
@@ -88,12 +95,14 @@ def event_times(reader: Reader, shelf: Shelf, rows: Rows, order: NDArray[np.intp
     return found
 
 
-def spread(reader: Reader, seeds: Mapping[int, float]) -> dict[int, float]:
+def spread(reader: Reader, seeds: dict[int, float]) -> dict[int, float]:
     """What of the seeds' values reaches other nodes along edges, seeds being nodes with a value in [0, 1]: half with each hop, shared by the
     square root of how many a node is linked with, so that one that is linked with everything says little about each."""
     reached: dict[int, float] = {}
-    front = dict(seeds)
-    sql = _LINKED.format(edges=reader.sight().table(edge=True), structure=", ".join(f"'{name}'" for name in _STRUCTURE))
+    front = seeds | {other: seeds[seed] for seed, other in reader.rows(_FORMER, (int64_array(list(seeds)),)) if other not in seeds}
+    within = front.keys()
+    seen = reader.sight()
+    sql = _LINKED.format(edges=seen.table(edge=True), nodes=seen.table(edge=False), structure=", ".join(f"'{name}'" for name in _STRUCTURE))
     for _ in range(GRAPH_HOPS):
         rows = reader.rows(sql, (int64_array(list(front)), int64_array(list(front)), _GRAPH_EDGES_MAX * len(front))) if front else []
         degree: dict[int, int] = {}
@@ -102,7 +111,7 @@ def spread(reader: Reader, seeds: Mapping[int, float]) -> dict[int, float]:
         following: dict[int, float] = {}
         for seed, other in rows:
             value = front[seed] / 2 / degree[seed] ** 0.5
-            if other not in seeds and value > following.get(other, 0.0):
+            if other not in within and value > following.get(other, 0.0):
                 following[other] = value
         front = {node: value for node, value in following.items() if value > reached.get(node, 0.0)}
         reached |= front

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall.fusion import FIELD, NEIGHBOUR_LENGTH_MEANING, NEXT_MEANING, PREVIOUS, SENTENCE, passages, share
+from doxa.recall.index import unpack_parts
 from doxa.recall.shelf import Shelf
 from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, int64_array
 
@@ -102,17 +103,17 @@ def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: F
     previous, following = shelf["prev"][rows].astype(np.int64), shelf.following[rows].astype(np.int64)
     beside = np.concatenate((previous, following))
     wanted = np.union1d(rows, beside[beside >= 0])
-    held = _load(reader, shelf.scope, wanted, vector=vector, centre=centre)
-    own = passages(held.whole, held.passage, count=held.passages, spread=spread)
     at = np.searchsorted(wanted, rows)
+    held = _load(reader, shelf.scope, wanted, rows, vector=vector, centre=centre)
+    own = passages(held.whole, held.passage, count=held.passages, spread=spread)
     lengths = shelf["length"][rows]
     near = share(lengths, NEIGHBOUR_LENGTH_MEANING)
     total, square = own[at].copy(), np.ones(len(rows), dtype=np.float32)
     for other, part in ((previous, PREVIOUS), (following, NEXT_MEANING)):
         beside = np.minimum(np.searchsorted(wanted, np.maximum(other, 0)), len(wanted) - 1)
-        linked = (other >= 0) & ~np.isnan(own[beside]) & believed[np.maximum(other, 0)]
+        linked = (other >= 0) & ~np.isnan(held.whole[beside]) & believed[np.maximum(other, 0)]
         weight = np.where(linked, part * near, 0).astype(np.float32)
-        total += weight * np.where(linked, own[beside], 0)
+        total += weight * np.where(linked, held.whole[beside], 0)
         square += weight * (weight + 2 * np.einsum("ij,ij->i", held.direction[at], held.direction[beside]))
     value = total / np.sqrt(np.maximum(square, 1e-6))
     sentence, field = held.sentence[at], held.field[at]
@@ -135,11 +136,12 @@ def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre
     return np.sort(rows[np.argpartition(-best, depth - 1)[:depth]])
 
 
-def _load(reader: Reader, scope: int, wanted: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
-    found = reader.rows(
-        "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value",
-        (int64_array(wanted.tolist()), scope),
-    )
+def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
+    """All parts of `rows`, and of the other wanted ones the whole."""
+    sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value"
+    found = reader.rows(sql, (int64_array(rows.tolist()), scope))
+    others = np.setdiff1d(wanted, rows, assume_unique=True)
+    found += reader.rows(sql + " AND v.part = 0", (int64_array(others.tolist()), scope)) if len(others) else []
     size = len(wanted)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32), np.zeros((size, len(vector)), dtype=np.float32), np.full(size, -1, dtype=np.float32),
@@ -147,11 +149,15 @@ def _load(reader: Reader, scope: int, wanted: Rows, *, vector: Floats, centre: F
     )  # fmt: skip
     if not found:
         return held
-    data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
+    found.sort(key=_is_sentence)  # they are packed otherwise
+    wholes = sum(1 for row in found if row[1] < INDEXED_PARTS)
+    data = np.frombuffer(b"".join([row[2] for row in found[:wholes]]), dtype="<f2").reshape(wholes, len(vector)).astype(np.float32)
+    if wholes < len(found):
+        data = np.concatenate((data, unpack_parts([row[2] for row in found[wholes:]], len(vector))))
     data = without(centre, data)
     cosines = data @ vector
-    position = np.searchsorted(wanted, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
-    part = np.fromiter((row[1] for row in found), dtype=np.int64, count=len(found))
+    docs, numbers, _ = zip(*found, strict=True)
+    position, part = np.searchsorted(wanted, np.array(docs, dtype=np.int64)), np.array(numbers, dtype=np.int64)
     first = part == 0
     held.whole[position[first]] = cosines[first]
     held.direction[position[first]] = data[first]
@@ -160,3 +166,7 @@ def _load(reader: Reader, scope: int, wanted: Rows, *, vector: Floats, centre: F
         np.maximum.at(best, position[which], cosines[which])
     np.add.at(held.passages, position[passage], 1)
     return held
+
+
+def _is_sentence(row: tuple[int, int, bytes]) -> bool:
+    return row[1] >= INDEXED_PARTS

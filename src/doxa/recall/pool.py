@@ -18,7 +18,7 @@ from doxa.recall.shelf import Shelf, believed
 from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
-WORDED, MEANT, DATED = 60, 100, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
+WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
 CODED = 1_000  # by sign codes, of which the MEANT nearest stay
 
 Floats = NDArray[np.float32]
