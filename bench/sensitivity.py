@@ -139,7 +139,7 @@ def _asked(sets: Sets, name: str, value: float, options: dict[str, Any]) -> Foun
 def shown(value: float) -> str:
     """A constant as people write it: 1/3 and not 0.3333333."""
     short = f"{value:.4g}"
-    return short if float(short) == value else _fraction(value)
+    return short if abs(float(short) - value) < 1e-9 else _fraction(value)
 
 
 def _fraction(value: float) -> str:
