@@ -69,6 +69,13 @@ def recall(
     as_of: Annotated[str | None, typer.Option("--as-of", help="What memory believed at this time.")] = None,
     history: Annotated[bool, typer.Option("--history", help="Retired beliefs too.")] = False,
     words_only: Annotated[bool, typer.Option("--words-only", help="Without the meaning lane.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Only what stands out.")] = False,
+    order: Annotated[str, typer.Option(help="score or time.")] = "score",
+    diversity: Annotated[float, typer.Option(help="Prefer hits unlike each other, from 0 to below 1.")] = 0.0,
+    from_thread: Annotated[str, typer.Option(help="The thread that the question comes from.")] = "",
+    rerank: Annotated[str, typer.Option(help="A second opinion: none, client, dedicated, auto.")] = "none",
+    reword: Annotated[str, typer.Option(help="Other wordings too: none, rules, model, auto.")] = "none",
+    framed: Annotated[bool, typer.Option("--framed", help="As one text for a reader, anchored and quoted.")] = False,
     project: Annotated[str, typer.Option("--project", "-p", help="Only this project (default: all).")] = "",
     db: Db = None,
     as_json: Json = False,
@@ -78,9 +85,10 @@ def recall(
         answer = memory.recall(
             question, project=project, space=space, kinds=kind or (), tag=tag, trust=trust, speaker=speaker, since=since, until=until,
             valid_at=valid_at, as_of=as_of, history=history, limit=limit, tokens_max=tokens,
-            lanes=_WITHOUT_MEANING if words_only else None,
+            lanes=_WITHOUT_MEANING if words_only else None, strict=strict, order=order, diversity=diversity, from_thread=from_thread, rerank=rerank,
+            reword=reword,
         )  # fmt: skip
-        show(answer, as_json, recall_text)
+        show(answer, as_json, (lambda found: found.framed(tokens)) if framed else recall_text)
 
 
 @app.command()

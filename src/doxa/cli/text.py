@@ -66,7 +66,8 @@ def recall_text(answer: Any) -> str:
         lines.append(f"    {format_time(hit.time)[:16].replace('T', ' ')}  {hit.trust}  by {hit.speaker}  from {hit.source}")
         lines.append(f"    why: {hit.why}")
     lines.append(
-        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}" + (f", {answer.pending} not embedded yet" if answer.pending else "")
+        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}, {answer.answerable:.0%} likely to hold the answer"
+        + (f", {answer.pending} not embedded yet" if answer.pending else "")
     )
     return "\n".join([*lines, *(f"note: {w}" for w in answer.warnings)])
 

@@ -44,6 +44,8 @@ TOOLS: tuple[dict[str, Any], ...] = (
         kinds={"type": "array", "items": _TEXT, "description": "such as decision, preference, fact, exchange"},
         history={"type": "boolean"}, as_of={"type": "string", "description": "ISO 8601: what memory believed then"},
         valid_at={"type": "string", "description": "only what holds then"},
+        strict={"type": "boolean", "description": "only what stands out"}, order={"type": "string", "enum": ["score", "time"]},
+        rerank={"type": "string", "enum": ["none", "client", "auto"], "description": "client: three times as many hits, for you to choose from"},
     ),
     _tool(
         "memory_remember",
@@ -94,6 +96,9 @@ class _RecallArgs(msgspec.Struct, forbid_unknown_fields=True):
     history: bool = False
     as_of: str | None = None
     valid_at: str | None = None
+    strict: bool = False
+    order: str = "score"
+    rerank: str = "none"
 
 
 class _RememberArgs(msgspec.Struct, forbid_unknown_fields=True):
@@ -163,9 +168,12 @@ def call(session: Session, name: str, arguments: Mapping[str, Any]) -> tuple[str
 
 def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
     answer = session.recall(
-        args.query, limit=args.limit, tokens_max=args.tokens_max, kinds=args.kinds, history=args.history, as_of=args.as_of, valid_at=args.valid_at
-    )
+        args.query, limit=args.limit, tokens_max=args.tokens_max, kinds=args.kinds, history=args.history, as_of=args.as_of, valid_at=args.valid_at,
+        strict=args.strict, order=args.order, rerank=args.rerank,
+    )  # fmt: skip
     lines = [NOT_INSTRUCTIONS, *map(_quoted, answer.hits), *(f"note: {warning}" for warning in answer.warnings)]
+    if answer.answerable < _DOUBTFUL:
+        lines.append("note: memory may well not hold the answer: consider saying that you do not know.")
     hits = [
         {
             "kref": hit.kref, "text": hit.text, "status": hit.status, "time": format_time(hit.time), "trust": hit.trust, "source": hit.source,
@@ -174,7 +182,10 @@ def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
         }
         for hit in answer.hits
     ]  # fmt: skip
-    result = {"hits": hits, "mode": answer.mode, "searched": answer.searched, "pending": answer.pending, "warnings": list(answer.warnings)}
+    result = {
+        "hits": hits, "mode": answer.mode, "searched": answer.searched, "pending": answer.pending, "answerable": round(answer.answerable, 3),
+        "warnings": list(answer.warnings),
+    }  # fmt: skip
     return "\n".join(lines), result
 
 
@@ -321,6 +332,7 @@ def _sendable(value: Any) -> Any:
 
 
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))
+_DOUBTFUL = 0.3
 _CALLS: dict[str, Any] = {
     "memory_recall": _recall, "memory_remember": _remember, "memory_update": _update, "memory_forget": _forget, "memory_get": _get,
     "memory_context": _context, "memory_status": _status,
