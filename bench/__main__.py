@@ -8,13 +8,30 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from bench import agm, beam, locomo, locomo_plus, peers, persistence, results, speed, tck, updates
+from bench import (
+    ablation,
+    agm,
+    beam,
+    locomo,
+    locomo_plus,
+    longmemeval,
+    peers,
+    persistence,
+    qa,
+    results,
+    sensitivity,
+    speed,
+    tck,
+    updates,
+)
 from bench.embedders import CachedEmbedder, local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
+from doxa.base.errors import DoxaError
 from doxa.models import Embedder
 
 SEED = 7
+_RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "ablation", "sensitivity")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -47,6 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if passed else 1
     if options.command == "updates":
         return updates.command(options.seed, quick=options.quick, fit=options.fit, path=options.json)
+    if options.command == "qa":
+        return _qa(options)
     embedder = None if options.words_only else _cached()
     if options.command == "all":
         reports = []
@@ -55,7 +74,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(report.text(), flush=True)
         print(f"written: {results.write(options.results, reports)}")
         return 0
-    return _finish(_run(options, embedder), options.json)
+    report = _run(options, embedder)
+    if getattr(options, "record", False):
+        results.write(options.results, [report])
+    if getattr(options, "document", None):
+        print(sensitivity.write_section(options.document, report), file=sys.stderr)
+    return _finish(report, options.json)
+
+
+def _qa(options: argparse.Namespace) -> int:
+    try:
+        report = qa.run(options, _cached())
+    except DoxaError as error:
+        print(f"{error.message} {error.next_step}", file=sys.stderr)
+        return 2
+    if options.record:
+        results.write(options.results, [report])
+    return _finish(report, options.json)
 
 
 def _finish(report: Report, path: Path | None) -> int:
@@ -72,6 +107,12 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return locomo_plus.run(options.data, options.locomo, embedder, seed=options.seed)
     if options.command == "beam":
         return beam.run(options.data, embedder, seed=options.seed)
+    if options.command == "longmemeval":
+        return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
+    if options.command == "ablation":
+        return ablation.run(options.data, embedder, seed=options.seed)
+    if options.command == "sensitivity":
+        return sensitivity.run(options.data, embedder, seed=options.seed, only=options.only)
     return speed.run(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick)
 
 
@@ -89,7 +130,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Figures of doxa beside plain baselines.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("locomo", "locomo-plus", "beam", "speed", "all"):
+    for name in ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "ablation", "sensitivity", "all"):
         command = commands.add_parser(name)
         command.add_argument("--data", type=Path, required=name != "speed", help="the data set's file or folder")
         command.add_argument("--seed", type=int, default=SEED)
@@ -98,6 +139,13 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--json", type=Path, help="write figures and tables here")
         if name == "locomo-plus":
             command.add_argument("--locomo", type=Path, required=True, help="the LoCoMo file with the base conversations")
+        if name in _RECORDED:
+            _record_options(command)
+        if name == "longmemeval":
+            command.add_argument("--limit", type=int, help="the first so many questions only")
+        if name == "sensitivity":
+            command.add_argument("--only", type=_names, default=(), help="some constants only, as K1,B")
+            command.add_argument("--document", type=Path, help="put the table between its marks in this document")
         if name in ("speed", "all"):
             command.add_argument("--sizes", type=_sizes, default=(10_000, 100_000), help="store sizes, as 10000,100000")
             command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
@@ -109,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--json", type=Path, help="write figures and tables here")
     graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     _graph_options(graph)
+    qa.options(commands.add_parser("qa"), seed=SEED)
     _parted_options(commands.add_parser("persistence"), "persistence")
     revision = commands.add_parser("agm")
     revision.add_argument("--data", type=Path, help="the scenarios' file, or its folder")
@@ -130,6 +179,15 @@ def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--json", type=Path, help="write figures and tables here")
     command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     command.add_argument("--results", type=Path, default=results.FOLDER)
+
+
+def _record_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
+    command.add_argument("--results", type=Path, default=results.FOLDER)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 def _parts(command: str, text: str) -> tuple[str, ...]:

@@ -91,6 +91,11 @@ class Bm25:
                 result[rows] += times * idf * counts * (K1 + 1) / (counts + self._norm[rows])
         return result
 
+    def most(self, question: str) -> float:
+        """What no score of a question can reach: the idf mass of its words, those included that occur nowhere, times k1 + 1."""
+        held = (len(self._postings[word][0]) if word in self._postings else 0 for word in words_of(question))
+        return (K1 + 1) * float(sum(np.log1p((self._count - n + 0.5) / (n + 0.5)) for n in held)) or 1.0
+
 
 def unit_range(scores: Scores) -> Scores:
     """Scaled to [0, 1]; all zero where nothing differs."""
@@ -144,6 +149,13 @@ class Plain:
             found["minmax_of_four"] = self._rank(min_max((turn, cosine, window, wide_cosine)))
         if self._unusual is not None:
             found["unusual"] = self._unusual
+        return found
+
+    def signals(self, question: str) -> dict[str, float]:
+        """What the best unit scores: by BM25 as a share of what the question's words could give, by cosine as it is."""
+        found = {"bm25": float(self._words[0].scores(question).max(initial=0)) / self._words[0].most(question)}
+        if self._embedder is not None:
+            found["minilm"] = float((self._vectors[0] @ self._embedder.embed([question])[0].astype(float)).max(initial=-1))
         return found
 
     def _rank(self, scores: Scores) -> list[str]:

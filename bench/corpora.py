@@ -17,6 +17,7 @@ from doxa.curation.turns import Turn
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
 ADVERSARIAL = "5"
+ABSTENTION = "abstention"
 # The order of the published file: LoCoMo-Plus numbers its base conversations by it, also where only some of them are at hand.
 LOCOMO_ORDER = ("conv-26", "conv-30", "conv-41", "conv-42", "conv-43", "conv-44", "conv-47", "conv-48", "conv-49", "conv-50")
 LOCOMO_CATEGORIES = {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
@@ -28,27 +29,31 @@ _NUMBERS = {
 } | {"a": 1, "an": 1}  # fmt: skip
 _LINE = re.compile(r"([AB])\s*:\s*(.*)")
 _PLAN_MARK = re.compile(r"\s*->->\s*[\d,\s]*$")
+_BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_summary", "ideal_response", "expected_compliance")
 _ANCHOR = "%B-%d-%Y"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`gold` are the source ids of the evidence; `sides` name two groups of it where their order or presence counts."""
+    """`gold` are the source ids of the evidence, `answer` what a reader should say; `sides` name two groups of the evidence where their order or
+    presence counts."""
 
     text: str
     gold: frozenset[str]
     category: str
     sides: tuple[frozenset[str], frozenset[str]] | None = None
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """One conversation and what is asked of it."""
+    """One conversation and what is asked of it. `unlabelled` are questions without evidence: it has no share in what is counted by evidence."""
 
     name: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
     speakers: tuple[str, str] = ("", "")
+    unlabelled: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ def files_of(path: Path, pattern: str = "*.json") -> list[Path]:
 
 
 def load_locomo(path: Path) -> list[Corpus]:
-    """LoCoMo in its official form. Questions whose labels name no turn are left out."""
+    """LoCoMo in its official form. Questions whose labels name no turn stand apart."""
     corpora = []
     for file in files_of(path):
         turns: dict[str, list[Turn]] = {}
@@ -78,16 +83,18 @@ def load_locomo(path: Path) -> list[Corpus]:
         samples = json.loads(file.read_text())
         for position, sample in enumerate(samples if isinstance(samples, list) else [samples]):
             name = sample.get("sample_id") or f"sample-{position}"
-            known = {turn.source_id for turn in turns[name]}
-            questions = []
-            for asked in sample["qa"]:
-                gold = evidence_ids(asked.get("evidence") or (), known)
-                if gold:
-                    questions.append(Question(str(asked["question"]), gold, str(asked["category"])))
+            known = frozenset(turn.source_id for turn in turns[name])
+            asked = [_locomo_question(one, known) for one in sample["qa"]]
             talk = sample["conversation"]
             speakers = (str(talk.get("speaker_a", "")), str(talk.get("speaker_b", "")))
-            corpora.append(Corpus(name, tuple(turns[name]), tuple(questions), speakers))
+            labelled, unlabelled = (tuple(one for one in asked if bool(one.gold) is has) for has in (True, False))
+            corpora.append(Corpus(name, tuple(turns[name]), labelled, speakers, unlabelled))
     return corpora
+
+
+def _locomo_question(asked: dict[str, Any], known: frozenset[str]) -> Question:
+    gold = evidence_ids(asked.get("evidence") or (), known)
+    return Question(str(asked["question"]), gold, str(asked["category"]), answer=str(asked.get("answer", asked.get("adversarial_answer", ""))))
 
 
 def numbered(corpora: Iterable[Corpus]) -> dict[int, Corpus]:
@@ -150,13 +157,16 @@ def prefixed(turns: Iterable[Turn]) -> list[Turn]:
 
 
 def load_beam(path: Path) -> list[Corpus]:
-    """BEAM chats: every folder below that has a chat and its probing questions. Abstention is left out: it has no evidence."""
+    """BEAM chats: every folder below that has a chat and its probing questions. Those of abstention have no evidence and stand apart."""
     corpora = []
     for chat in sorted(path.rglob("chat.json"), key=lambda file: (len(file.parent.name), file.parent.name)):
         asked = chat.parent / "probing_questions" / "probing_questions.json"
         if asked.exists():
             turns = tuple(_beam_turns(f"beam-{chat.parent.name}", json.loads(chat.read_text())))
-            corpora.append(Corpus(f"beam-{chat.parent.name}", turns, tuple(_beam_questions(json.loads(asked.read_text()), turns))))
+            probes = json.loads(asked.read_text())
+            name = f"beam-{chat.parent.name}"
+            abstention = tuple(Question(one["question"], frozenset(), ABSTENTION, answer=_beam_answer(one)) for one in probes.get(ABSTENTION, ()))
+            corpora.append(Corpus(name, turns, tuple(_beam_questions(probes, turns)), unlabelled=abstention))
     return corpora
 
 
@@ -180,13 +190,18 @@ def _anchor_ns(text: object) -> int | None:
 def _beam_questions(by_type: dict[str, list[dict[str, Any]]], turns: Iterable[Turn]) -> Iterator[Question]:
     known = {turn.source_id for turn in turns}
     for kind, asked in by_type.items():
-        if kind == "abstention":
+        if kind == ABSTENTION:
             continue
         for question in asked:
             ids = question.get("source_chat_ids")
             gold = frozenset(_flat(ids)) & known
             if gold:
-                yield Question(question["question"], gold, kind, _sides(kind, ids))
+                yield Question(question["question"], gold, kind, _sides(kind, ids), _beam_answer(question))
+
+
+def _beam_answer(question: dict[str, Any]) -> str:
+    """What should be said, under the name that its type has for it."""
+    return next((str(question[name]) for name in _BEAM_ANSWERS if question.get(name)), "")
 
 
 def _sides(kind: str, ids: object) -> tuple[frozenset[str], frozenset[str]] | None:

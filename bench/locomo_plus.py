@@ -17,12 +17,13 @@ from bench.comparison import Answered, Measure, against_best, key_of, measure_al
 from bench.corpora import Corpus, Cue, Question, gold_of, load_cues, load_locomo, numbered, prefixed, with_cues
 from bench.metrics import any_at, best_rank, mean
 from bench.report import Report, begin, percent
-from bench.systems import opened
+from bench.systems import DOXA, opened
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
 
 DEPTHS = (1, 5, 10, 20)
 LIMIT_MAX = 1_000
+PLAIN = "minilm"
 
 
 def run(path: Path, locomo: Path, embedder: Embedder | None, *, seed: int) -> Report:
@@ -34,6 +35,8 @@ def run(path: Path, locomo: Path, embedder: Embedder | None, *, seed: int) -> Re
     against_best(report, single, "p1.hit_at_10", partial(_hit, k=10))
     pooled = _ask_pooled(bases, cues, embedder, seed=seed)
     _tables(report, "p2", pooled)
+    against_best(report, pooled, "p2.hit_at_10", partial(_hit, k=10))
+    _multiple_of_plain(report, pooled)
     return report.end()
 
 
@@ -61,6 +64,19 @@ def _ask(turns: Sequence[Turn], questions: Iterable[tuple[Question, str]], embed
     with opened(turns, embedder, seed=seed, unusual=True) as systems:
         limit = min(LIMIT_MAX, len(turns))
         return [Answered(question, group, len(turns), systems.rankings(question.text, limit=limit)) for question, group in questions]
+
+
+def _multiple_of_plain(report: Report, pooled: list[Answered]) -> None:
+    """P2 beside cosine search with the same model over the same turns, measured the same way."""
+    if not pooled or PLAIN not in pooled[0].rankings:
+        return
+    rows = []
+    for k in DEPTHS:
+        own, plain = (mean([_hit(item, system, k=k) for item in pooled]) for system in (DOXA, PLAIN))
+        times = own / plain if plain else float("nan")
+        report.put(f"p2.times_plain.hit_at_{k}", times)
+        rows.append([f"hit@{k}", percent(own), percent(plain), f"{times:.2f}" if plain else "–"])
+    report.table("LoCoMo-Plus P2 as a multiple of plain MiniLM", ["", DOXA, PLAIN, "times"], rows)
 
 
 def _hit(item: Answered, system: str, *, k: int) -> float:

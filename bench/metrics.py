@@ -5,11 +5,13 @@ A ranking is a list of ids, the best first, without repetition; gold is the set 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 CHARS_PER_TOKEN = 4
 _ID_SEPARATOR = re.compile(r"[;,\s]+")
@@ -83,6 +85,39 @@ def paired_bootstrap(differences: Sequence[float], groups: Sequence[str], *, see
     means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
     low, high = np.percentile(means, [2.5, 97.5])
     return Interval(float(np.mean(differences)), float(low), float(high))
+
+
+def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
+    """The chance that one of the positive scores stands above one of the negative, a tie counting one half; nan where either is empty."""
+    if not len(positive) or not len(negative):
+        return float("nan")
+    low = np.sort(np.asarray(negative, dtype=float))
+    high = np.asarray(positive, dtype=float)
+    below = np.searchsorted(low, high, side="left")
+    tied = np.searchsorted(low, high, side="right") - below
+    return float((below + tied / 2).sum() / (len(high) * len(low)))
+
+
+def bootstrap(statistic: Callable[[NDArray[np.int64]], float], groups: Sequence[str], *, seed: int, rounds: int = 2_000) -> Interval:
+    """A statistic of rows with whole groups drawn again. It takes row numbers, some of them repeated; where it is nan the draw is passed over."""
+    assert groups, "there is something to draw from"
+    members = [np.flatnonzero(np.array(groups) == name) for name in dict.fromkeys(groups)]
+    rng = np.random.default_rng(seed)
+    drawn = (statistic(np.concatenate([members[i] for i in rng.integers(0, len(members), size=len(members))])) for _ in range(rounds))
+    found = [value for value in drawn if value == value]
+    low, high = np.percentile(found, [2.5, 97.5]) if found else (float("nan"), float("nan"))
+    return Interval(statistic(np.arange(len(groups))), float(low), float(high))
+
+
+def ndcg_at(gains: Sequence[float], ideal: Iterable[float], k: int) -> float:
+    """Discounted gain of the first k as LongMemEval's code has it: the second place counts as much as the first. 0 where nothing can be gained."""
+    best = discounted(sorted(ideal, reverse=True)[:k])
+    return discounted(gains[:k]) / best if best else 0.0
+
+
+def discounted(gains: Sequence[float]) -> float:
+    """gain 1 + the sum of gain i / log2(i) from the second on."""
+    return sum(gain / math.log2(max(2, place)) for place, gain in enumerate(gains, 1))
 
 
 def mean(values: Collection[float]) -> float:

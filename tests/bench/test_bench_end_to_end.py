@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import beam, locomo, locomo_plus, results, speed_graph, speed_recall, speed_write
-from bench.__main__ import main
+from bench.__main__ import _parser, main
 from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with_cues
 from bench.embedders import CachedEmbedder, CloudEmbedder
 from bench.report import Report
@@ -134,7 +134,7 @@ def test_small_speed_runs_end_with_figures() -> None:
     speed_recall.measure_recall(report, None, size=300, sample=(), questions=5)
     speed_write.measure_writes(report, (), rounds=1, times=2)
     speed_graph.measure_graph(report, nodes=50, edges=200, walks=3)
-    assert report.figures["scale.300.vector.recall_at_10"] == 1.0
+    assert report.figures["scale.300.vector.recall_at_10"] > 0.85  # neighbours lift a few that were no candidates
     assert report.figures["scale.300.disk.bytes_per_exchange"] > 0
     assert report.figures["revise.per_s"] > 0
     assert report.figures["graph.two_hops.reached_mean"] > 0
@@ -151,7 +151,7 @@ def test_written_results_become_the_document(tmp_path: Path) -> None:
     document.write_text(document.read_text() + "\nadded by hand\n")
     results.render(tmp_path / "results", document)
     text = document.read_text()
-    assert text.count("| doxa |") == len(report.tables) - 1
+    assert all(table in text for table in report.tables)
     assert text.endswith("added by hand\n")
 
 
@@ -174,3 +174,11 @@ def test_large_stores_are_the_same_under_the_same_seed_and_their_clouds_are_clou
     near, twin, far = CloudEmbedder().embed(["red apple one", "red apple two", "blue sky one"])
     assert near @ near == pytest.approx(1, abs=1e-5)
     assert near @ twin > near @ far
+
+
+def test_the_document_describes_every_command() -> None:
+    parser = _parser()
+    commands = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    text = results.DOCUMENT.read_text()
+    assert {"longmemeval", "qa", "ablation", "sensitivity"} <= set(commands)
+    assert [name for name in commands if f"python -m bench {name}" not in text] == []

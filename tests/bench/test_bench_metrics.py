@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bench.metrics import (
     all_at,
     any_at,
+    auroc,
     best_rank,
+    bootstrap,
     evidence_ids,
     mean,
+    ndcg_at,
     paired_bootstrap,
     recall_at,
     to_sessions,
@@ -91,3 +96,45 @@ def test_groups_are_drawn_whole() -> None:
 
 def test_the_mean_of_nothing_is_no_number() -> None:
     assert math.isnan(mean([]))
+
+
+# Few distinct values, so that ties are common.
+_SCORES = st.lists(st.integers(-3, 3).map(lambda n: n / 4), min_size=1, max_size=12)
+
+
+@given(_SCORES, _SCORES)
+def test_the_area_is_the_share_of_pairs_in_order(positive: list[float], negative: list[float]) -> None:
+    pairs = [1.0 if p > n else 0.5 if p == n else 0.0 for p in positive for n in negative]
+    assert auroc(positive, negative) == pytest.approx(sum(pairs) / len(pairs))
+    assert auroc(positive, negative) == pytest.approx(1 - auroc(negative, positive))
+
+
+def test_the_area_by_hand() -> None:
+    assert auroc([3.0, 2.0], [1.0, 0.0]) == 1
+    assert auroc([0.0], [1.0]) == 0
+    assert auroc([1.0, 2.0], [1.0, 3.0]) == 0.375  # of four pairs one is in order, one tied
+    assert math.isnan(auroc([], [1.0])) and math.isnan(auroc([1.0], []))
+
+
+def test_any_statistic_is_drawn_by_whole_groups_under_its_seed() -> None:
+    values = [0.0, 1.0, 1.0, 0.0, 0.5, 0.5]
+    groups = ["a", "a", "b", "b", "c", "c"]
+
+    def average(rows: object) -> float:
+        return mean([values[row] for row in rows])  # type: ignore[attr-defined]
+
+    assert bootstrap(average, groups, seed=1, rounds=50) == (0.5, 0.5, 0.5)  # every group has the same mean
+    alone = [str(number) for number in range(6)]
+    found = bootstrap(average, alone, seed=1, rounds=200)
+    assert found == bootstrap(average, alone, seed=1, rounds=200)
+    assert found.low < found.mean == 0.5 < found.high
+    assert math.isnan(bootstrap(lambda rows: float("nan"), alone, seed=1, rounds=5).low)
+
+
+def test_discounted_gain_as_longmemeval_has_it() -> None:
+    """The second place is discounted by log2(2) = 1, so only from the third on a place costs something."""
+    assert ndcg_at([0, 1, 0], [1.0], 3) == 1
+    assert ndcg_at([0, 0, 1], [1.0], 3) == pytest.approx(1 / math.log2(3))
+    assert ndcg_at([0, 0, 1], [1.0], 2) == 0
+    assert ndcg_at([1, 0, 0, 1], [1.0, 1.0], 5) == pytest.approx((1 + 1 / 2) / 2)
+    assert ndcg_at([0, 0], [], 2) == 0

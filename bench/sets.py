@@ -1,0 +1,121 @@
+"""The three sets of quality held open, so that many configurations of recall can be asked the same questions: texts are embedded once.
+
+    locomo    turn evidence recall@10, categories 1-4       p1, p2    LoCoMo-Plus cue hit@10       beam    message evidence recall@10
+
+P1 wants a store for each cue; here each is a project of one file, which has statistics of its own just the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import doxa
+from bench.corpora import ADVERSARIAL, Corpus, Question, gold_of, load_beam, load_cues, load_locomo, numbered, prefixed, with_cues
+from bench.metrics import any_at, mean, recall_at
+from doxa.curation.turns import Turn
+from doxa.models import Embedder
+from doxa.recall import Recall
+
+FIRST = 10
+TITLES = {
+    "locomo": "LoCoMo, turn recall@10", "p1": "LoCoMo-Plus P1, hit@10", "p2": "LoCoMo-Plus P2, hit@10", "beam": "BEAM, message recall@10",
+}  # fmt: skip
+_MEASURES: dict[str, Callable[[Sequence[str], frozenset[str], int], float]] = {"locomo": recall_at, "p1": any_at, "p2": any_at, "beam": recall_at}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, where to ask it, and the conversation it is about."""
+
+    memory: doxa.Memory
+    project: str
+    question: Question
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one configuration gave: by set, a value for each question; and the scores of its first hits, to see what changes them."""
+
+    values: dict[str, list[float]]
+    scores: dict[str, list[tuple[float, ...]]]
+
+    def means(self) -> dict[str, float]:
+        return {name: mean(values) for name, values in self.values.items()}
+
+    def changed(self, other: Found) -> int:
+        """How many questions have other scores."""
+        return sum(a != b for name, scores in self.scores.items() for a, b in zip(scores, other.scores[name], strict=True))
+
+
+class Sets:
+    """Questions by set, over stores that are open. Made by `opened_sets`."""
+
+    def __init__(self, asked: dict[str, list[Asked]]) -> None:
+        self.asked = asked
+
+    def ask(self, **options: Any) -> Found:
+        """Every question with these options of `Memory.recall`."""
+        found = Found({}, {})
+        for name, questions in self.asked.items():
+            answers = [self._recall(one, options) for one in questions]
+            rankings = [[hit.source_id for hit in answer.hits] for answer in answers]
+            gold = [one.question.gold for one in questions]
+            found.values[name] = [_MEASURES[name](ranking, wanted, FIRST) for ranking, wanted in zip(rankings, gold, strict=True)]
+            found.scores[name] = [tuple(hit.score for hit in answer.hits) for answer in answers]
+        return found
+
+    def groups(self, name: str) -> list[str]:
+        return [one.group for one in self.asked[name]]
+
+    @staticmethod
+    def _recall(one: Asked, options: dict[str, Any]) -> Recall:
+        return one.memory.recall(one.question.text, project=one.project, kinds=("exchange",), limit=FIRST, **options)
+
+
+@contextmanager
+def opened_sets(data: Path, embedder: Embedder | None) -> Iterator[Sets]:
+    """What of the three sets is below a folder; one that is not there is left out."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+
+        def store(name: str, projects: dict[str, Sequence[Turn]]) -> doxa.Memory:
+            memory = stack.enter_context(doxa.open(folder / f"{name}.db", embedder=embedder, background=False))
+            for project, turns in projects.items():
+                taken = memory.ingest(turns, project=project, extract=False)
+                assert taken.added == len(turns), "every turn of a data set becomes one exchange, in every project anew"
+            memory.embed()
+            return memory
+
+        asked: dict[str, list[Asked]] = {}
+        talks = load_locomo(data / "locomo") if (data / "locomo").exists() else []
+        if talks:
+            asked["locomo"] = [one for talk in talks for one in _of(store(f"locomo-{talk.name}", {talk.name: talk.turns}), talk)]
+        if talks and (data / "locomo-plus").exists():
+            asked |= _cues(data / "locomo-plus", numbered(talks), store)
+        if (data / "beam").exists():
+            asked["beam"] = [one for chat in load_beam(data / "beam") for one in _of(store(chat.name, {chat.name: chat.turns}), chat)]
+        yield Sets({name: questions for name, questions in asked.items() if questions})
+
+
+def _of(memory: doxa.Memory, corpus: Corpus) -> Iterator[Asked]:
+    return (Asked(memory, corpus.name, question, corpus.name) for question in corpus.questions if question.category != ADVERSARIAL)
+
+
+def _cues(path: Path, bases: dict[int, Corpus], store: Callable[[str, dict[str, Sequence[Turn]]], doxa.Memory]) -> dict[str, list[Asked]]:
+    cues = [cue for cue in load_cues(path) if cue.base in bases]
+    single, pooled = [], []
+    turns: list[Turn] = []
+    for number, base in bases.items():
+        own = [cue for cue in cues if cue.base == number]
+        memory = store(f"p1-{number}", {f"cue-{cue.index}": with_cues(base, [cue]) for cue in own})
+        single += [Asked(memory, f"cue-{cue.index}", Question(cue.question, gold_of(cue), cue.relation), base.name) for cue in own]
+        turns += prefixed(with_cues(base, own))
+        pooled += [(Question(cue.question, gold_of(cue, f"{base.name}/"), cue.relation), base.name) for cue in own]
+    memory = store("p2", {"all": turns})
+    return {"p1": single, "p2": [Asked(memory, "all", question, group) for question, group in pooled]}
