@@ -154,7 +154,7 @@ class VectorWriter:
             if last is None:
                 self._db.execute(f"DELETE FROM {table}")
             else:
-                self._db.execute(f"DELETE FROM {table} WHERE (scope, doc) < (?, ?)", last)
+                self._db.execute(f"DELETE FROM {table} WHERE (scope, doc) <= (?, ?)", last)
         if last is None:
             self._db.execute("DELETE FROM meta WHERE key = 'vectors_former'")
         return last is not None
