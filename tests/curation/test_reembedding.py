@@ -467,7 +467,9 @@ def test_a_file_of_the_format_before_opens_with_its_vectors(tmp_path: Path) -> N
         memory.forget("kref://default/canary.fact", erase=True)
     Store(tmp_path / "old.db", migrations=MIGRATIONS[:5]).close()
     raw = apsw.Connection(str(path))
-    raw.execute("; ".join(f"DROP TABLE {table}" for table in TABLES[2:]) + "; DELETE FROM migration WHERE name LIKE '0006-%'; PRAGMA user_version = 5")
+    for statement in (*(f"DROP TABLE {table}" for table in TABLES[2:]), "DROP INDEX doc_given_up", "DELETE FROM migration WHERE name LIKE '0006-%'"):
+        raw.execute(statement)
+    raw.execute("PRAGMA user_version = 5")
     assert set(raw.execute("SELECT sql FROM sqlite_schema")) == set(apsw.Connection(str(tmp_path / "old.db")).execute("SELECT sql FROM sqlite_schema"))
     raw.execute("INSERT INTO vector VALUES(?, ?, 0, zeroblob(768)); INSERT INTO vector_code VALUES(?, ?, 0, zeroblob(48))", (scope, doc) * 2)
     raw.close()  # as a job left it that embedded what was erased meanwhile

@@ -74,7 +74,7 @@ def pending(reader: Reader, *, in_use: bool = False) -> int:
 
 def given_up(reader: Reader) -> int:
     """How many memories could not be embedded at the last of their attempts."""
-    return int(reader.rows("SELECT count(*) FROM doc WHERE vectors < 0")[0][0])
+    return int(reader.rows("SELECT count(*) FROM doc INDEXED BY doc_given_up WHERE vectors < 0")[0][0])
 
 
 def reembedding(reader: Reader) -> Reembedding | None:

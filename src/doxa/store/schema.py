@@ -117,6 +117,7 @@ CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
 CREATE TABLE vector_next_due(scope INTEGER NOT NULL, doc INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY(scope, doc)) WITHOUT ROWID;
+CREATE INDEX doc_given_up ON doc(scope, doc) WHERE vectors < 0;
 DELETE FROM vector_code WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
 DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
 INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;

@@ -30,10 +30,10 @@ DUE_NEXT = "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE 
 
 _TABLES = ("vector", "vector_code", "vector_next", "vector_code_next", "vector_next_due")
 _LACKED = """
-UPDATE doc SET vectors = (SELECT count(*) FROM vector_next v WHERE v.scope = doc.scope AND v.doc = doc.doc), attempts = 0, changed = ?
-WHERE vectors <= 0 AND node > 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
+UPDATE doc INDEXED BY {} SET vectors = (SELECT count(*) FROM vector_next v WHERE v.scope = doc.scope AND v.doc = doc.doc), attempts = 0
+WHERE vectors {} 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
 """
-_GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = q.attempts, changed = ? FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc"
+_GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM vector_next_due)"
 
 
 def embedder_name(db: apsw.Connection) -> str | None:
@@ -111,7 +111,7 @@ class VectorWriter:
         model of the set in use takes back a set that is under way. Else another set begins, and one that was under way is not wanted any more."""
         held, coming = embedder_name(self._db), embedder_next(self._db)
         if held is None:
-            self._db.execute("UPDATE doc SET vectors = 0, attempts = 0, changed = ? WHERE vectors < 0", (self._change(),))
+            self._db.execute("UPDATE doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ? WHERE vectors < 0", (self._change(),))
             return
         if coming == model:
             self._db.execute("UPDATE vector_next_due SET attempts = 0 WHERE attempts > 0")
@@ -130,9 +130,10 @@ class VectorWriter:
             return False
         if self._db.execute("SELECT 1 FROM vector_next_due WHERE attempts < ? LIMIT 1", (JOB_ATTEMPTS_MAX,)).get is not None:
             return False
-        change = self._change()
-        self._db.execute(_LACKED, (change,))
-        self._db.execute(_GIVEN_UP, (change,))
+        self._change()  # who watches it sees another set, and reads every row again
+        for index, test in (("doc_unembedded", "="), ("doc_given_up", "<")):
+            self._db.execute(_LACKED.format(index, test))
+        self._db.execute(_GIVEN_UP, (JOB_ATTEMPTS_MAX,))
         for table in ("vector", "vector_code"):
             self._db.execute(f"ALTER TABLE {table} RENAME TO {table}_former")
             self._db.execute(f"ALTER TABLE {table}_next RENAME TO {table}")
