@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -350,7 +351,7 @@ def test_what_is_erased_while_it_is_embedded_gets_no_vector(tmp_path: Path) -> N
             kref = memory.remember("The canary goes", name="canary").kref.partition("?")[0]
             if anew:
                 memory.embed()
-            slow = Slow(lambda: memory.forget(kref, erase=True), dimensions=dimensions)
+            slow = Slow(partial(memory.forget, kref, erase=True), dimensions=dimensions)
             with opened(path, embedder=slow) as other:
                 other.embed(anew=anew)
                 assert other.check() == []
@@ -470,7 +471,8 @@ def test_a_file_of_the_format_before_opens_with_its_vectors(tmp_path: Path) -> N
     for statement in (*(f"DROP TABLE {table}" for table in TABLES[2:]), "DROP INDEX doc_given_up", "DELETE FROM migration WHERE name LIKE '0006-%'"):
         raw.execute(statement)
     raw.execute("PRAGMA user_version = 5")
-    assert set(raw.execute("SELECT sql FROM sqlite_schema")) == set(apsw.Connection(str(tmp_path / "old.db")).execute("SELECT sql FROM sqlite_schema"))
+    schema = "SELECT sql FROM sqlite_schema"
+    assert set(raw.execute(schema)) == set(apsw.Connection(str(tmp_path / "old.db")).execute(schema))
     raw.execute("INSERT INTO vector VALUES(?, ?, 0, zeroblob(768)); INSERT INTO vector_code VALUES(?, ?, 0, zeroblob(48))", (scope, doc) * 2)
     raw.close()  # as a job left it that embedded what was erased meanwhile
     with opened(path) as memory:
