@@ -147,7 +147,10 @@ def test_an_endpoint_that_is_down_at_first_is_found_again(tmp_path: Path, server
         assert memory.embed() == 1 and memory.embedder_error is None
 
 
-def test_an_outage_is_no_fault_of_the_texts_and_loses_nothing(tmp_path: Path, server: ModelServer) -> None:
+def test_an_outage_is_no_fault_of_the_texts_and_loses_nothing(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.curation.embedding.EMBED_REQUEST_ITEMS_MAX", 1)  # a request for each memory
     with opened(tmp_path / "m.db", embedder="ollama:m#32", model_urls={"ollama": server.url}) as memory:
         for number in range(10):
             memory.remember(f"Ship number {number} is called {number * 7}", name=f"ship-{number}")
@@ -189,7 +192,7 @@ def test_a_text_that_a_model_cannot_take_holds_no_other_up(tmp_path: Path, serve
     with opened(tmp_path / "m.db", embedder="ollama:m#32", model_urls={"ollama": server.url}) as memory:
         for name in ("first", "poison", "last"):
             memory.remember(f"This is the {name} text", name=name)
-        server.always = lambda request: bad if "poison" in request.body["input"][0] else None
+        server.always = lambda request: bad if any("poison" in text for text in request.body["input"]) else None
         assert memory.embed() == 2 and memory.pending() == 1
         for _ in range(8):
             memory.embed()
@@ -209,7 +212,10 @@ def test_the_background_job_outlives_an_outage(tmp_path: Path, server: ModelServ
         assert memory.pending() == 0
 
 
-def test_a_cap_stops_embedding_and_leaves_recall_to_words(tmp_path: Path, server: ModelServer) -> None:
+def test_a_cap_stops_embedding_and_leaves_recall_to_words(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.curation.embedding.EMBED_REQUEST_ITEMS_MAX", 1)  # a request for each memory
     options = {"embedder": "ollama:m#32", "model_urls": {"ollama": server.url}, "model_prices": {"ollama:m": (1_000_000, 0)}}
     with opened(tmp_path / "m.db", model_calls_max=3, **options) as memory:
         for number in range(5):
@@ -304,6 +310,7 @@ def test_a_cap_ends_the_vectors_of_an_import_and_not_the_import(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app_models, "PROCESS", app_models.Meter())
+    monkeypatch.setattr("doxa.curation.embedding.EMBED_REQUEST_ITEMS_MAX", 1)  # a request for each memory
     for name, value in (("EMBEDDER", "ollama:m#32"), ("OLLAMA_URL", server.url), ("DB", str(tmp_path / "m.db")), ("MODEL_CALLS_MAX", "2")):
         monkeypatch.setenv(f"DOXA_{name}", value)
     turns = [{"thread": "t", "session": "s", "speaker": "Ana", "text": f"Turn {number}"} for number in range(5)]

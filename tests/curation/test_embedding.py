@@ -123,7 +123,7 @@ import sys, time, doxa
 from doxa.models import HashEmbedder
 class Slow(HashEmbedder):
     def embed(self, texts):
-        time.sleep(0.002)
+        time.sleep(0.002 * len(texts))
         return super().embed(texts)
 with doxa.open(sys.argv[1], embedder=Slow(dimensions=384), background=False) as memory:
     print("ready", flush=True)

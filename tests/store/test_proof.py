@@ -184,6 +184,8 @@ def test_erased_content_is_gone_from_every_byte(tmp_path: Path, clock: FakeClock
             edge = tx.create_edge("E", kept, dst=node, props={"why": CANARY})
         with store.write(ANA, op="vectors") as tx:
             tx.put_vectors(scope_of(tx), 1, model="fake", vectors={0: (CANARY.encode() * 10, b"x" * 48)})
+            tx.begin_vectors("coming")
+            assert tx.put_vectors(scope_of(tx), 1, model="coming", vectors={0: (CANARY.encode() * 20, CANARY.encode())}, coming=True)
         with store.write(ANA, op="b") as tx:
             tx.set_node(node, {"text": f"{CANARY} secret tea", "project": "p", "deprecated": True, "n": CANARY})
             tx.set_edge(edge, {"why": CANARY + "2"})
@@ -197,7 +199,9 @@ def test_erased_content_is_gone_from_every_byte(tmp_path: Path, clock: FakeClock
             assert snapshot.node(node) is None
             assert snapshot.node_history(node) == []
             assert snapshot.edges_out(kept) == [] == snapshot.edges_as_of(kept, tx.now - 1)
-            assert snapshot.rows("SELECT count(*) FROM vector") == [(0,)]
+            for table in ("vector", "vector_code", "vector_next", "vector_code_next"):
+                assert snapshot.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+            assert snapshot.rows("SELECT scope, doc FROM vector_next_due") == [(scope_of(snapshot), 0)]
             assert [entry.op for entry in snapshot.log() if entry.payload is None] == ["node.create", "edge.create", "node.set", "edge.set"]
         assert verify_log(store).erased == 4
         assert replayed_digest(store) == digest(store)
@@ -205,6 +209,31 @@ def test_erased_content_is_gone_from_every_byte(tmp_path: Path, clock: FakeClock
         with store.write(ANA, op="after") as tx:
             assert tx.create_node(("Doc",), {"text": "new", "project": "p"}) == node + 1
         assert check(store) == []
+
+
+def test_a_set_that_is_not_wanted_any_more_keeps_no_erased_text(tmp_path: Path, clock: FakeClock) -> None:
+    path = tmp_path / "e.db"
+    with Store(path, clock=clock) as store:
+        with store.write(ANA, op="rules") as tx:
+            tx.set_catalogue("search:Doc", RULE | {"live_edge": "", "prev_edge": ""})
+        with store.write(ANA, op="a") as tx:
+            node = tx.create_node(("Doc",), {"text": "secret tea", "project": "p"})
+        with store.write(ANA, op="vectors") as tx:
+            tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: (CANARY.encode() * 10, b"x" * 48)})
+            tx.begin_vectors("coming")
+            tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: (b"y" * 768, b"y" * 48)}, coming=True)
+        with store.write(ANA, op="vectors") as tx:
+            assert tx.switch_vectors("coming")
+        assert check(store) == [] and CANARY.encode() in everything(path)
+        with store.read() as snapshot:
+            assert (snapshot.embedder_name(), snapshot.embedder_next(), snapshot.has_former_vectors()) == ("coming", None, True)
+            assert snapshot.rows("SELECT data FROM vector") == [(b"y" * 768,)]
+        with store.write(ANA, op="erase") as tx:
+            tx.erase([node])
+        store.scrub()
+        with store.write(ANA, op="vectors") as tx:
+            assert not tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: (CANARY.encode(), b"y" * 48)})
+        assert CANARY.encode() not in everything(path) and check(store) == []
 
 
 def scope_of(reader: Reader) -> int:
@@ -235,6 +264,15 @@ DAMAGE = {
     "a search row of no node": "UPDATE doc SET node = 999 WHERE doc = 0",
     "a vector of no search row": "UPDATE vector SET doc = 77; UPDATE vector_code SET doc = 77",
     "a vector without its code": "DELETE FROM vector_code",
+    "a vector of a text that is gone": "UPDATE doc SET node = -7 WHERE doc = 0",
+    "a memory that counts as embedded and has no vector": "UPDATE doc SET vectors = 1 WHERE doc = 1",
+    "a coming vector of no search row": "UPDATE vector_next SET doc = 77; UPDATE vector_code_next SET doc = 77",
+    "a coming vector of a text that is gone": "UPDATE doc SET node = -7 WHERE doc = 0",
+    "a coming vector without its code": "DELETE FROM vector_code_next",
+    "a coming code without its vector": "DELETE FROM vector_next",
+    "a memory that the coming vectors will lack": "DELETE FROM vector_next_due",
+    "a coming vector that is due for no memory": "UPDATE vector_next_due SET doc = 77",
+    "coming vectors of no model": "DELETE FROM meta WHERE key = 'embedder_next'",
     "two CURRENT edges leave node": "INSERT INTO edge(id, type, src, dst, props, since, born) "
     "SELECT 999, type, src, dst, props, since, born FROM edge WHERE type = 'CURRENT'",
     "is not searchable": "DELETE FROM doc WHERE doc = 1",
@@ -257,6 +295,8 @@ def shop(path: Path, clock: FakeClock) -> None:
             plain = tx.create_edge("PLAIN", first, dst=second)
         with store.write(ANA, op="vectors") as tx:
             tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: (b"x" * 768, b"y" * 48)})
+            tx.begin_vectors("coming")
+            tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: (b"x" * 768, b"y" * 48)}, coming=True)
         clock.advance(seconds=1)
         with store.write(ANA, op="b") as tx:
             tx.set_node(owner, {"n": 2})

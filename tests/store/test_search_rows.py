@@ -27,7 +27,7 @@ def revision(text: str, **more: Any) -> dict[str, Any]:
 
 
 def found(store: Store, text: str, **more: Any) -> list[str]:
-    return [hit.text for hit in Recaller(store, lambda: None).recall(Ask(text, lanes=("words",), **more)).hits]
+    return [hit.text for hit in Recaller(store, lambda held, coming: (None, "")).recall(Ask(text, lanes=("words",), **more)).hits]
 
 
 def declare(store: Store, label: str, rule: dict[str, Any] | None) -> None:
@@ -111,7 +111,7 @@ def test_a_changed_text_is_found_by_its_new_words_alone(store: Store) -> None:
     node, _ = add(store, "green tea", "black tea")
     with store.write(ANA, op="vectors") as tx:
         tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, b"y" * 48)})
-    recaller = Recaller(store, lambda: None)
+    recaller = Recaller(store, lambda held, coming: (None, ""))
     assert [hit.text for hit in recaller.recall(Ask("green")).hits] == ["green tea"]
     change(store, node, summary="blue coffee")
     assert [hit.text for hit in recaller.recall(Ask("green")).hits] == []

@@ -43,8 +43,8 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge", "Expressions",
-        "Identity", "IndexRule",
+        "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
+        "Expressions", "Identity", "IndexRule",
         "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
         "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest",
         "text_of", "verify_log",

@@ -57,6 +57,7 @@ from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
 
 if TYPE_CHECKING:
     from doxa.curation.doctor import Finding
+    from doxa.curation.embedding import Reembedding
     from doxa.curation.forget import Forgotten
     from doxa.curation.ingest import Ingested
     from doxa.curation.readers import ReadReport
@@ -493,15 +494,24 @@ class Memory(Session):
             self._recaller = Recaller(self.store, self._models.asking, reranker=lambda: self.reranker, model=lambda: self.model)
         return self._recaller
 
-    def pending(self) -> int:
-        """How many memories await their vectors."""
+    def pending(self, *, in_use: bool = False) -> int:
+        """How many memories await vectors: of the model in use or of one that is to take its place; `in_use`: of the first."""
         from doxa.curation.embedding import pending
 
+        arguments.flags(in_use=in_use)
         with self.store.read() as snapshot:
-            return pending(snapshot)
+            return pending(snapshot, in_use=in_use)
+
+    def reembedding(self) -> Reembedding | None:
+        """How far the vectors of another model are, which are made beside those in use; None while none are."""
+        from doxa.curation.embedding import reembedding
+
+        with self.store.read() as snapshot:
+            return reembedding(snapshot)
 
     def embed(self, *, limit: int | None = None, anew: bool = False, progress: Callable[[int], None] | None = None) -> int:
-        """Make vectors for what has none, here and now; `anew` makes all again (another model). Returns how many. Without a model: 0; where
+        """Make vectors for what has none, here and now. `anew` begins to make all again, by another model: recall goes on with those there are until
+        all new ones are made, by this call, a later one or the background job. Returns how many. Without a model: 0; where
         its endpoint is out of reach, what was made until then, and embedder_error says why. Raises LimitError where a cap on spending is reached."""
         from doxa.curation.embedding import embed_anew, embed_pending
 
@@ -513,10 +523,10 @@ class Memory(Session):
         if embedder is None:
             return 0
         if anew:
-            embed_anew(self.store)
+            embed_anew(self.store, embedder.name)
         job = Job(embedder, progress)
         with suppress(Interrupted):
-            embed_pending(self.store, job, limit=limit, stop=lambda: job.over or self._stopping.is_set(), progress=job.written)
+            embed_pending(self.store, job, former=self._models.former, limit=limit, stop=self._stopping.is_set, progress=job.written)
         if isinstance(job.error, LimitError):
             raise job.error
         self._job_error = job.error
@@ -617,16 +627,21 @@ class Memory(Session):
         return done
 
     def stats(self) -> dict[str, object]:
-        """Counts and sizes."""
+        """Counts and sizes; of a coming set of vectors, how far it is."""
+        from doxa.curation.embedding import reembedding
+
         path = Path(self.store.path)
         with self.store.read() as snapshot:
             labels = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
             counts: dict[str, object] = {label.lower() + "s": snapshot.count(label) for label in labels}
             last = snapshot.last_receipt()
+            coming = reembedding(snapshot)
+            next_set = {} if coming is None else {"embedder_next": coming.model, "embedded_next": coming.made, "unembedded_next": coming.due}
             rows = snapshot.rows("SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc WHERE node > 0")[0]
         size = sum(f.stat().st_size for f in (path, Path(f"{path}-wal")) if f.exists())
         return {
             "path": str(path), **counts, "searchable": rows[2], "embedded": rows[1], "unembedded": rows[0] - rows[1],
+            **next_set,
             "changes": last.tx if last else 0, "log_entries": last.last_seq if last else 0, "bytes": size,
         }  # fmt: skip
 

@@ -20,6 +20,7 @@ from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
 from doxa.base.limits import MODEL_OUTAGE_MS
 from doxa.models.cache import CachedEmbedder
 from doxa.models.meter import Meter, Price, Spend
+from doxa.models.minilm import NAME as MINILM
 from doxa.models.spec import ENDPOINTS, ModelRole, Spec, parse_spec
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _Model = TypeVar("_Model")
 # What every opened memory of this process spends together; DOXA_MODEL_TOKENS_MAX and DOXA_MODEL_CALLS_MAX are its caps.
 PROCESS = Meter()
 
+_OFF = "Meaning search is off"
 _VERBS: Mapping[ModelRole, str] = {"embedder": "embed", "model": "complete", "reranker": "score"}
 
 
@@ -100,6 +102,8 @@ class Models:
         self._endpoints: dict[str, HttpEndpoint] = {}
         self._lock = threading.Lock()
         self._embedder: _Lazy[CachedEmbedder] = _Lazy(self._build_embedder, _cached(given["embedder"]))
+        self._is_local = self._embedder.made is None and getattr(self.specs["embedder"], "provider", "") in ("auto", "minilm")
+        self._former: _Lazy[CachedEmbedder] = _Lazy(self._build_local, None)
         self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
         self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
 
@@ -138,10 +142,32 @@ class Models:
     def reranker_error(self) -> ModelError | None:
         return self._reranker.error
 
-    def asking(self) -> Embedder | None:
-        """The embedder as recall needs it: for questions, and with no error but ModelError."""
-        embedder = self.embedder
-        return None if embedder is None else _Asking(embedder)
+    def former(self, name: str) -> CachedEmbedder | None:
+        """The local model, if it has this name and is installed, though another embedder is configured."""
+        if name != MINILM or not self.embeds or self._is_local:
+            return None
+        return self._former.get()
+
+    def asking(self, held: str | None, coming: str | None) -> tuple[Embedder | None, str]:
+        """The embedder as recall needs it, for questions and with no error but ModelError, and what is to be said of it. `held` names the model of
+        the vectors in use, `coming` that of a set which will take their place."""
+        if not self.embeds:
+            return None, f"{_OFF}: no embedding model is configured; this answer is by words alone."
+        own = self.embedder
+        if own is not None and held in (None, own.name):
+            return _Asking(own), ""
+        former = self.former(held) if held is not None else None
+        if former is not None:
+            waiting = own is None or coming is not None  # doctor tells why there is no other; a change under way needs no reminder
+            return _Asking(former), "" if waiting else f"Questions are read by {held}, of which the vectors are; see `doxa embed --anew`."
+        if own is None:
+            error = self.embedder_error
+            why = f"{error.message} {error.next_step}" if error is not None else "there is no embedding model."
+            return None, why if why.startswith(_OFF) else f"{_OFF}, this answer is by words alone: {why}"
+        if coming is not None:
+            due = "`doxa embed` goes on with it" if coming == own.name else f"this process has {own.name}"
+            return None, f"{_OFF} until the vectors of this file, which are of {held}, have been made anew by {coming}; {due}."
+        return None, f"{_OFF}: the vectors of this file are of {held}, not of {own.name}; see `doxa embed --anew`."
 
     def spend(self, *, process: bool) -> Spend:
         return (PROCESS if process else self._meter).spend()
@@ -160,9 +186,7 @@ class Models:
         if spec is None:
             return None
         if spec.provider in ("auto", "minilm"):
-            from doxa.models import load_minilm
-
-            return CachedEmbedder(load_minilm(Path(self._folder or default_model_folder())))
+            return self._build_local()
         if spec.provider == "onnx":
             from doxa.models.onnx_folder import load_onnx_embedder
 
@@ -175,6 +199,11 @@ class Models:
         endpoint, address = self._endpoint("embedder", spec, usual=module.URL)
         place = place_mark(address.id, parse_url(module.URL, field="url").id)
         return CachedEmbedder(module.open_embedder(endpoint, spec.model, self._meter, place=place, dimensions=spec.dimensions))
+
+    def _build_local(self) -> CachedEmbedder:
+        from doxa.models import load_minilm
+
+        return CachedEmbedder(load_minilm(Path(self._folder or default_model_folder())))
 
     def _build_model(self) -> Completer | None:
         spec = self.specs["model"]
@@ -312,44 +341,33 @@ class Interrupted(Exception):
 
 
 class Job:
-    """An embedder for the embedding job. A text that fails counts as tried; an outage or a cap is not the text's fault and stops the job instead.
-
-    What the job made since it last wrote is kept: then one text is reported as failed, and `over` tells the job to write and end.
-    """
+    """An embedder for the embedding job. A text that fails counts as tried; an outage or a cap is not the text's fault and stops the job instead,
+    which keeps what it has made."""
 
     def __init__(self, embedder: CachedEmbedder, progress: Callable[[int], None] | None) -> None:
         self._embedder = embedder
         self._progress = progress
-        self._unwritten = 0
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self.tokens_max = embedder.tokens_max
         self.done = 0
         self.error: ModelError | LimitError | None = None
 
-    @property
-    def over(self) -> bool:
-        return self.error is not None
-
     def written(self, count: int) -> None:
         """So many memories got their vectors."""
         self.done += count
-        self._unwritten = 0
         if self._progress:
             self._progress(count)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`. Raises Interrupted where nothing would be lost by it."""
+        """As `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
         try:
-            vectors = self._embedder.embed(texts)
+            return self._embedder.embed(texts)
         except (ModelError, LimitError) as error:
             if isinstance(error, LimitError) or "outage" in error.fields:
                 self.error = error
-                if not self._unwritten:
-                    raise Interrupted from error
-            raise ModelError(error.message, next_step=error.next_step, **error.fields) from error
-        self._unwritten += 1
-        return vectors
+                raise Interrupted from error
+            raise
 
 
 def _configured(value: object, role: ModelRole, said: Mapping[str, str]) -> tuple[Spec | None, Any]:

@@ -137,7 +137,7 @@ def import_(
             # What was read is stored; where a cap on spending ends this, `unembedded` counts what is left and `doxa embed` says why.
             with suppress(LimitError), progress("vectors", as_json) as advance:
                 memory.embed(progress=advance)
-        show(summary | {"unembedded": memory.pending(), "next": f'doxa recall "..."{db_hint(db)}'}, as_json, fields_text)
+        show(summary | {"unembedded": memory.pending(in_use=True), "next": f'doxa recall "..."{db_hint(db)}'}, as_json, fields_text)
 
 
 @app.command()
@@ -159,13 +159,15 @@ def export(
 
 @app.command()
 def embed(
-    anew: Annotated[bool, typer.Option("--anew", help="Make all vectors again, after a change of model.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Make all vectors again, by another model; recall goes on by the old ones.")] = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Make the vectors that are due. Can be stopped at any time; what is left stays due."""
+    """Make the vectors that are due. Can be stopped at any time; what is left stays due, also of a change of model."""
     with opened(db, as_json) as memory:
         with progress("vectors", as_json) as advance:
             made = memory.embed(anew=anew, progress=advance)
         error = memory.embedder_error
-        show({"embedded": made, "pending": memory.pending(), "model_error": str(error) if error else ""}, as_json, fields_text)
+        coming = memory.reembedding()
+        more: dict[str, object] = {} if coming is None else {"coming": coming.model, "coming_made": coming.made, "coming_due": coming.due}
+        show({"embedded": made, "pending": memory.pending(), **more, "model_error": str(error) if error else ""}, as_json, fields_text)

@@ -166,9 +166,10 @@ def embed_some(memory: Memory) -> None:
     from doxa.base.errors import DoxaError
     from doxa.base.limits import COMMAND_EMBED_DOCS
 
-    if memory.pending() <= COMMAND_EMBED_DOCS:
+    due = memory.pending(in_use=True)
+    if 0 < due <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
-            memory.embed(limit=COMMAND_EMBED_DOCS)
+            memory.embed(limit=due)
 
 
 def facts_of(texts: list[str] | None) -> list[tuple[str, str, str]]:

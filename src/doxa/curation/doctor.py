@@ -10,7 +10,7 @@ from pathlib import Path
 
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN
-from doxa.curation.embedding import given_up, pending
+from doxa.curation.embedding import Reembedding, given_up, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
@@ -100,7 +100,9 @@ def _erasures(store: Store) -> Finding:
 
 def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> Finding:
     with store.read() as snapshot:
-        due, held, failed = pending(snapshot), snapshot.embedder_name(), given_up(snapshot)
+        due, held, failed, coming = pending(snapshot, in_use=True), snapshot.embedder_name(), given_up(snapshot), reembedding(snapshot)
+    if coming is not None:
+        return _coming(coming, held or "", embedder)
     if embedder is not None and held is not None and held != embedder.name:
         return Finding("vectors", False, f"they are of {held}, the model is {embedder.name}", "Run `doxa embed --anew` to make them all again.")
     if failed:
@@ -110,6 +112,15 @@ def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> Finding:
     if embedder is None and not unasked:
         return Finding("vectors", True, f"{due} memories have none: recall finds them by words")
     return Finding("vectors", False, f"{due} memories await theirs", "Run `doxa embed` to make them now.")
+
+
+def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> Finding:
+    """Vectors of another model are under way."""
+    total = coming.made + coming.due + coming.failed
+    detail = f"{coming.made} of {total} memories have those of {coming.model}; until all are made, recall goes by those of {held}"
+    if embedder is None or embedder.name == coming.model:
+        return Finding("vectors", False, detail, "Run `doxa embed` to go on with them.")
+    return Finding("vectors", False, f"{detail}; the model is {embedder.name}", f"Run `doxa embed` where {coming.model} is the embedder to go on.")
 
 
 def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> Finding:

@@ -2,6 +2,9 @@
 
 What is due is a column of the search row, written with the row itself, so a crash at any moment loses no work order. A text that cannot be
 embedded is tried again a limited number of times and stays findable by its words. Two processes may embed the same rows; the result is equal.
+
+Another model's vectors are made beside those in use (store/vectors.py): `embed_anew` begins, and every job that has the model goes on until one
+short transaction puts them into use. Meanwhile what is new is embedded by the model in use first, if it is at hand, so that meaning finds it.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from doxa.base.errors import ModelError
 from doxa.base.limits import (
@@ -17,7 +20,10 @@ from doxa.base.limits import (
     EMBED_FIELDS_PER_DOC_MAX,
     EMBED_PARTS_PER_DOC_MAX,
     EMBED_PASSAGE_CHARS_MAX,
+    EMBED_REQUEST_BYTES_MAX,
+    EMBED_REQUEST_ITEMS_MAX,
     EMBED_SENTENCES_PER_DOC_MAX,
+    JOB_ATTEMPTS_MAX,
 )
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
@@ -28,47 +34,191 @@ _IDENTITY = Identity("embedding", "system")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 _CLAUSE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _SENTENCE_CHARS_MIN = 4
+_DUE = "SELECT scope, doc, node, 0 FROM doc INDEXED BY doc_unembedded WHERE vectors = 0 ORDER BY scope, doc LIMIT ?"
+_DUE_NEXT = """
+SELECT q.scope, q.doc, d.node, q.attempts FROM vector_next_due q JOIN doc d ON d.scope = q.scope AND d.doc = q.doc
+WHERE q.attempts < ? ORDER BY q.scope, q.doc LIMIT ?
+"""
 _FIELDS = ("facts", "events", "implications")  # each of their texts is found by itself
 
 
-def pending(reader: Reader) -> int:
-    """How many memories await their vectors and may still get them."""
-    return int(reader.rows("SELECT count(*) FROM doc INDEXED BY doc_unembedded WHERE vectors = 0")[0][0])
+class Reembedding(NamedTuple):
+    """How far a second set of vectors is: how many memories have theirs, how many are due, and how many were given up."""
+
+    model: str
+    made: int
+    due: int
+    failed: int
+
+
+class _Work(NamedTuple):
+    """Texts of one memory by part. `attempts` that failed are known of the coming set only."""
+
+    scope: int
+    doc: int
+    attempts: int
+    texts: dict[int, str]
+
+
+_Packed = tuple[_Work, dict[int, tuple[bytes, bytes]]]
+
+
+def pending(reader: Reader, *, in_use: bool = False) -> int:
+    """How many memories await vectors of the set in use or of a coming one, and may still get them; `in_use`: of the set in use only."""
+    lacking = "SELECT scope, doc FROM doc INDEXED BY doc_unembedded WHERE vectors = 0"
+    if in_use or reader.embedder_next() is None:
+        return int(reader.rows(f"SELECT count(*) FROM ({lacking})")[0][0])
+    coming = "SELECT scope, doc FROM vector_next_due WHERE attempts < ?"
+    return int(reader.rows(f"SELECT count(*) FROM ({lacking} UNION {coming})", (JOB_ATTEMPTS_MAX,))[0][0])
 
 
 def given_up(reader: Reader) -> int:
     """How many memories could not be embedded at the last of their attempts."""
-    return int(reader.rows("SELECT count(*) FROM doc WHERE vectors < 0")[0][0])
+    return int(reader.rows("SELECT count(*) FROM doc INDEXED BY doc_given_up WHERE vectors < 0")[0][0])
+
+
+def reembedding(reader: Reader) -> Reembedding | None:
+    """How far the coming set of vectors is; None where there is none."""
+    model = reader.embedder_next()
+    if model is None:
+        return None
+    total = int(reader.rows("SELECT count(*) FROM doc WHERE node > 0")[0][0])
+    counts = "SELECT count(*), coalesce(sum(attempts >= ?), 0) FROM vector_next_due"
+    left, failed = reader.rows(counts, (JOB_ATTEMPTS_MAX,))[0]
+    return Reembedding(model, total - left, left - failed, failed)
+
+
+def embed_anew(store: Store, model: str) -> None:
+    """Begin to make every vector again, by this model; recall goes on with those there are. Where that is under way already it goes on. The model of
+    the vectors in use takes a change to another one back."""
+    with store.write(_IDENTITY, op="embed") as tx:
+        tx.begin_vectors(model)
 
 
 def embed_pending(
     store: Store,
     embedder: Embedder,
     *,
+    former: Callable[[str], Embedder | None] = lambda name: None,
     limit: int | None = None,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Embed what is due, oldest first, until nothing is, `limit` is reached or `stop` says so. Returns how many memories got vectors."""
-    done = 0
-    while not stop() and (limit is None or done < limit):
-        batch = _due(store, EMBED_BATCH_DOCS if limit is None else min(EMBED_BATCH_DOCS, limit - done))
-        if not batch:
+    """Embed what is due, oldest first, until nothing is, `limit` is reached or `stop` says so. Returns how many memories got vectors; one that got
+    those of two models counts twice. `former` gives the model of the vectors in use by its name, where it is another and at hand. Raises
+    ConstraintError where something is due and neither set of vectors can be added to."""
+    job = _Job(store, stop, progress)
+    while not stop() and (limit is None or job.done < limit):
+        if job.drop_former():
+            continue
+        wanted = EMBED_BATCH_DOCS if limit is None else min(EMBED_BATCH_DOCS, limit - job.done)
+        with store.read() as snapshot:
+            held, coming = snapshot.embedder_name(), snapshot.embedder_next()
+        if not job.embed_in_use(held, coming, embedder, former, wanted) and not (coming == embedder.name and job.embed_coming(embedder, wanted)):
             break
-        made, failed = _embed(embedder, batch, stop)
-        _write(store, embedder.name, made=made, failed=failed)
-        done += len(made)
-        if progress:
-            progress(len(made))
+    if not stop() and job.switch(embedder.name):
+        while not stop() and job.drop_former():
+            pass
+    return job.done
+
+
+class _Job:
+    """One run over what is due. A batch that fails as a whole ends it, since then the model is down."""
+
+    def __init__(self, store: Store, stop: Callable[[], bool], progress: Callable[[int], None] | None) -> None:
+        self._store = store
+        self._stop = stop
+        self._progress = progress
+        self.done = 0
+        self._down: set[str] = set()  # models that failed a whole batch
+        self._made_next = False
+
+    def embed_in_use(
+        self, held: str | None, coming: str | None, embedder: Embedder, former: Callable[[str], Embedder | None], count: int
+    ) -> bool:
+        """One batch for the set in use. False if there is nothing to do, or no model to do it with."""
+        batch = self._due(_DUE, (count,))
+        if not batch:
+            return False
+        own = held is None or held == embedder.name
+        model = embedder if own else former(held or "")
+        if model is None:
+            if coming == embedder.name:
+                return False
+            with self._store.read() as snapshot:
+                raise snapshot.another_model(embedder.name)
+        if model.name in self._down:
+            return False
+        made, failed = self._embed(model, batch, coming=False)
         if failed and not made:
-            break  # the embedder itself is down: leave the rest due
-    return done
+            self._down.add(model.name)
+        return made > 0
 
+    def embed_coming(self, embedder: Embedder, count: int) -> bool:
+        """One batch for the coming set. False if nothing is left of it, or the model is down. Texts that fail again while others do not are tried
+        until they are given up, so that they do not hold up the switch."""
+        batch = self._due(_DUE_NEXT, (JOB_ATTEMPTS_MAX, count))
+        if not batch or embedder.name in self._down:
+            return False
+        made, failed = self._embed(embedder, batch, coming=True)
+        self._made_next = self._made_next or made > 0
+        return made > 0 or (self._made_next and failed > 0 and all(work.attempts for work in batch))
 
-def embed_anew(store: Store) -> None:
-    """Forget every vector, so that another model makes them; recall goes by words meanwhile."""
-    with store.write(_IDENTITY, op="embed") as tx:
-        tx.drop_vectors()
+    def drop_former(self) -> bool:
+        """Delete some of a set that is not wanted any more. True if there is more to do."""
+        with self._store.read() as snapshot:
+            if not snapshot.has_former_vectors():
+                return False
+        with self._store.write(_IDENTITY, op="embed") as tx:
+            return tx.drop_former_vectors()
+
+    def switch(self, model: str) -> bool:
+        """Put the coming set into use if it is of this model and whole."""
+        with self._store.read() as snapshot:
+            if snapshot.embedder_next() != model or self._due(_DUE_NEXT, (JOB_ATTEMPTS_MAX, 1)):
+                return False
+        with self._store.write(_IDENTITY, op="embed") as tx:
+            return tx.switch_vectors(model)
+
+    def _due(self, sql: str, args: tuple[int, ...]) -> list[_Work]:
+        rules = self._store.search_rules()
+        with self._store.read() as snapshot:
+            rows = snapshot.rows(sql, args)
+            nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
+        found: list[_Work] = []
+        for scope, doc, identity, attempts in rows:
+            node = nodes.get(identity)
+            rule = next((rules[label] for label in node.labels if label in rules), None) if node else None
+            texts = parts(text_to_embed(rule, node.props), _field_texts(node.props)) if node and rule else {0: ""}
+            found.append(_Work(scope, doc, attempts, texts))
+        return found
+
+    def _embed(self, embedder: Embedder, batch: list[_Work], *, coming: bool) -> tuple[int, int]:
+        """Group by group, each written before the next, so that little is lost by stopping. Returns how many got vectors and how many failed."""
+        made, failed = 0, 0
+        for group in _groups(batch):
+            if self._stop():
+                break
+            packed: list[_Packed] = []
+            bad: list[_Work] = []
+            try:
+                _embed_group(embedder, group, packed, bad)
+            finally:  # what was made before an interruption is kept
+                self._write(embedder.name, packed, bad, coming=coming)
+            made, failed = made + len(packed), failed + len(bad)
+        return made, failed
+
+    def _write(self, model: str, packed: list[_Packed], bad: list[_Work], *, coming: bool) -> None:
+        if not packed and not bad:
+            return
+        with self._store.write(_IDENTITY, op="embed") as tx:
+            for work, vectors in packed:
+                tx.put_vectors(work.scope, work.doc, model=model, vectors=vectors, coming=coming)
+            for work in bad:
+                tx.fail_vectors(work.scope, work.doc, coming=coming)
+        self.done += len(packed)
+        if self._progress:
+            self._progress(len(packed))
 
 
 def parts(text: str, fields: Sequence[str] = ()) -> dict[int, str]:
@@ -114,21 +264,6 @@ def _pieces(text: str) -> Iterator[str]:
                 yield rest
 
 
-def _due(store: Store, count: int) -> list[tuple[int, int, dict[int, str]]]:
-    rules = store.search_rules()
-    with store.read() as snapshot:
-        rows = snapshot.rows(
-            "SELECT scope, doc, node FROM doc INDEXED BY doc_unembedded WHERE vectors = 0 ORDER BY scope, doc LIMIT ?", (count,)
-        )
-        nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
-    found: list[tuple[int, int, dict[int, str]]] = []
-    for scope, doc, identity in rows:
-        node = nodes.get(identity)
-        rule = next((rules[label] for label in node.labels if label in rules), None) if node else None
-        found.append((scope, doc, parts(text_to_embed(rule, node.props), _field_texts(node.props)) if node and rule else {0: ""}))
-    return found
-
-
 def _field_texts(props: Mapping[str, Any]) -> list[str]:
     """What the fields of a belief say, one text for each of their entries; a field that an older file holds in another form says nothing."""
     lists = (value for name in _FIELDS if isinstance(value := props.get(name), list))
@@ -141,27 +276,34 @@ def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:
     return override if isinstance(override, str) and override.strip() else text_of(rule, props)
 
 
-def _embed(
-    embedder: Embedder, batch: list[tuple[int, int, dict[int, str]]], stop: Callable[[], bool]
-) -> tuple[list[Any], list[tuple[int, int]]]:
-    made: list[tuple[int, int, dict[int, tuple[bytes, bytes]]]] = []
-    failed: list[tuple[int, int]] = []
-    for scope, doc, texts in batch:
-        if stop():
-            break
-        try:
-            vectors = embedder.embed(list(texts.values()))
-            made.append((scope, doc, {part: pack_part(part, vector) for part, vector in zip(texts, vectors, strict=True)}))
-        except ModelError:
-            failed.append((scope, doc))
-    return made, failed
+def _groups(batch: list[_Work]) -> Iterator[list[_Work]]:
+    """Memories whose texts fill one request to an endpoint."""
+    group: list[_Work] = []
+    texts, size = 0, 0
+    for work in batch:
+        added = sum(len(text.encode("utf-8", "surrogatepass")) for text in work.texts.values())
+        if group and (texts + len(work.texts) > EMBED_REQUEST_ITEMS_MAX or size + added > EMBED_REQUEST_BYTES_MAX):
+            yield group
+            group, texts, size = [], 0, 0
+        group.append(work)
+        texts, size = texts + len(work.texts), size + added
+    if group:
+        yield group
 
 
-def _write(store: Store, model: str, *, made: list[Any], failed: list[tuple[int, int]]) -> None:
-    if not made and not failed:
+def _embed_group(embedder: Embedder, group: list[_Work], packed: list[_Packed], bad: list[_Work]) -> None:
+    """All texts in one call. If that fails each memory is tried alone, so that one text does not fail its neighbours."""
+    try:
+        vectors = embedder.embed([text for work in group for text in work.texts.values()])
+    except ModelError:
+        if len(group) == 1:
+            bad += group
+            return
+        for work in group:
+            _embed_group(embedder, [work], packed, bad)
         return
-    with store.write(_IDENTITY, op="embed") as tx:
-        for scope, doc, vectors in made:
-            tx.put_vectors(scope, doc, model=model, vectors=vectors)
-        for scope, doc in failed:
-            tx.fail_vectors(scope, doc)
+    start = 0
+    for work in group:
+        own = vectors[start : start + len(work.texts)]
+        start += len(own)
+        packed.append((work, {part: pack_part(part, vector) for part, vector in zip(work.texts, own, strict=True)}))

@@ -53,17 +53,18 @@ class Recaller:
     def __init__(
         self,
         store: Store,
-        embedder: Callable[[], Embedder | None],
+        embedder: Callable[[str | None, str | None], tuple[Embedder | None, str]],
         *,
         reranker: Callable[[], Reranker | None] = lambda: None,
         model: Callable[[], Completer | None] = lambda: None,
     ) -> None:
-        """The models are asked for only when a question needs them, so that opening a memory loads none."""
+        """The models are asked for only when a question needs them, so that opening a memory loads none. `embedder` is told the model of the vectors
+        in use and that of a set which will take their place (None: there is none), and gives who reads the question, and what is to be said of it."""
         self._store = store
         self._embedder, self._reranker, self._model = embedder, reranker, model
         self._shelves = Shelves()
         self._calibrations = Calibrations()
-        self._vectors: OrderedDict[str, Floats] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
         self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
 
     def recall(self, ask: Ask, *, context: Mapping[str, Any] | None = None) -> Recall:
@@ -135,22 +136,21 @@ class Recaller:
 
     def _asked(self, reader: Reader, ask: Ask, plain: str, speakers: frozenset[int], warnings: list[str]) -> Asked:
         question = read_question(plain)
-        vector = self._vector(question.text, ask, held=reader.embedder_name(), warnings=warnings)
+        vector = self._vector(reader, question.text, ask, warnings=warnings)
         terms = asked_terms(question.text) if "words" in ask.lanes else []
         spans = lanes.spans_of(question.text, reader.now) if "time" in ask.lanes else ()
         return Asked(question, terms, vector, speakers, spans, frozenset(ask.lanes))
 
-    def _vector(self, text: str, ask: Ask, *, held: str | None, warnings: list[str]) -> Floats | None:
+    def _vector(self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]) -> Floats | None:
         if "meaning" not in ask.lanes:
             return None
-        embedder = self._embedder()
+        embedder, said = self._embedder(reader.embedder_name(), reader.embedder_next())
+        if said:
+            warnings.append(said)
         if embedder is None:
-            warnings.append("Meaning search is off: no embedding model is installed; this answer is by words alone.")
             return None
-        if held is not None and held != embedder.name:
-            warnings.append(f"Meaning search is off: the vectors of this file are of {held}, not of {embedder.name}; see `doxa embed --anew`.")
-            return None
-        known = self._vectors.get(text)
+        key = embedder.name, text
+        known = self._vectors.get(key)
         if known is not None:
             return known
         try:
@@ -158,7 +158,7 @@ class Recaller:
         except ModelError as error:
             warnings.append(f"Meaning search failed, this answer is by words alone: {error.message}")
             return None
-        self._vectors[text] = vector
+        self._vectors[key] = vector
         if len(self._vectors) > _QUERY_CACHE:
             self._vectors.popitem(last=False)
         return vector

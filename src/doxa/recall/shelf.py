@@ -54,7 +54,7 @@ class Shelf:
         self._speaker_tokens: set[int] = set()
         self._speakers: dict[int, str] = {}
         self._pending = 0
-        self._model: str | None = None
+        self._set: object = None
         self._mask = np.zeros(_ROOM_FIRST, dtype=bool)
         self._mask_rows: list[Rows] | None = None  # changed since the mask was made; None: all
         self._mask_key: object = None
@@ -111,13 +111,13 @@ class Shelf:
             since = max(since, int(before.max())) if len(before) else since
         self._mask_until, self._mask_from = until, since
 
-    def sync(self, reader: Reader, change: int, model: str | None) -> None:
-        """Bring the arrays to the given change number of the store, whose vectors are of `model`."""
+    def sync(self, reader: Reader, change: int, vector_set: object) -> None:
+        """Bring the arrays to the given change number of the store, whose vectors in use are this set."""
         with self._lock:
             if self.change >= change:
                 return
-            if model != self._model:  # its vectors are not comparable with the ones held
-                self.index, self._model = VectorIndex(exact=True), model
+            if vector_set != self._set:  # its vectors are not comparable with the ones held, and rows need not have changed for it
+                self.index, self._set, self.change = VectorIndex(exact=True), vector_set, -1
                 self._indexed[:] = False
             rows = reader.rows(f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc", (self.scope, self.change))
             if rows:
@@ -198,7 +198,7 @@ class Shelves:
             if shelf is None:
                 shelf = self._shelves[scope] = Shelf(scope)
         change = int(reader.rows("SELECT value FROM meta WHERE key = 'change'")[0][0])
-        shelf.sync(reader, change, reader.embedder_name())
+        shelf.sync(reader, change, reader.vector_set())
         return shelf
 
 

@@ -9,10 +9,11 @@ from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, S
 from doxa.store.keys import after_key, key_of, rank_of
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.search import FIELDS_FROM, INDEXED_PARTS, TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, text_of
+from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, text_of
 from doxa.store.sight import Sight
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction
+from doxa.store.vectors import FIELDS_FROM, INDEXED_PARTS
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from doxa.base.errors import LimitError
+from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties
 from doxa.store.access import ACCESSES
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
+from doxa.store.vectors import another_model, embedder_name, embedder_next, has_former, sets_before
 
 _NOW = "doxa_now()"
 _WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
@@ -280,9 +281,24 @@ class Reader:
         return [_log(row) for row in rows]
 
     def embedder_name(self) -> str | None:
-        """The model that the file's vectors are of, or None while there are none."""
-        found = self._db.execute("SELECT value FROM meta WHERE key = 'embedder'").get
-        return None if found is None else str(found)
+        """The model that the file's vectors in use are of, or None while there are none."""
+        return embedder_name(self._db)
+
+    def embedder_next(self) -> str | None:
+        """The model of which a second set of vectors is being made, or None."""
+        return embedder_next(self._db)
+
+    def vector_set(self) -> tuple[str | None, int]:
+        """The vectors in use: their model, and how often one set has taken another's place, since the same model may be used anew."""
+        return embedder_name(self._db), sets_before(self._db)
+
+    def has_former_vectors(self) -> bool:
+        """Whether vectors of a set that is not wanted any more wait to be deleted."""
+        return has_former(self._db)
+
+    def another_model(self, model: str) -> ConstraintError:
+        """What to raise where a model can add to no set of vectors."""
+        return another_model(embedder_name(self._db), embedder_next(self._db), model)
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""

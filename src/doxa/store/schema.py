@@ -8,19 +8,19 @@ Catalogue    catalogue(name, value)   search declarations, guards, indexes, cons
 Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx, key, element)   keys of closed versions
 Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
              atom(scope, key, node)   what live nodes state (search.py)
-             vector(scope, doc, part, data)   vector_code(...)
+             vector(scope, doc, part, data)   vector_code(...)   and the same with _next, of a coming model (vectors.py)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
 vector.data is f16 LE; vector_code.code is its signs, one bit each;
-meta embedder names the model of all. Times are integer ns UTC. Search tables are derived from state and
+meta embedder names the model of all in use. Times are integer ns UTC. Search tables are derived from state and
 can be rebuilt; state can be rebuilt from the log.
 """
 
 from __future__ import annotations
 
-FORMAT = 5
+FORMAT = 6
 APPLICATION_ID = 0x646F7861  # "doxa"
 FOREVER = 2**63 - 1
 
@@ -109,7 +109,22 @@ CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NU
 CREATE INDEX atom_node ON atom(node);
 """
 
+# Before this format a job could write the vectors of a text that was erased while the job embedded it: they go, and the bytes with them.
+_VECTORS_NEXT = """
+CREATE TABLE vector_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE vector_next_due(scope INTEGER NOT NULL, doc INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY(scope, doc)) WITHOUT ROWID;
+CREATE INDEX doc_given_up ON doc(scope, doc) WHERE vectors < 0;
+DELETE FROM vector_code WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
+DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
+INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS), ("0005-atoms", _ATOMS),
+    ("0006-vectors-next", _VECTORS_NEXT),
 )  # fmt: skip

@@ -26,6 +26,7 @@ from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, term_counts
 from doxa.policy.sentence import Sentence, atoms, parse_sentence
 from doxa.store.judge import Verdict, common_window
+from doxa.store.vectors import DUE_NEXT, forget_vectors
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
@@ -33,10 +34,6 @@ COMPACT_AFTER_ROWS = 4_000
 POSTING_BYTES_MAX = 10_240
 TRUSTS = ("untrusted", "candidate", "stated", "verified")  # stored by rank; a later one is trusted more
 TRUST_DEFAULT = "stated"
-# The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields of a belief; sentences of a short text. Those
-# below INDEXED_PARTS have a sign code, by which an index names candidates; the others only tell candidates apart.
-FIELDS_FROM = 40
-INDEXED_PARTS = 64
 
 _POSTINGS_HELD = 200_000  # terms in memory before they are written, so that a declaration over a large file stays small
 _PAGE_DOCS = 1_000
@@ -296,6 +293,7 @@ class SearchWriter:
             length = self._index(scope, number, text_of(rule, props))
             fixed = (scope, number, identity, live, self._prev(identity, rule, scope), length, *window, 0, self._change)
             self._db.execute(_INSERT, (*fixed, *map(self._token, here[1:5]), *here[5:]))
+            self._db.execute(DUE_NEXT, (scope, number))
             self._note_followers(identity)
             return
         self._db.execute(
@@ -396,8 +394,7 @@ class SearchWriter:
                 hits = self._db.execute(sql + " AND term IN (SELECT value FROM carray(?))", (scope, record, bound)).fetchall() if bound else []
             for term, first, data in hits:
                 self._rewrite(table, (scope, term, first), data=data, without=number)
-        self._db.execute("DELETE FROM vector WHERE scope = ? AND doc = ?", (scope, number))
-        self._db.execute("DELETE FROM vector_code WHERE scope = ? AND doc = ?", (scope, number))
+        forget_vectors(self._db, scope, number)
         self._db.execute(
             "UPDATE doc SET live = 0, node = ?, length = 0, kind = 0, space = 0, speaker = 0, thread = 0, time = 0, prev = -1, vectors = 1, "
             "changed = ? WHERE scope = ? AND doc = ?",

@@ -14,7 +14,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
-from doxa.base.limits import ACTOR_CHARS_MAX, JOB_ATTEMPTS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.limits import ACTOR_CHARS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import Properties, canonical, check_properties, check_text, decode, encode_properties, same_value
 from doxa.policy.rules import PREFIX
 from doxa.store import apply
@@ -28,7 +28,8 @@ from doxa.store.log import GENESIS, LogWriter, receipt_hash
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
-from doxa.store.search import INDEXED_PARTS, SearchWriter, parse_rule
+from doxa.store.search import SearchWriter, parse_rule
+from doxa.store.vectors import VectorWriter
 from doxa.store.window import Seen, WindowWriter, load, note_swept, swept
 
 _ANY_END = End((), False)  # where no guard asks
@@ -82,6 +83,7 @@ class Transaction(Reader):
         self._declared = rules
         self._guards = rules.guards
         self._search = SearchWriter(db, rules.search)
+        self._vectors = VectorWriter(db)
         self._index = IndexWriter(db, rules.indexes)
         self._constraints = ConstraintChecker(db, rules.constraints)
         self._windows = WindowWriter(db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing))
@@ -452,45 +454,29 @@ class Transaction(Reader):
             return at is not None or len(held) > 1
         return False
 
-    def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]]) -> None:
+    def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool = False) -> bool:
         """Derived rows of one doc: (f16 data, sign code) for each part of its text by its number. Not logged: they can be made again.
 
-        All vectors of a file are of one model; the first one names it. Raises ConstraintError for another.
+        All vectors of a set are of one model; the first one names that of the set in use. Raises ConstraintError for another. False if they are not
+        wanted any more: the doc went while its text was embedded, or the `coming` set has them or is of another model by now.
         """
-        held = self.embedder_name()
-        if held is None:
-            self._db.execute("INSERT INTO meta VALUES('embedder', ?)", (model,))
-        elif held != model:
-            raise ConstraintError(
-                f"The vectors of this file are of {held}, not of {model}.",
-                next_step="Make them anew with `doxa embed --anew`.",
-                held=held,
-                model=model,
-            )
-        change = self._next_change()
-        for part, (data, code) in vectors.items():
-            self._db.execute("INSERT OR REPLACE INTO vector VALUES(?, ?, ?, ?)", (scope, doc, part, data))
-            if part < INDEXED_PARTS:
-                self._db.execute("INSERT OR REPLACE INTO vector_code VALUES(?, ?, ?, ?)", (scope, doc, part, code))
-        self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (max(1, len(vectors)), change, scope, doc))
+        return self._vectors.put(scope, doc, model=model, vectors=vectors, coming=coming)
 
-    def drop_vectors(self) -> None:
-        """Make every vector due again, for another model."""
-        change = self._next_change()
-        for statement in ("DELETE FROM vector", "DELETE FROM vector_code", "DELETE FROM meta WHERE key = 'embedder'"):
-            self._db.execute(statement)
-        self._db.execute("UPDATE doc SET vectors = 0, attempts = 0, changed = ? WHERE node > 0", (change,))
+    def fail_vectors(self, scope: int, doc: int, *, coming: bool = False) -> None:
+        """Count a failed attempt. The doc stays due until the limit of attempts, and findable by its words always."""
+        self._vectors.fail(scope, doc, coming=coming)
 
-    def _next_change(self) -> int:
-        return int(self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get)
+    def begin_vectors(self, model: str) -> None:
+        """From here on a second set of vectors is made beside the one in use, of this model; see vectors.py."""
+        self._vectors.begin(model)
 
-    def fail_vectors(self, scope: int, doc: int) -> None:
-        """Count a failed attempt. The doc stays due until the limit of attempts (then vectors = -1), and findable by its words always."""
-        self._db.execute(
-            "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1 ELSE 0 END, changed = ? "
-            "WHERE scope = ? AND doc = ?",
-            (JOB_ATTEMPTS_MAX, self._next_change(), scope, doc),
-        )
+    def switch_vectors(self, model: str) -> bool:
+        """Put the coming set of this model into use, if nothing is due in it any more. Whether it was."""
+        return self._vectors.switch(model)
+
+    def drop_former_vectors(self) -> bool:
+        """Delete some rows of a set that is not wanted any more. True if more are left."""
+        return self._vectors.drop_former()
 
     def notes_of_what_was_there(self) -> list[Noted]:
         """Of a transaction that is undone, the notes of elements that were there before it."""

@@ -22,8 +22,9 @@ from doxa.store.index import problems as index_problems
 from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, INDEXED_PARTS, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, text_of
+from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, text_of
 from doxa.store.store import Store
+from doxa.store.vectors import INDEXED_PARTS
 from doxa.store.window import WindowWriter
 from doxa.store.window import problems as window_problems
 
@@ -185,6 +186,19 @@ def _check_edges(snapshot: Reader) -> list[str]:
     return list(problems)
 
 
+def _vector_invariants(vectors: str, codes: str, name: str, code: str) -> tuple[tuple[str, str], ...]:
+    """Of one set of vectors: rows, codes and search rows fit together, and what has no content any more has no vector."""
+    return (
+        (f"a {name} of no search row", f"SELECT v.scope, v.doc FROM {vectors} v LEFT JOIN doc d USING(scope, doc) WHERE d.doc IS NULL"),
+        (f"a {name} of a text that is gone", f"SELECT d.scope, d.doc FROM doc d JOIN {vectors} v USING(scope, doc) WHERE d.node < 0"),
+        (
+            f"a {name} without its code",
+            f"SELECT v.doc FROM {vectors} v LEFT JOIN {codes} c USING(scope, doc, part) WHERE c.doc IS NULL AND v.part < {INDEXED_PARTS}",
+        ),
+        (f"a {code} without its vector", f"SELECT c.doc FROM {codes} c LEFT JOIN {vectors} v USING(scope, doc, part) WHERE v.doc IS NULL"),
+    )
+
+
 _EDGES_WITH_ENDS = (
     "SELECT e.id, e.src, e.dst, s.labels, s.kref IS NOT NULL, d.labels, d.kref IS NOT NULL FROM edge e JOIN node s ON s.id = e.src "
     "JOIN node d ON d.id = e.dst WHERE e.type = ? ORDER BY e.id"
@@ -210,12 +224,28 @@ _INVARIANTS = (
     ("a receipt out of time", "SELECT b.tx FROM receipt a JOIN receipt b ON b.tx = a.tx + 1 AND b.time <= a.time"),
     ("a visibility window that is reversed", "SELECT id FROM node WHERE vis_from > vis_until"),
     ("a search row of no node", "SELECT d.node FROM doc d LEFT JOIN node n ON n.id = d.node WHERE d.node > 0 AND n.id IS NULL"),
-    ("a vector of no search row", "SELECT v.scope, v.doc FROM vector v LEFT JOIN doc d USING(scope, doc) WHERE d.doc IS NULL"),
+    *_vector_invariants("vector", "vector_code", "vector", "code"),
+    *_vector_invariants("vector_next", "vector_code_next", "coming vector", "coming code"),
     (
-        "a vector without its code",
-        f"SELECT v.doc FROM vector v LEFT JOIN vector_code c USING(scope, doc, part) WHERE c.doc IS NULL AND v.part < {INDEXED_PARTS}",
+        "a memory that counts as embedded and has no vector",
+        "SELECT d.scope, d.doc FROM doc d LEFT JOIN vector v ON v.scope = d.scope AND v.doc = d.doc AND v.part = 0 "
+        "WHERE d.vectors > 0 AND d.node > 0 AND v.doc IS NULL",
     ),
-    ("a code without its vector", "SELECT c.doc FROM vector_code c LEFT JOIN vector v USING(scope, doc, part) WHERE v.doc IS NULL"),
+    (
+        "a memory that the coming vectors will lack",
+        "SELECT d.scope, d.doc FROM meta m CROSS JOIN doc d LEFT JOIN vector_next_due q USING(scope, doc) "
+        "LEFT JOIN vector_next v ON v.scope = d.scope AND v.doc = d.doc AND v.part = 0 "
+        "WHERE m.key = 'embedder_next' AND d.node > 0 AND q.doc IS NULL AND v.doc IS NULL",
+    ),
+    (
+        "a coming vector that is due for no memory",
+        "SELECT q.scope, q.doc FROM vector_next_due q LEFT JOIN doc d ON d.scope = q.scope AND d.doc = q.doc AND d.node > 0 WHERE d.doc IS NULL",
+    ),
+    (
+        "coming vectors of no model",
+        "SELECT o.scope, o.doc FROM (SELECT scope, doc FROM vector_next UNION ALL SELECT scope, doc FROM vector_next_due) o "
+        "WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key IN ('embedder_next', 'vectors_former'))",
+    ),
 )
 
 

@@ -1,0 +1,180 @@
+"""The vectors of a file: the set in use and, while those of another model are made, the set that is to take its place.
+
+    vector, vector_code              of the model meta.embedder: what recall reads
+    vector_next, vector_code_next    of the model meta.embedder_next
+    vector_next_due                  what the coming set lacks, with the failed attempts; one that failed too often stays and holds nothing up
+
+    begin ─► [drop_former ...] ─► put | fail ... ─► switch ─► [drop_former ...]
+
+The work order is in the file, so that any process with the model goes on after a crash. A switch renames tables, whatever their size; so the set
+that was in use then lies under the names of the next one, and meta.vectors_former says that it is not wanted. It goes in small transactions, before
+which no other set is made there. Whatever a table is for, a text that goes takes its rows along (forget_vectors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import apsw
+
+from doxa.base.errors import ConstraintError
+from doxa.base.limits import JOB_ATTEMPTS_MAX, VECTORS_DROPPED_ITEMS_MAX
+
+# The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields of a belief; sentences of a short text. Those
+# below INDEXED_PARTS have a sign code, by which an index names candidates; the others only tell candidates apart.
+FIELDS_FROM = 40
+INDEXED_PARTS = 64
+# A row of the search that is new is due in the coming set too, if there is one.
+DUE_NEXT = "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
+
+_TABLES = ("vector", "vector_code", "vector_next", "vector_code_next", "vector_next_due")
+_LACKED = """
+UPDATE doc INDEXED BY {} SET vectors = (SELECT count(*) FROM vector_next v WHERE v.scope = doc.scope AND v.doc = doc.doc), attempts = 0
+WHERE vectors {} 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
+"""
+_GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM vector_next_due)"
+
+
+def embedder_name(db: apsw.Connection) -> str | None:
+    return _text(db.execute("SELECT value FROM meta WHERE key = 'embedder'").get)
+
+
+def embedder_next(db: apsw.Connection) -> str | None:
+    return _text(db.execute("SELECT value FROM meta WHERE key = 'embedder_next'").get)
+
+
+def sets_before(db: apsw.Connection) -> int:
+    return int(db.execute("SELECT value FROM meta WHERE key = 'vector_set'").get or 0)
+
+
+def has_former(db: apsw.Connection) -> bool:
+    """Whether vectors of a set that is not wanted any more are still there."""
+    return db.execute("SELECT 1 FROM meta WHERE key = 'vectors_former'").get is not None
+
+
+def forget_vectors(db: apsw.Connection, scope: int, doc: int) -> None:
+    """The text of a row is gone: no table keeps anything that was made of it."""
+    for table in _TABLES:
+        db.execute(f"DELETE FROM {table} WHERE scope = ? AND doc = ?", (scope, doc))
+
+
+class VectorWriter:
+    """What a transaction does to vectors. Nothing is logged: they can be made again."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def put(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool) -> bool:
+        """See Transaction.put_vectors."""
+        assert 0 in vectors, "the whole text has a vector, whatever else has"
+        if not (self._take_next(scope, doc, model) if coming else self._take(scope, doc, model)):
+            return False
+        end = "_next" if coming else ""
+        for part, (data, code) in vectors.items():
+            self._db.execute(f"INSERT OR REPLACE INTO vector{end} VALUES(?, ?, ?, ?)", (scope, doc, part, data))
+            if part < INDEXED_PARTS:
+                self._db.execute(f"INSERT OR REPLACE INTO vector_code{end} VALUES(?, ?, ?, ?)", (scope, doc, part, code))
+        if not coming:
+            self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (len(vectors), self._change(), scope, doc))
+        return True
+
+    def _take(self, scope: int, doc: int, model: str) -> bool:
+        held = embedder_name(self._db)
+        if held is not None and held != model:
+            raise another_model(held, embedder_next(self._db), model)
+        if self._db.execute("SELECT 1 FROM doc WHERE scope = ? AND doc = ? AND node > 0", (scope, doc)).get is None:
+            return False
+        if held is None:
+            self._db.execute("INSERT INTO meta VALUES('embedder', ?)", (model,))
+        return True
+
+    def _take_next(self, scope: int, doc: int, model: str) -> bool:
+        if embedder_next(self._db) != model or has_former(self._db):
+            return False
+        self._db.execute("DELETE FROM vector_next_due WHERE scope = ? AND doc = ?", (scope, doc))
+        return bool(self._db.changes())
+
+    def fail(self, scope: int, doc: int, *, coming: bool) -> None:
+        """See Transaction.fail_vectors. Of the set in use, a doc that is given up has vectors = -1."""
+        if coming:
+            self._db.execute("UPDATE vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND doc = ?", (scope, doc))
+            return
+        self._db.execute(
+            "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1 ELSE 0 END, changed = ? "
+            "WHERE scope = ? AND doc = ? AND node > 0",
+            (JOB_ATTEMPTS_MAX, self._change(), scope, doc),
+        )
+
+    def begin(self, model: str) -> None:
+        """Where there are no vectors yet, what was given up is due again. Where a set of this model is under way it goes on, with new attempts. The
+        model of the set in use takes back a set that is under way. Else another set begins, and one that was under way is not wanted any more."""
+        held, coming = embedder_name(self._db), embedder_next(self._db)
+        if held is None:
+            self._db.execute("UPDATE doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ? WHERE vectors < 0", (self._change(),))
+            return
+        if coming == model:
+            self._db.execute("UPDATE vector_next_due SET attempts = 0 WHERE attempts > 0")
+            return
+        self._db.execute("DELETE FROM vector_next_due")
+        self._db.execute("DELETE FROM meta WHERE key = 'embedder_next'")
+        if self._db.execute("SELECT 1 FROM vector_next LIMIT 1").get is not None:
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES('vectors_former', 1)")
+        if coming is None or held != model:
+            self._db.execute("INSERT INTO meta VALUES('embedder_next', ?)", (model,))
+            self._db.execute("INSERT INTO vector_next_due(scope, doc) SELECT scope, doc FROM doc WHERE node > 0")
+
+    def switch(self, model: str) -> bool:
+        """See Transaction.switch_vectors. Rows of doc are only written where the sets differ in what they have."""
+        if embedder_next(self._db) != model or has_former(self._db):
+            return False
+        if self._db.execute("SELECT 1 FROM vector_next_due WHERE attempts < ? LIMIT 1", (JOB_ATTEMPTS_MAX,)).get is not None:
+            return False
+        self._change()  # who watches it sees another set, and reads every row again
+        for index, test in (("doc_unembedded", "="), ("doc_given_up", "<")):
+            self._db.execute(_LACKED.format(index, test))
+        self._db.execute(_GIVEN_UP, (JOB_ATTEMPTS_MAX,))
+        for table in ("vector", "vector_code"):
+            self._db.execute(f"ALTER TABLE {table} RENAME TO {table}_former")
+            self._db.execute(f"ALTER TABLE {table}_next RENAME TO {table}")
+            self._db.execute(f"ALTER TABLE {table}_former RENAME TO {table}_next")
+        self._db.execute("DELETE FROM vector_next_due")
+        self._db.execute("DELETE FROM meta WHERE key = 'embedder_next'")
+        rows = (("embedder", model), ("vector_set", sets_before(self._db) + 1), ("vectors_former", 1))
+        self._db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", rows)
+        return True
+
+    def drop_former(self) -> bool:
+        """See Transaction.drop_former_vectors."""
+        if not has_former(self._db):
+            return False
+        last: Any = self._db.execute(
+            "SELECT scope, doc FROM vector_next ORDER BY scope, doc, part LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)
+        ).fetchone()
+        for table in ("vector_next", "vector_code_next"):
+            if last is None:
+                self._db.execute(f"DELETE FROM {table}")
+            else:
+                self._db.execute(f"DELETE FROM {table} WHERE (scope, doc) <= (?, ?)", last)
+        if last is None:
+            self._db.execute("DELETE FROM meta WHERE key = 'vectors_former'")
+        return last is not None
+
+    def _change(self) -> int:
+        return int(self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get)
+
+
+def another_model(held: str | None, coming: str | None, model: str) -> ConstraintError:
+    """Neither the set in use nor a coming one is of this model."""
+    under_way = f"; those of {coming} are being made" if coming is not None else ""
+    return ConstraintError(
+        f"The vectors of this file are of {held}, not of {model}{under_way}.",
+        next_step=f"Make them anew with `doxa embed --anew`{', which replaces those' if under_way else ''}.",
+        held=held,
+        coming=coming or "",
+        model=model,
+    )
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
