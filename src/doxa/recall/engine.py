@@ -79,7 +79,7 @@ class Recaller:
                 check_project(reader, ask.project)
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
-                plain, speakers = _name_speakers(reader, shelves, ask.text) if "entities" in ask.lanes else (ask.text, frozenset())
+                plain, speakers = _name_speakers(reader, shelves, ask.text)
             asked = self._asked(reader, ask, plain, speakers, warnings)
             others = [self._asked(reader, ask, text, speakers, warnings) for text in reworded]
             with self._lock:
