@@ -24,11 +24,12 @@ from bench import (
     tck,
     updates,
 )
-from bench.embedders import CachedEmbedder, local_embedder
+from bench.embedders import local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
 from doxa.base.errors import DoxaError
 from doxa.models import Embedder
+from doxa.models.cache import CachedEmbedder
 
 SEED = 7
 _RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "ablation", "sensitivity")
@@ -116,11 +117,14 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     return speed.run(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick)
 
 
+_CACHE_BYTES = 2**31
+
+
 def _cached() -> Embedder | None:
     inner = local_embedder()
     if inner is None:
         print("No embedding model is installed: figures are by words alone.", file=sys.stderr)
-    return CachedEmbedder(inner) if inner else None
+    return CachedEmbedder(inner, bytes_max=_CACHE_BYTES) if inner else None  # the same conversations are filled into many stores
 
 
 def _sizes(text: str) -> tuple[int, ...]:

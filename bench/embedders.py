@@ -1,6 +1,5 @@
-"""Embedders around the real one: one that remembers what it has seen, and one that fills a large store without a model.
-
-Both keep the contract of doxa's embedders, so that what is measured is the ordinary path.
+"""The embedder that is measured, and one that fills a large store without a model: both keep the contract of doxa's, so that what is measured is
+the ordinary path.
 """
 
 from __future__ import annotations
@@ -24,39 +23,9 @@ _TOPIC_WORDS = 2
 
 
 def local_embedder() -> Embedder | None:
-    """The model that `doxa.open` would use here, or None."""
+    """The model that `doxa.open` would use here, without the cache that hides its time, or None."""
     with tempfile.TemporaryDirectory() as folder, doxa.open(Path(folder) / "probe.db", background=False) as memory:
-        return memory.embedder
-
-
-class CachedEmbedder:
-    """Asks the inner embedder once for each text: the same conversations are filled into many stores."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self.inner = inner
-        self._known: dict[bytes, Floats] = {}
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def dimensions(self) -> int:
-        return self.inner.dimensions
-
-    @property
-    def tokens_max(self) -> int:
-        return self.inner.tokens_max
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """As Embedder.embed."""
-        keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
-        if missing:
-            self._known.update(zip(missing, self.inner.embed(list(missing.values())), strict=True))
-        if not keys:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
-        return np.stack([self._known[key] for key in keys])
+        return getattr(memory.embedder, "inner", memory.embedder)
 
 
 class CloudEmbedder:

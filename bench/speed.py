@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.corpora import files_of
-from bench.embedders import CachedEmbedder
 from bench.report import Report, begin
 from bench.speed_graph import measure_graph
 from bench.speed_process import measure_processes
@@ -15,6 +14,7 @@ from bench.speed_write import measure_writes
 from doxa.curation.readers import read
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
+from doxa.models.cache import CachedEmbedder
 
 
 def run(data: Path | None, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool) -> Report:

@@ -12,7 +12,7 @@ import pytest
 from bench import beam, locomo, locomo_plus, results, speed_graph, speed_recall, speed_write
 from bench.__main__ import _parser, main
 from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with_cues
-from bench.embedders import CachedEmbedder, CloudEmbedder
+from bench.embedders import CloudEmbedder
 from bench.report import Report
 from bench.texts import questions_of, turns_of
 from doxa.models import HashEmbedder
@@ -159,12 +159,6 @@ def test_the_command_line_writes_json(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["locomo", "--data", str(written(tmp_path)), "--words-only", "--json", str(tmp_path / "out.json")]) == 0
     assert "LoCoMo, turn evidence" in capsys.readouterr().out
     assert json.loads((tmp_path / "out.json").read_text())["figures"]["conversations"] == 1
-
-
-def test_the_cache_asks_once_for_each_text() -> None:
-    cached = CachedEmbedder(WORDS)
-    assert (cached.embed(["a cat", "a dog", "a cat"]) == WORDS.embed(["a cat", "a dog", "a cat"])).all()
-    assert cached.embed([]).shape == (0, 384)
 
 
 def test_large_stores_are_the_same_under_the_same_seed_and_their_clouds_are_clouds() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import io
-import ipaddress
 import re
 import socket
 import ssl
@@ -30,6 +29,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from doxa.base.errors import InputError, LimitError, ModelError
+from doxa.base.hosts import is_loopback
 from doxa.base.limits import (
     MODEL_ANSWER_BYTES_MAX,
     MODEL_ATTEMPTS_MAX,
@@ -96,7 +96,7 @@ class Address:
     @property
     def local(self) -> bool:
         """Whether it is on this machine."""
-        return _is_loopback(self.host)
+        return is_loopback(self.host)
 
     @property
     def id(self) -> str:
@@ -129,7 +129,7 @@ def parse_url(text: object, *, field: str) -> Address:
     if "?" in text or "#" in text:
         raise refused("it has a query or a fragment; give the base URL alone")
     secure = parts.scheme == "https"
-    if not secure and not _is_loopback(host):
+    if not secure and not is_loopback(host):
         raise refused("plain http would send keys and memories in clear to another machine")
     return Address(secure, host, port or (443 if secure else 80), parts.path.rstrip("/"), text.rstrip("/"))
 
@@ -249,7 +249,7 @@ class HttpEndpoint:
 
     def _check_peer(self, connection: HTTPConnection) -> None:
         """A name such as localhost is believed only once the connection is there."""
-        if not self._address.secure and not _is_loopback(str(connection.sock.getpeername()[0])):
+        if not self._address.secure and not is_loopback(str(connection.sock.getpeername()[0])):
             raise ConnectionRefusedError("this name leads to another machine")
 
     def _all_headers(self) -> dict[str, str]:
@@ -416,12 +416,3 @@ def _read(response: HTTPResponse, bytes_max: int) -> bytes:
     if size <= bytes_max and response.length:  # read(n) does not complain of a declared length that did not come
         raise ConnectionResetError("the answer is shorter than declared")
     return b"".join(parts)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -106,7 +106,7 @@ def entails(base: Iterable[Sentence], sentence: Sentence, constraints: Constrain
 
 
 def contract_whole(revisions: Iterable[frozenset[T]], atom: T) -> list[frozenset[T]]:
-    """Whole-revision contraction as the seed paper defines it (7.5, 7.6): each revision that says the atom goes, with all that it says."""
+    """Whole-revision contraction as Kumiho's paper defines it (7.5, 7.6): each revision that says the atom goes, with all that it says."""
     return [content for content in revisions if atom not in content]
 
 

@@ -4,9 +4,9 @@
     deviations) + NAMED * (best coverage by a speaker whom the question names, less the best by anybody else)
 
 A question about what was never spoken of has words that occur nowhere, and nothing much is near it: the first hit may be near by chance, the
-tenth is not. One that puts words into another's mouth is covered by the wrong speaker. Fitted by logistic regression, both classes weighing the
-same, on the developers' parts of BEAM (abstention) and LoCoMo (adversarial); so 0.5 means "as likely as not", where half of all questions
-have no answer. Without vectors only words speak.
+tenth is not. One that puts words into another's mouth is covered by the wrong speaker. The signals were chosen by logistic regression,
+cross-validated by conversation, on the developers' parts of BEAM (abstention) and LoCoMo (adversarial), and their weights rounded by hand: the order of two answers
+means something, the value itself is no calibrated probability. Without vectors only words speak.
 """
 
 from __future__ import annotations

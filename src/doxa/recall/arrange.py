@@ -11,7 +11,7 @@ from doxa.recall.pool import Pool
 from doxa.recall.types import Hit
 from doxa.store import Reader, int64_array
 
-SPARSE_MEMORIES = 2_000  # fewer leave much room between them: what is near lies farther away (seed 2)
+SPARSE_MEMORIES = 2_000  # fewer leave much room between them: what is near lies farther away
 STANDS_OUT, STANDS_OUT_SPARSE = 2.0, 1.0  # standard deviations of the project's cosines above their mean
 COVERS = 0.25
 SIBLING = 0.30

@@ -9,7 +9,6 @@ Secure unless told otherwise: an address that others can reach needs a login, an
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import signal
 import ssl
 import threading
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from doxa.base.errors import InputError
+from doxa.base.hosts import is_loopback
 
 BACKLOG = 128
 
@@ -51,16 +51,6 @@ def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.S
             field="certificate",
         ) from error
     return context
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine reach the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def require_safe(host: str, *, login: bool, encrypted: bool) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from doxa.base.hosts import is_loopback
 from doxa.base.limits import HTTP_BODY_BYTES_MAX
 from doxa.servers import codes
 from doxa.servers.http.problems import HttpError
-from doxa.servers.listening import is_loopback
 
 JSON = "application/json"
 TYPED = ("application/vnd.neo4j.query", "application/vnd.neo4j.query.v1.0", "application/vnd.neo4j.query.v1.1")
