@@ -5,8 +5,8 @@
 
 A question about what was never spoken of has words that occur nowhere, and nothing much is near it: the first hit may be near by chance, the
 tenth is not. One that puts words into another's mouth is covered by the wrong speaker. The signals were chosen by logistic regression,
-cross-validated by conversation, on the developers' parts of BEAM (abstention) and LoCoMo (adversarial), and their weights rounded by hand: the order of two answers
-means something, the value itself is no calibrated probability. Without vectors only words speak.
+cross-validated by conversation, on the developers' parts of BEAM (abstention) and LoCoMo (adversarial), and their weights rounded by
+hand: the order of two answers means something, the value itself is no calibrated probability. Without vectors only words speak.
 """
 
 from __future__ import annotations
