@@ -191,6 +191,15 @@ def test_one_who_did_not_say_it_makes_an_answer_less_likely(tmp_path: Path) -> N
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.ingest([{"speaker": "Ana", "text": "I bought a red kayak"}, {"speaker": "Bo", "text": "Nice weather today"}], extract=False)
         assert memory.recall("When did Ana buy a red kayak?").answerable > memory.recall("When did Bo buy a red kayak?").answerable
+        ana, bo = (memory.recall(f"When did {name} buy a red kayak?", lanes=WORDS).answerable for name in ("Ana", "Bo"))
+        assert ana == bo == memory.recall("When was it to buy a red kayak?", lanes=WORDS).answerable  # the lane that knows who is off
+
+
+def test_another_wording_loses_the_names_of_speakers_too(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.ingest([{"speaker": "Ana", "text": "A red kayak"}, {"speaker": "Bo", "text": "Ana again, Ana, Ana"}], extract=False)
+        memory.recaller._model = lambda: ScriptedCompleter(["Ana owns a red kayak"])
+        assert texts(memory, "what is there?", reword="model", lanes=WORDS)[0] == "A red kayak"
 
 
 def test_a_second_opinion_changes_the_order_and_is_told(boats: Memory) -> None:

@@ -43,7 +43,7 @@ def answerable(pools: Sequence[Pool], ranked: Sequence[Ranked]) -> float:
 
 def _named(pools: Sequence[Pool]) -> float:
     """By how much those whom the question names cover more of it than the others."""
-    if not any(pool.asked.speakers for pool in pools):
+    if not any(pool.asked.speakers and "entities" in pool.asked.lanes for pool in pools):
         return 0.0
     words = np.concatenate([pool.lanes["words"] for pool in pools])
     named = np.concatenate([pool.lanes["entities"] == 1 for pool in pools])

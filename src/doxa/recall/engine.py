@@ -80,6 +80,7 @@ class Recaller:
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
                 plain, speakers = _name_speakers(reader, shelves, ask.text)
+                reworded = [_name_speakers(reader, shelves, text)[0] for text in reworded]
             asked = self._asked(reader, ask, plain, speakers, warnings)
             others = [self._asked(reader, ask, text, speakers, warnings) for text in reworded]
             with self._lock:
