@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall.index import VectorIndex, pack_part, pack_vector, sign_code, unpack_parts
+from doxa.recall.index import WIDER, VectorIndex, pack_part, pack_vector, sign_code, unpack_parts
 from doxa.recall.meaning import calibrate, calibrated_rows, without
 from doxa.recall.scope import believed_now, find_scopes
 from doxa.recall.shelf import Shelves
@@ -50,12 +50,14 @@ def test_an_index_names_the_nearest_allowed_rows(rows: list[int], depth: int, se
         if exact:
             near = vectors.astype(np.float16).astype(np.float32) @ question
         else:
-            bits = np.unpackbits(np.stack([sign_code(vector) for vector in vectors]) ^ sign_code(question), axis=1)
-            near = -bits.sum(axis=1).astype(np.float32)
+            bits = np.unpackbits(np.stack([sign_code(vector) for vector in vectors]), axis=1)[:, :dimensions].astype(np.float32)
+            differs = np.abs(bits - (question > 0)).sum(axis=1)
+            edge = np.sort(differs[seen])[min(WIDER * depth, len(seen)) - 1] if len(seen) else 0
+            near = np.where(differs <= edge, (2 * bits - 1) @ question, -np.inf)
         order = seen[np.argsort(-near[seen], kind="stable")]
         least = near[order[min(depth, len(order)) - 1]] if len(order) else np.inf
-        surely = {rows[i] for i in order if near[i] > least}
-        maybe = {rows[i] for i in order if near[i] >= least}
+        surely = {rows[i] for i in order if near[i] > least + 1e-5}
+        maybe = {rows[i] for i in order if near[i] >= least - 1e-5}
         assert surely <= set(found.rows.tolist()) <= maybe
         assert found.rows.tolist() == sorted(set(found.rows.tolist()))
         if exact and len(order):

@@ -33,7 +33,7 @@ def outstanding(ranked: list[Ranked], pools: Sequence[Pool], *, few: int) -> lis
 
 def _says_a_name(pool: Pool, item: Ranked) -> bool:
     names = pool.asked.question.names
-    return any(posting.asked in names and bool((posting.docs == item.row).any()) for posting in pool.postings)
+    return any(posting.asked in names and posting.holds(item.row) for posting in pool.postings)
 
 
 def diverse(reader: Reader, ranked: list[Ranked], *, strength: float, wanted: int) -> list[Ranked]:

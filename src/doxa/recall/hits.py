@@ -116,7 +116,7 @@ def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
 
 def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
     parts: list[str] = []
-    own = [p for p in item.postings if _holds(p, item.row)]
+    own = [p for p in item.postings if p.holds(item.row)]
     lane = {name: value or 0.0 for name, value in item.lanes.items()}
     if own:
         words = [p.asked if p.asked == p.term else f"{p.asked}~{p.term}" for p in own[:_TERMS_IN_WHY]]
@@ -138,10 +138,6 @@ def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
     if item.restates:
         parts.append(f"said later and otherwise than {item.restates}, so placed above it")
     return ("; ".join(parts) or "best of what the filters let through") + noted
-
-
-def _holds(posting: Posting, row: int) -> bool:
-    return bool((posting.docs == row).any())
 
 
 def fit_budget(hits: list[Hit], tokens_max: int | None) -> tuple[list[Hit], int]:

@@ -2,7 +2,8 @@
 
 A sign code keeps one bit for each of D dimensions; the Hamming distance h of two codes estimates their angle as pi * h / D (Charikar,
 "Similarity Estimation Techniques from Rounding Algorithms", 2002). Codes lie by 64-bit words, one array a word, so that a scan runs through
-memory in order: a million in 6 ms on one core. What ranks are the stored vectors; an index only selects, and is made anew from the store.
+memory in order: a million in 6 ms on one core. Of WIDER times the wanted entries that lie nearest so, those stay whose codes the question's own
+numbers agree with most, which tells more than its signs. What ranks are the stored vectors; an index only selects, and is made anew from them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from numpy.typing import NDArray
 from doxa.store import INDEXED_PARTS
 
 EXACT_VECTORS_MAX = 100_000
+WIDER = 3
 _ROOM_FIRST = 256
 _CHUNK = 65_536  # rows whose intermediate results stay in the processor's cache
+
+_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.float32) - 1  # of each byte, [256, 8]
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -101,7 +105,7 @@ class VectorIndex:
         self._rows, self._data = rows, made
 
     def nearest(self, vector: Floats, *, allowed: Mask, depth: int) -> Near:
-        """The rows of the `depth` allowed entries that lie nearest; where codes tie at the end, all that tie."""
+        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell."""
         if not self.count or self._data is None:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
         rows = self._rows[: self.count]
@@ -144,9 +148,22 @@ class VectorIndex:
         if not total:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
         cosines = np.cos(np.pi * np.arange(len(counts)) / len(vector))
-        limit = np.searchsorted(np.cumsum(counts), min(depth, total))
+        limit = np.searchsorted(np.cumsum(counts), min(WIDER * depth, total))
         mean = float(counts @ cosines / total)
-        return np.flatnonzero(distance <= limit), mean, float(np.sqrt(counts @ (cosines - mean) ** 2 / total))
+        found = self._by_signs(vector, np.flatnonzero(distance <= limit), depth)
+        return found, mean, float(np.sqrt(counts @ (cosines - mean) ** 2 / total))
+
+    def _by_signs(self, vector: Floats, found: Rows, depth: int) -> Rows:
+        """The `depth` of these entries with the greatest sum of the question's numbers under their signs, byte by byte from a table."""
+        assert self._data is not None
+        if len(found) <= depth:
+            return found
+        codes = np.ascontiguousarray(self._data[:, found].T).view(np.uint8)
+        numbers = np.zeros((codes.shape[1], 8), dtype=np.float32)
+        numbers.reshape(-1)[: len(vector)] = vector
+        table = numbers @ _SIGNS.T
+        estimate = table[np.arange(len(table)), codes].sum(axis=1)
+        return found[np.argpartition(-estimate, depth - 1)[:depth]]
 
 
 def _within(rows: NDArray[np.int32], allowed: Mask) -> Mask:

@@ -19,7 +19,7 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
-CODED = 1_000  # by sign codes, of which the MEANT nearest stay
+CODED = 300  # by sign codes, of which the MEANT nearest stay
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -49,13 +49,12 @@ class Pool:
         self.population = eligible.population.total
         self.searched = int(np.count_nonzero(eligible.allowed))
         self.postings = gather(reader, shelf.scope, asked.terms, eligible=eligible.population.mask)
-        self.linked: dict[int, float] = {}
         self._eligible = eligible
         self._words = Words(shelf, self.postings, eligible.population)
         self._fitted = calibration
         self._centre = calibration.centre if asked.question.remark else None
         self._near = Near(self.rows, 0.0, 0.0)
-        self.fill(reader, self._named(reader, wanted))
+        self._fill(reader, self._named(reader, wanted))
 
     def _named(self, reader: Reader, wanted: int) -> Rows:
         """The best rows by words and by meaning, and of those in a time that the question names."""
@@ -84,35 +83,39 @@ class Pool:
             return near
         return near._replace(rows=narrowed(reader, self.shelf, near.rows, vector=vector, centre=self._centre, depth=depth))
 
-    def fill(self, reader: Reader, rows: Rows) -> None:
-        """Make these rows the candidates and ask every lane of them."""
+    def _fill(self, reader: Reader, rows: Rows) -> None:
+        """Take these rows in as candidates, and ask every lane of them."""
         shelf, asked, on = self.shelf, self.asked, self.asked.lanes
-        self.rows = rows
         zero = np.zeros(len(rows), dtype=np.float32)
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
             mask = self._eligible.population.mask
             cosine = exact(reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask)
-        self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
         side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
-        self.lanes = {
+        new = {
             "words": self._words.of(rows),
             "meaning": cosine,
             "entities": lanes.entities(shelf, rows, named=asked.speakers, side=side) if "entities" in on else zero,
             "time": lanes.in_spans(shelf["time"][rows], asked.spans) if asked.spans else zero,
-            "graph": np.array([self.linked.get(row, 0.0) for row in rows.tolist()], dtype=np.float32) if self.linked else zero,
+            "graph": zero,
             "recency": lanes.recency(shelf, rows, reader.now) if "recency" in on else zero,
             "policy": np.ones(len(rows), dtype=np.float32),
         }
+        rows = np.concatenate((self.rows, rows))
+        order = np.argsort(rows, kind="stable")
+        self.rows = rows[order]
+        self.lanes = {name: np.concatenate((self.lanes[name], said))[order] if self.lanes else said for name, said in new.items()}
+        self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
 
     def link(self, reader: Reader, reached: dict[int, float]) -> None:
         """Take in what is linked with the best hits of any project, as far as the filters let it through."""
         rows = lanes.rows_of(reader, self.shelf, reached)
         allowed = self._eligible.allowed
-        self.linked = {row: min(1.0, reached[node]) for node, row in rows.items() if row < len(allowed) and allowed[row]}
-        if self.linked:
-            new = np.array(sorted(self.linked), dtype=np.int64)
-            self.fill(reader, np.union1d(self.rows, new))
+        linked = {row: min(1.0, reached[node]) for node, row in rows.items() if row < len(allowed) and allowed[row]}
+        if linked:
+            found = np.array(sorted(linked), dtype=np.int64)
+            self._fill(reader, np.setdiff1d(found, self.rows, assume_unique=True))
+            self.lanes["graph"][np.searchsorted(self.rows, found)] = [linked[row] for row in found.tolist()]
 
     @property
     def average(self) -> float:

@@ -22,21 +22,31 @@ from doxa.store import Reader
 
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
 _RARE = 0.25  # of the question's mass may be left to terms that name no rows, before it is tried whether that was enough
+_ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
+_RUNS = 64  # of rows for each that is wanted
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
+Held = tuple[Rows, Floats]
 
 
 class Posting(NamedTuple):
-    """Where one asked term occurs, and in how many eligible rows. `term` differs from `asked` where a spelling was corrected."""
+    """Where one asked term occurs among eligible rows, ascending, and how often. `term` differs from `asked` where a spelling was corrected."""
 
     asked: str
     term: str
     docs: NDArray[np.int64]
     counts: Floats
-    held: int
+
+    @property
+    def held(self) -> int:
+        return len(self.docs)
+
+    def holds(self, row: int) -> bool:
+        place = int(np.searchsorted(self.docs, row))
+        return place < len(self.docs) and int(self.docs[place]) == row
 
 
 def asked_terms(text: str) -> list[str]:
@@ -46,18 +56,15 @@ def asked_terms(text: str) -> list[str]:
 
 def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
     """The postings of each asked term; one that no eligible row holds is tried at edit distance 1, and stays as it is if that fails."""
-    data = _data(reader, scope, asked)
-    held = {term: _count(parts, eligible) for term, parts in data.items()}
-    bent = {term: near for term in asked if not held.get(term) and (near := _fuzzy(reader, scope, term, eligible=eligible))}
-    if bent:
-        data |= _data(reader, scope, sorted(set(bent.values()) - data.keys()))
-        held |= {term: _count(data.get(term, []), eligible) for term in bent.values()}
-    found = []
+    found = {term: _eligible(parts, eligible) for term, parts in _data(reader, scope, asked).items()}
+    none = _eligible([], eligible)
+    postings = []
     for term in asked:
-        actual = bent.get(term, term)
-        records = np.frombuffer(b"".join(data.get(actual, ())), dtype=_RECORD)
-        found.append(Posting(term, actual, records["doc"].astype(np.int64), records["count"].astype(np.float32), held.get(actual, 0)))
-    return found
+        actual, (docs, counts) = term, found.get(term, none)
+        if not len(docs) and (near := _fuzzy(reader, scope, term, eligible=eligible)):
+            actual, (docs, counts) = near
+        postings.append(Posting(term, actual, docs, counts))
+    return postings
 
 
 def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes]]:
@@ -75,17 +82,23 @@ def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes
     return found
 
 
-def _count(parts: list[bytes], eligible: Mask) -> int:
-    return sum(int(np.count_nonzero(eligible[np.frombuffer(part, dtype=_RECORD)["doc"]])) for part in parts)
+def _eligible(parts: list[bytes], eligible: Mask) -> Held:
+    """The eligible rows in stored records, ascending, and how often each holds the term."""
+    records = np.frombuffer(b"".join(parts), dtype=_RECORD)
+    docs = records["doc"].astype(np.int64)
+    keep = eligible[docs]
+    if keep.all():
+        return docs, records["count"].astype(np.float32)
+    return docs[keep], records["count"][keep].astype(np.float32)
 
 
-def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> str | None:
+def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> tuple[str, Held] | None:
     """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too much is near them."""
     if len(term) < FUZZY_TERM_CHARS_MIN or not term.isascii() or term.isdigit():
         return None
-    near = _data(reader, scope, sorted(set(_edits(term))))
-    best = min(((-_count(parts, eligible), word) for word, parts in near.items()), default=(0, ""))
-    return best[1] if best[0] else None
+    near = {word: _eligible(parts, eligible) for word, parts in _data(reader, scope, sorted(set(_edits(term)))).items()}
+    best = min(near, key=lambda word: (-len(near[word][0]), word), default="")
+    return (best, near[best]) if best and len(near[best][0]) else None
 
 
 def _edits(term: str) -> Iterable[str]:
@@ -125,21 +138,17 @@ class Words:
 
     def __init__(self, shelf: Shelf, postings: list[Posting], believed: Believed) -> None:
         self._shelf = shelf
-        self._near = share(shelf["length"], NEIGHBOUR_LENGTH)
-        self._held = np.zeros(shelf.count, dtype=np.float32)  # of one term at a time
         self._terms: list[_Term] = []
         self._mass = 0.0
         if not believed.total:
             return
         mean = np.float32(max(1.0, believed.length_mean))
         for posting in postings:
-            keep = believed.mask[posting.docs]
-            docs, counts = (posting.docs, posting.counts) if keep.all() else (posting.docs[keep], posting.counts[keep])
-            idf = _idf(believed.total, len(docs))
+            idf = _idf(believed.total, posting.held)
             self._mass += idf
-            if len(docs):
-                own = (counts / (1 - B + B * shelf["length"][docs] / mean)).astype(np.float32)
-                self._terms.append(_Term(np.float32(idf * _trust_in(posting)), docs, own))
+            if posting.held:
+                own = (posting.counts / (1 - B + B * shelf["length"][posting.docs] / mean)).astype(np.float32)
+                self._terms.append(_Term(np.float32(idf * _trust_in(posting)), posting.docs, own))
         self._terms.sort(key=lambda term: -term.weight)
 
     def best(self, allowed: Mask, depth: int) -> Rows:
@@ -148,15 +157,15 @@ class Words:
         Rows are named by the rare terms first. A row that holds only the others covers at most their share of the mass, so once the last of
         the best covers more, the common terms need not name rows (Turtle & Flood, "Query Evaluation: Strategies and Optimizations", 1995).
         """
-        named = np.zeros(self._shelf.count, dtype=bool)
+        said = np.zeros(self._shelf.count + 1, dtype=np.float32)  # by the rows themselves; the last is what no neighbour says
         weights = [float(term.weight) for term in self._terms]
         wanted = sum(weights) * _RARE
         for number, term in enumerate(self._terms, 1):
-            self._name(named, term.docs)
+            said[term.docs] += term.weight * term.own / (term.own + K1)
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
-            rows = np.flatnonzero(named & allowed)
+            rows = self._possible(said, allowed, depth, rest=rest)
             scores = self.of(rows)
             enough = len(rows) > depth
             order = np.argpartition(-scores, depth - 1)[:depth] if enough else np.arange(len(rows))
@@ -166,12 +175,18 @@ class Words:
             wanted = rest * _RARE
         return np.zeros(0, dtype=np.int64)
 
-    def _name(self, named: Mask, docs: Rows) -> None:
-        """A row is named with its neighbours: they borrow its words."""
-        named[docs] = True
-        for beside in (self._shelf.following, self._shelf["prev"]):
-            rows = beside[docs]
-            named[rows[rows >= 0]] = True
+    def _possible(self, said: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
+        """The allowed rows that can be among the `depth` best, given what rows say themselves and that other terms add `rest` at most.
+
+        As g(f) = f / (f + K1) is concave, g(own + c * other) <= g(own) + g(c * other), and g(c * f) <= c (F + K1) / (c F + K1) * g(f) for f <= F.
+        """
+        top = max(float(term.own.max()) for term in self._terms)
+        near = share(self._shelf["length"], NEIGHBOUR_LENGTH)
+        most = said[:-1].copy()
+        for beside, part in ((self._shelf["prev"], PREVIOUS), (self._shelf.following, NEXT)):
+            lent = part * near
+            most += said[beside] * (lent * np.float32(top + K1) / (lent * np.float32(top) + np.float32(K1)))
+        return np.flatnonzero(allowed & (most > 0) & (most >= np.float32(_ROUNDED * _reached(said[:-1] * allowed, depth) - rest)))
 
     def of(self, rows: Rows) -> Floats:
         """How much of the question each row covers, in [0, 1)."""
@@ -179,15 +194,23 @@ class Words:
         if not self._terms or not len(rows):
             return scores
         before, after = self._shelf["prev"][rows], self._shelf.following[rows]
-        has_before, near = before >= 0, self._near[rows]
-        has_after = (after >= 0) & (self._shelf["prev"][after] == rows)  # a branch's shared turn lends to one successor only
-        held = self._held
+        near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
+        from_before = np.where(before >= 0, PREVIOUS * near, 0).astype(np.float32)
+        from_after = np.where((after >= 0) & (self._shelf["prev"][after] == rows), NEXT * near, 0).astype(np.float32)  # of a branch to one only
+        held = np.zeros(self._shelf.count, dtype=np.float32)  # of one term at a time
         for weight, docs, own in self._terms:
             held[docs] = own
-            frequency = held[rows] + near * (PREVIOUS * has_before * held[before] + NEXT * has_after * held[after])
+            frequency = held[rows] + from_before * held[before] + from_after * held[after]
             scores += weight * frequency / (frequency + K1)
             held[docs] = 0
         return scores / np.float32(self._mass)
+
+
+def _reached(scores: Floats, depth: int) -> float:
+    """What `depth` of the scores reach at least: the maxima of runs of rows, of which many are equal, stand for all."""
+    run = max(1, len(scores) // (_RUNS * depth))
+    most = scores[: len(scores) // run * run].reshape(-1, run).max(axis=1)
+    return float(np.partition(most, len(most) - depth)[len(most) - depth]) if len(most) > depth else 0.0
 
 
 class _Term(NamedTuple):
