@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
 import Stemmer
@@ -61,3 +62,9 @@ def terms(text: str) -> list[str]:
 def term_counts(text: str) -> Counter[str]:
     """Terms with their counts."""
     return Counter(terms(text))
+
+
+def has_phrase(held: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Whether terms hold the others one after the other, nothing between them but stop words."""
+    wanted = list(phrase)
+    return any(held[start] == wanted[0] and list(held[start : start + len(wanted)]) == wanted for start in range(len(held) - len(wanted) + 1))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from doxa.base.values import decode_properties
-from doxa.base.words import terms
+from doxa.base.words import has_phrase, terms
 from doxa.query.adjacency import ALL, edge_source, edge_tests
 from doxa.query.errors import fail, shown
 from doxa.query.fulltext import Part, parse_query
@@ -245,7 +245,7 @@ def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
 
 def _inside(part: Part, held: list[str]) -> bool:
     if part.phrase:
-        return any(held[start : start + len(part.terms)] == part.terms for start in range(len(held)))
+        return not part.terms or has_phrase(held, part.terms)
     if part.prefix:
         return any(one.startswith(part.terms[0]) for one in held)
     return set(part.terms) <= set(held)

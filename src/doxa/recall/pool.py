@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import lanes
+from doxa.recall.aside import Aside
 from doxa.recall.fusion import fuse
 from doxa.recall.index import Near
 from doxa.recall.lanes import Span
 from doxa.recall.meaning import Calibration, exact, narrowed, without
+from doxa.recall.phrases import phrase_postings
 from doxa.recall.question import Question
 from doxa.recall.scope import Eligible, unseen
 from doxa.recall.shelf import Shelf, believed
@@ -19,6 +23,7 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
+ASIDE_FROM = 20_000  # vectors; fewer are scanned in less time than a thread takes
 CODED = 300  # by sign codes, of which the MEANT nearest stay
 
 Floats = NDArray[np.float32]
@@ -26,12 +31,13 @@ Rows = NDArray[np.int64]
 
 
 class Asked(NamedTuple):
-    """A question as the lanes take it: what it asks, its index terms, its vector (None: no meaning), the tokens of the speakers that it names, the
-    times that it names, and the lanes that are switched on."""
+    """A question as the lanes take it: what it asks, its index terms and quoted phrases of them, its vector (a call that waits for it; None: no
+    meaning), the tokens of the speakers that it names, the times that it names, and the lanes that are switched on."""
 
     question: Question
     terms: list[str]
-    vector: Floats | None
+    phrases: list[tuple[str, ...]]
+    vector: Callable[[], Floats | None]
     speakers: frozenset[int]
     spans: tuple[Span, ...]
     lanes: frozenset[str]
@@ -49,6 +55,7 @@ class Pool:
         self.population = eligible.population.total
         self.searched = int(np.count_nonzero(eligible.allowed))
         self.postings = gather(reader, shelf.scope, asked.terms, eligible=eligible.population.mask)
+        self.postings += phrase_postings(reader, shelf, asked.phrases, self.postings)
         self._eligible = eligible
         self._words = Words(shelf, self.postings, eligible.population)
         self._fitted = calibration
@@ -58,28 +65,35 @@ class Pool:
 
     def _named(self, reader: Reader, wanted: int) -> Rows:
         """The best rows by words and by meaning, and of those in a time that the question names."""
-        found = [self._words.best(self._eligible.allowed, max(WORDED, wanted))]
-        if self._direction is not None:
-            self._near = self._nearest(reader, max(MEANT, 2 * wanted), self._eligible.allowed)
-            found.append(self._near.rows)
+        allowed, depth = self._eligible.allowed, max(MEANT, 2 * wanted)
+        scan = Aside(partial(self._scan, depth, allowed)) if self.shelf.index.count >= ASIDE_FROM else partial(self._scan, depth, allowed)
+        found = [self._words.best(allowed, max(WORDED, wanted))]
+        self._near = self._narrow(reader, scan(), depth)
+        found.append(self._near.rows)
         if self.asked.spans:
             times = self.shelf["time"]
             within = self._eligible.allowed & (lanes.in_spans(times, self.asked.spans) == 1)
             found.append(self._words.best(within, DATED))
             if self._direction is not None:
-                found.append(self._nearest(reader, DATED, within).rows)
+                found.append(self._narrow(reader, self._scan(DATED, within), DATED).rows)
         return np.unique(np.concatenate(found))
 
     @property
     def _direction(self) -> Floats | None:
-        vector = self.asked.vector
-        return without(self._centre, vector) if vector is not None and self.shelf.index.count else None
+        vector = self.asked.vector() if self.shelf.index.count else None
+        return without(self._centre, vector) if vector is not None else None
 
-    def _nearest(self, reader: Reader, depth: int, allowed: NDArray[np.bool_]) -> Near:
-        index, vector = self.shelf.index, self._direction
-        assert vector is not None
-        near = index.nearest(vector, allowed=allowed, depth=depth if index.exact else max(CODED, depth))
-        if index.exact:
+    def _scan(self, depth: int, allowed: NDArray[np.bool_]) -> Near:
+        """What the index names: the `depth` nearest, or more of them if it keeps codes only."""
+        vector = self._direction
+        if vector is None:
+            return Near(self.rows[:0], 0.0, 0.0)
+        index = self.shelf.index
+        return index.nearest(vector, allowed=allowed, depth=depth if index.exact else max(CODED, depth))
+
+    def _narrow(self, reader: Reader, near: Near, depth: int) -> Near:
+        vector = self._direction
+        if vector is None or self.shelf.index.exact:
             return near
         return near._replace(rows=narrowed(reader, self.shelf, near.rows, vector=vector, centre=self._centre, depth=depth))
 
