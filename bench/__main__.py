@@ -32,6 +32,7 @@ from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 
 SEED = 7
+SIZES = (500, 10_000, 25_000, 125_000, 250_000, 1_000_000)
 _RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "ablation", "sensitivity")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
@@ -151,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--only", type=_names, default=(), help="some constants only, as K1,B")
             command.add_argument("--document", type=Path, help="put the table between its marks in this document")
         if name in ("speed", "all"):
-            command.add_argument("--sizes", type=_sizes, default=(10_000, 100_000), help="store sizes, as 10000,100000")
+            command.add_argument("--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000")
             command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
         if name == "all":
             _graph_options(command)

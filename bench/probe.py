@@ -1,6 +1,6 @@
-"""A fresh process that opens a store and asks once, so that memory is counted without what filling the store left behind.
+"""A fresh process that opens a store and asks, so that memory is counted without what filling the store left behind.
 
-python -m bench.probe FILE QUESTION      prints two numbers: bytes before opening and after the answer (nan where the system is silent)
+python -m bench.probe FILE QUESTION...      prints three numbers: its own bytes before opening, its own and all resident ones after the answers
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import sys
 
 import doxa
 from bench.embedders import CloudEmbedder
-from bench.timing import own_memory_bytes
+from bench.timing import memory_bytes
 
 if __name__ == "__main__":
-    before = own_memory_bytes()
+    before = memory_bytes()
     with doxa.open(sys.argv[1], embedder=CloudEmbedder(), background=False) as memory:
-        memory.recall(sys.argv[2])
-        print(before, own_memory_bytes())
+        for question in sys.argv[2:]:
+            memory.recall(question)
+        after = memory_bytes()
+        print(before.own, after.own, after.resident)

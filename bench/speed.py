@@ -9,7 +9,7 @@ from bench.corpora import files_of
 from bench.report import Report, begin
 from bench.speed_graph import measure_graph
 from bench.speed_process import measure_processes
-from bench.speed_recall import measure_recall
+from bench.speed_recall import measure_recall, summarise
 from bench.speed_write import measure_writes
 from doxa.curation.readers import read
 from doxa.curation.turns import Turn
@@ -26,6 +26,7 @@ def run(data: Path | None, embedder: Embedder | None, *, seed: int, sizes: Seque
     measure_writes(report, sample, rounds=3, times=50 if quick else 200)
     for size in sizes:
         measure_recall(report, model, size=size, sample=sample, questions=40 if quick else 200)
+    summarise(report, sizes)
     nodes, edges = (20_000, 100_000) if quick else (200_000, 1_000_000)
     measure_graph(report, nodes=nodes, edges=edges, walks=100 if quick else 500)
     return report.end()

@@ -1,11 +1,12 @@
-"""What asking costs in a store of n exchanges, and what it keeps: recall with and without embedding the question, the vector side's recall
-against exact search, lookup by address, bytes on disk, memory. Beside a plain FTS5 table and brute force in numpy over the same texts.
+"""What asking costs in a store of n exchanges, and what it keeps: recall with and without embedding the question, how much of the first ten is
+lost by looking at few candidates, lookup by address, bytes on disk, memory. Beside a plain FTS5 table and brute force in numpy over the same texts.
 
 `without` a question's embedding is measured by asking it twice: the second time its vector is known.
 """
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import tempfile
@@ -26,14 +27,17 @@ from bench.texts import questions_of, turns_of
 from bench.timing import Spread, repeated, seconds_of, spread
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
-from doxa.recall.meaning import exact
-from doxa.recall.pool import MEANT
+from doxa.recall import pool
+from doxa.recall.meaning import narrowed
 from doxa.recall.scope import find_scopes
 from doxa.recall.shelf import Shelves
 
 _HITS = 10
 _LOOKUPS = 1_000
 _WARM = 5
+_PROBED = 50
+_GROWTH_FROM = 10_000
+_COMPARED = 50
 Floats = NDArray[np.float32]
 
 
@@ -45,27 +49,57 @@ def measure_recall(report: Report, model: Embedder | None, *, size: int, sample:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         _fill(report, place, path, turns=turns, embedder=embedder)
-        _memory(report, place, path, asked[0])
+        _memory(report, place, path, asked[: _PROBED])
         with doxa.open(path, embedder=embedder, background=False) as memory:
             report.put(f"{place}.recall.first_s", seconds_of(lambda: memory.recall(asked[0], limit=_HITS)))
             rows = _ask(report, place, memory, embedder=embedder, asked=asked)
             vectors = _vectors(embedder, turns)
             report.put(f"{place}.vector.recall_at_10", _agreement(memory, embedder, vectors=vectors, asked=asked[_WARM:]))
+            report.put(f"{place}.recall.recall_at_10", _of_wider(memory, asked[_WARM : _WARM + _COMPARED]))
             rows += _lookup(report, place, memory)
         rows += _peers(report, place, Path(folder), turns=turns, vectors=vectors, asked=asked, embedder=embedder)
     figures = report.figures
-    opened_mb, process_mb = (figures[f"{place}.{key}"] / 1e6 for key in ("recall.memory_bytes", "process_bytes"))
+    opened_mb, process_mb, resident_mb = (figures[f"{place}.{key}"] / 1e6 for key in ("recall.memory_bytes", "process_bytes", "resident_bytes"))
     report.table(f"{size:,} {'perturbed LoCoMo' if sample else 'synthetic'} exchanges: latency", ["what", "p50 ms", "p95 ms"], rows)
     report.table(
         f"{size:,} exchanges: what it takes", ["what", "value"],
         [["first recall after opening, s", f"{figures[f'{place}.recall.first_s']:.2f}"],
-         ["vector side, recall@10 against exact search, %", percent(figures[f"{place}.vector.recall_at_10"])],
+         ["ten nearest vectors of brute force among those that the index names, %", percent(figures[f"{place}.vector.recall_at_10"])],
+         ["recall, first ten among those of ten times as many candidates, %", percent(figures[f"{place}.recall.recall_at_10"])],
          ["bytes on disk per exchange, indexes and vectors included", f"{figures[f'{place}.disk.bytes_per_exchange']:,.0f}"],
          ["of that text, bytes", f"{figures[f'{place}.disk.text_bytes_per_exchange']:,.0f}"],
-         ["memory that opening and the first recall take, MB (mapped pages of the file not counted)", f"{opened_mb:,.0f}"],
+         [f"memory that opening and {_PROBED} questions take, MB (mapped pages of the file not counted)", f"{opened_mb:,.0f}"],
          ["memory of the whole process then, MB (without the model)", f"{process_mb:,.0f}"],
+         ["the same with all that is mapped and resident, MB", f"{resident_mb:,.0f}"],
          ["taken in, turns a second, text only", f"{figures[f'{place}.ingest.turns_per_s']:,.0f}"]],
     )  # fmt: skip
+
+
+def summarise(report: Report, sizes: Sequence[int]) -> None:
+    """All sizes side by side, and how recall grows: the slope of log time over log size, from 10,000 exchanges (or the least size) to the most."""
+    figures = report.figures
+
+    def of(size: int, key: str) -> float:
+        return figures[f"scale.{size}.{key}"]
+
+    def spread_of(size: int, key: str) -> str:
+        return f"{of(size, key + '.p50_ms'):.1f} / {of(size, key + '.p95_ms'):.1f}"
+
+    report.table(
+        "Recall at every size, p50 / p95 in ms; recall@10 is that of the first ten among ten times as many candidates",
+        ["exchanges", "question embedded", "its vector known", "by words alone", "recall@10 %", "nearest ten, %", "resident MB", "bytes each"],
+        [[f"{size:,}", *(spread_of(size, f"recall.{key}") for key in ("with_embedding", "without_embedding", "words_only")),
+          percent(of(size, "recall.recall_at_10")), percent(of(size, "vector.recall_at_10")), f"{of(size, 'resident_bytes') / 1e6:,.0f}",
+          f"{of(size, 'disk.bytes_per_exchange'):,.0f}"] for size in sorted(sizes)],
+    )  # fmt: skip
+    low, high = min([size for size in sizes if size >= _GROWTH_FROM] or sizes), max(sizes)
+    if low < high:
+        grown = []
+        for part in ("p50", "p95"):
+            times = [of(size, f"recall.with_embedding.{part}_ms") for size in (low, high)]
+            report.put(f"growth.{part}", math.log(times[1] / times[0]) / math.log(high / low))
+            grown.append(f"{figures[f'growth.{part}']:.2f}")
+        report.table(f"Growth exponent of recall, from {low:,} to {high:,} exchanges", ["p50", "p95"], [grown])
 
 
 def _fill(report: Report, place: str, path: Path, *, turns: Sequence[Turn], embedder: Embedder) -> None:
@@ -79,12 +113,13 @@ def _fill(report: Report, place: str, path: Path, *, turns: Sequence[Turn], embe
     report.put(f"{place}.disk.text_bytes_per_exchange", mean([len(turn.text.encode()) for turn in turns]))
 
 
-def _memory(report: Report, place: str, path: Path, question: str) -> None:
+def _memory(report: Report, place: str, path: Path, asked: Sequence[str]) -> None:
     """Taken in a process of its own, by the probe."""
-    command = [sys.executable, "-m", "bench.probe", str(path), question]
+    command = [sys.executable, "-m", "bench.probe", str(path), *asked]
     done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, check=True, text=True)
-    before, after = map(float, done.stdout.split())
+    before, after, resident = map(float, done.stdout.split())
     report.put(f"{place}.process_bytes", after)
+    report.put(f"{place}.resident_bytes", resident)
     report.put(f"{place}.recall.memory_bytes", after - before)
 
 
@@ -117,23 +152,35 @@ def _vectors(embedder: Embedder, turns: Sequence[Turn]) -> Floats:
 
 
 def _agreement(memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, asked: Sequence[str]) -> float:
-    """How many of the exact first ten by meaning doxa's meaning lane gives: its own formula over the rows that brute force finds nearest, ten
-    times as many as the lane looks at."""
+    """How many of the ten that brute force finds nearest are among the rows that the index and its rescoring name."""
     found = []
     with memory.store.read() as reader:
         shelf = Shelves().get(reader, find_scopes(reader, "")[0])
-        row_of = {int(row[1]): row[0] for row in reader.rows("SELECT d.doc, n.props ->> '$.source_id' FROM doc d JOIN node n ON n.id = d.node")}
-        turn_of = {row: turn for turn, row in row_of.items()}
+        turn_of = {row[0]: int(row[1]) for row in reader.rows("SELECT d.doc, n.props ->> '$.source_id' FROM doc d JOIN node n ON n.id = d.node")}
         believed = np.ones(shelf.count, dtype=bool)
         for question in asked:
             vector = embedder.embed([question])[0]
-            nearest = np.argsort(-(vectors @ vector), kind="stable")[: 10 * MEANT]
-            rows = np.sort(np.array([row_of[int(turn)] for turn in nearest], dtype=np.int64))
-            likeness = exact(reader, shelf, rows, vector=vector, centre=None, spread=0.1, believed=believed)
-            best = {str(turn_of[int(row)]) for row in rows[np.argsort(-likeness, kind="stable")[:_HITS]]}
-            hits = [hit.source_id for hit in memory.recall(question, limit=_HITS, lanes=("meaning",)).hits]
-            found.append(recall_at(hits, best, _HITS))
+            rows = shelf.index.nearest(vector, allowed=believed, depth=pool.MEANT if shelf.index.exact else pool.CODED).rows
+            if not shelf.index.exact:
+                rows = narrowed(reader, shelf, rows, vector=vector, centre=None, depth=pool.MEANT)
+            likeness = vectors @ vector
+            nearest = np.argpartition(-likeness, _HITS)[:_HITS]
+            found.append(len({turn_of[row] for row in rows.tolist()} & set(nearest.tolist())) / _HITS)
     return mean(found)
+
+
+def _of_wider(memory: doxa.Memory, asked: Sequence[str]) -> float:
+    """How many of the first ten that are found among ten times as many candidates are found among the usual number."""
+    usual = [[hit.kref for hit in memory.recall(question, limit=_HITS).hits] for question in asked]
+    held = {name: getattr(pool, name) for name in ("WORDED", "MEANT", "CODED", "DATED")}
+    try:
+        for name, value in held.items():
+            setattr(pool, name, 10 * value)
+        wider = [[hit.kref for hit in memory.recall(question, limit=_HITS).hits] for question in asked]
+    finally:
+        for name, value in held.items():
+            setattr(pool, name, value)
+    return mean([recall_at(found, set(best), _HITS) for found, best in zip(usual, wider, strict=True) if best])
 
 
 def _lookup(report: Report, place: str, memory: doxa.Memory) -> list[list[str]]:

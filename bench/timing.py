@@ -48,11 +48,19 @@ def per_second(call: Callable[[int], object], times: int, *, rounds: int = 3) ->
     return float(np.median(rates))
 
 
-def own_memory_bytes() -> float:
-    """Memory of this process that is not a mapped file; nan where the system does not tell."""
+class Memory(NamedTuple):
+    """Bytes of this process: what is not a mapped file, and all that is resident, mapped files and shared libraries too; nan where the system
+    does not tell."""
+
+    own: float
+    resident: float
+
+
+def memory_bytes() -> Memory:
     gc.collect()
     try:
-        lines = _STATUS.read_text().splitlines()
+        held = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
     except OSError:
-        return float("nan")
-    return next((float(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:")), float("nan"))
+        return Memory(float("nan"), float("nan"))
+    own, resident = (float(held[name].split()[0]) * 1_024 if name in held else float("nan") for name in ("RssAnon", "VmRSS"))
+    return Memory(own, resident)
