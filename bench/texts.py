@@ -33,13 +33,19 @@ def turns_of(count: int, *, seed: int, sample: Sequence[Turn] = ()) -> Iterator[
 
 def questions_of(turns: Sequence[Turn], count: int, *, seed: int) -> list[str]:
     """Questions made of some words of some turns, distinct, topic first."""
+    return list(sources_of(turns, count, seed=seed))
+
+
+def sources_of(turns: Sequence[Turn], count: int, *, seed: int) -> dict[str, int]:
+    """The same questions, each with the place of the turn whose words it has."""
     rng = np.random.default_rng(seed)
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}
     while len(found) < count:
-        words = turns[int(rng.integers(len(turns)))].text.split()
+        place = int(rng.integers(len(turns)))
+        words = turns[place].text.split()
         kept = [word for word in words[2:] if rng.random() < 0.4]
-        found[" ".join([*words[:2], *kept[:6]])] = None
-    return list(found)
+        found.setdefault(" ".join([*words[:2], *kept[:6]]), place)
+    return found
 
 
 def _synthetic(rng: np.random.Generator) -> Iterator[str]:
