@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.beside_adapters import OWN, PACKAGES, SYSTEMS, WITH_MODEL
 from bench.beside_sets import Trial, locomo_trial, recall_of, scale_trial, vectors_per_turn
-from bench.beside_why import why
+from bench.beside_why import DOXA, HAS
 from bench.corpora import load_locomo
 from bench.embedders import CloudEmbedder
 from bench.metrics import mean, paired_bootstrap
@@ -93,7 +93,7 @@ def _measure(report: Report, trial: Trial, embedder: Embedder, missing: Mapping[
         for key, value in figures_of(found).items():
             report.put(f"{trial.name}.{system}.{key}", value)
     title = f"{trial.title}; doxa keeps {vectors:.1f} vectors for each turn (its sentences have their own), the others at most one"
-    report.table(title, ["what", *map(_named, told), "where doxa is behind the best peer, and why"], [
+    report.table(title, ["what", *map(_named, told), "where doxa is behind a peer, and why"], [
         [name, *[_cell(found, key, divisor) for found in told.values()], behind(told, key, more=more, seed=report.seed)]
         for key, name, more, divisor in ROWS
     ])  # fmt: skip
@@ -151,16 +151,16 @@ def _cell(told: Told, key: str, divisor: float) -> str:
 
 
 def behind(told: Mapping[str, Told], key: str, *, more: bool, seed: int) -> str:
-    """The best peer of a row if it is better than doxa, how much, and why. For recall always the difference, with its interval."""
+    """The peers of a row that are better than doxa, how much, and why. For recall the difference to the best, with its interval."""
     found = {system: figures_of(one)[key] for system, one in told.items() if key in figures_of(one)}
     peers = {system: value for system, value in found.items() if system not in OWN}
     if not peers or "doxa" not in found:
         return ""
-    best = (max if more else min)(peers, key=lambda system: peers[system])
     if key == "recall_at_10":
+        best = max(peers, key=lambda system: peers[system])
         differences = [ours - theirs for ours, theirs in zip(told["doxa"]["recall"], told[best]["recall"], strict=True)]
         interval = paired_bootstrap(differences, [str(place) for place in range(len(differences))], seed=seed)
-        reason = f": {why(key, best)}" if interval.mean < 0 else ""
-        return f"doxa minus {best}, points: {points(interval)}{reason}"
-    times = peers[best] / found["doxa"] if more else found["doxa"] / peers[best]
-    return f"{times:.1f} × {best}: {why(key, best)}" if times > 1 else ""
+        return f"doxa minus {best}, points: {points(interval)}" + (f" ({HAS[best]}): {DOXA[key]}" if interval.mean < 0 else "")
+    times = {system: value / found["doxa"] if more else found["doxa"] / value for system, value in peers.items()}
+    ahead = sorted((system for system in times if times[system] > 1), key=lambda system: -times[system])
+    return ", ".join(f"{times[system]:.1f} × {system} ({HAS[system]})" for system in ahead) + (f": {DOXA[key]}" if ahead else "")

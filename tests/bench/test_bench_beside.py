@@ -13,7 +13,7 @@ from bench import beside
 from bench.beside_adapters import OWN, PACKAGES, SYSTEMS, WITH_MODEL
 from bench.beside_data import Table, Texts, key_of, load_asked, load_texts, save_table
 from bench.beside_sets import recall_of, scale_trial, vectors_per_turn
-from bench.beside_why import why
+from bench.beside_why import DOXA, HAS
 from bench.beside_work import WARM
 from bench.embedders import CloudEmbedder
 from bench.peers_processes import importable
@@ -121,13 +121,15 @@ def told(p50_ms: float, recall: list[float]) -> dict[str, Any]:
 
 def test_only_where_a_peer_is_ahead_a_reason_is_given() -> None:
     found = {"doxa": told(4.0, [1.0, 1.0]), WITH_MODEL: told(1.0, [1.0, 1.0]), "bm25s": told(2.0, [1.0, 0.0]), "chromadb": told(8.0, [0.0, 0.0])}
-    assert beside.behind(found, "query.p50_ms", more=False, seed=7) == f"2.0 × bm25s: {why('query.p50_ms', 'bm25s')}"
+    assert beside.behind(found, "query.p50_ms", more=False, seed=7) == f"2.0 × bm25s ({HAS['bm25s']}): {DOXA['query.p50_ms']}"
+    both = beside.behind({**found, "doxa": told(16.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7)
+    assert both == f"8.0 × bm25s ({HAS['bm25s']}), 2.0 × chromadb ({HAS['chromadb']}): {DOXA['query.p50_ms']}"
     assert beside.behind({**found, "doxa": told(1.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7) == ""
     assert beside.behind(found, "recall_at_10", more=True, seed=7).startswith("doxa minus bm25s, points: +50.0 [")
-    assert beside.behind({**found, "doxa": told(1.0, [0.0, 0.0])}, "recall_at_10", more=True, seed=7).endswith(why("recall_at_10", "bm25s"))
+    assert beside.behind({**found, "doxa": told(1.0, [0.0, 0.0])}, "recall_at_10", more=True, seed=7).endswith(f": {DOXA['recall_at_10']}")
 
 
 def test_every_row_and_peer_has_a_reason_and_every_system_says_what_it_is() -> None:
-    assert all(len(why(row, peer)) > 40 for row, *_ in beside.ROWS for peer in PACKAGES)
+    assert set(DOXA) == {row for row, *_ in beside.ROWS} and set(HAS) == set(PACKAGES)
     assert all(len(system.about) > 40 for system in SYSTEMS.values())
     assert set(SYSTEMS) == {*OWN, *PACKAGES}
