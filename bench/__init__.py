@@ -8,6 +8,7 @@
     python -m bench ablation --data FOLDER        every lane of recall switched off and asked alone, every mode
     python -m bench sensitivity --data FOLDER     every constant of the fusion moved
     python -m bench speed                         times and sizes beside plain tools
+    python -m bench beside --data FILE            recall, times and sizes beside libraries that memories are built from
     python -m bench graph                         times of graph queries beside embedded graph databases
     python -m bench persistence                   the paper's evaluation of persistence policies: answers counted, overheads timed
     python -m bench all --data FOLDER             everything present, kept under bench/results/

@@ -12,6 +12,7 @@ from bench import (
     ablation,
     agm,
     beam,
+    beside,
     locomo,
     locomo_plus,
     longmemeval,
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return updates.command(options.seed, quick=options.quick, fit=options.fit, path=options.json)
     if options.command == "qa":
         return _qa(options)
-    embedder = None if options.words_only else _cached()
+    embedder = None if getattr(options, "words_only", False) else _cached()
     if options.command == "all":
         reports = []
         for report in results.run_all(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick, python=options.peers):
@@ -115,6 +116,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return ablation.run(options.data, embedder, seed=options.seed)
     if options.command == "sensitivity":
         return sensitivity.run(options.data, embedder, seed=options.seed, only=options.only)
+    if options.command == "beside":
+        return beside.run(options.data, embedder, seed=options.seed, quick=options.quick, sizes=options.sizes, python=options.peers)
     return speed.run(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick)
 
 
@@ -162,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument("--json", type=Path, help="write figures and tables here")
     graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     _graph_options(graph)
+    _beside_options(commands.add_parser("beside"))
     qa.options(commands.add_parser("qa"), seed=SEED)
     _parted_options(commands.add_parser("persistence"), "persistence")
     revision = commands.add_parser("agm")
@@ -184,6 +188,16 @@ def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--json", type=Path, help="write figures and tables here")
     command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
     command.add_argument("--results", type=Path, default=results.FOLDER)
+
+
+def _beside_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--data", type=Path, help="LoCoMo's file or folder; without it all turns are synthetic")
+    command.add_argument("--seed", type=int, default=SEED)
+    command.add_argument("--sizes", type=_sizes, default=(), help="store sizes, as 25000,100000; 25,000 unless given, quick 5,000")
+    command.add_argument("--quick", action="store_true", help="fewer turns and questions")
+    command.add_argument("--peers", type=Path, help="the Python that has the peers, unless scripts/recall_peers.sh installed them")
+    command.add_argument("--json", type=Path, help="write figures and tables here")
+    _record_options(command)
 
 
 def _record_options(command: argparse.ArgumentParser) -> None:

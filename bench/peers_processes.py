@@ -53,14 +53,16 @@ def absent(system: str, python: str) -> str:
     """Why a system cannot run under this interpreter; empty if it can."""
     if system == "doxa":
         return ""
-    if not Path(python).exists():
-        return "not installed"
-    command = [python, "-c", f"import numpy, {PACKAGES[system]}"]
+    return "" if importable(f"numpy, {PACKAGES[system]}", python) else "not installed"
+
+
+def importable(modules: str, python: str) -> bool:
+    """Whether an interpreter has all of these, named with commas between."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    except OSError as error:
-        return f"not installed ({type(error).__name__})"
-    return "" if done.returncode == 0 else "not installed"
+        done = subprocess.run([python, "-c", f"import {modules}"], capture_output=True, text=True, check=False, timeout=120)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def ask_all(system: str, folder: Path, python: str, rows: Sequence[str]) -> Told:
