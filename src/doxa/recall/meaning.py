@@ -138,10 +138,11 @@ def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre
 
 def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
     """All parts of `rows`, and of the other wanted ones the whole."""
-    sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value"
-    found = reader.rows(sql, (int64_array(rows.tolist()), scope))
-    others = np.setdiff1d(wanted, rows, assume_unique=True)
-    found += reader.rows(sql + " AND v.part = 0", (int64_array(others.tolist()), scope)) if len(others) else []
+    sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part "
+    asked, others = int64_array(rows.tolist()), np.setdiff1d(wanted, rows, assume_unique=True)
+    found = reader.rows(f"{sql} < {INDEXED_PARTS}", (asked, scope))
+    found += reader.rows(sql + "= 0", (int64_array(others.tolist()), scope)) if len(others) else []
+    sentences = reader.rows(f"{sql} >= {INDEXED_PARTS}", (asked, scope))
     size = len(wanted)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32), np.zeros((size, len(vector)), dtype=np.float32), np.full(size, -1, dtype=np.float32),
@@ -149,11 +150,10 @@ def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Float
     )  # fmt: skip
     if not found:
         return held
-    found.sort(key=_is_sentence)  # they are packed otherwise
-    wholes = sum(1 for row in found if row[1] < INDEXED_PARTS)
-    data = np.frombuffer(b"".join([row[2] for row in found[:wholes]]), dtype="<f2").reshape(wholes, len(vector)).astype(np.float32)
-    if wholes < len(found):
-        data = np.concatenate((data, unpack_parts([row[2] for row in found[wholes:]], len(vector))))
+    data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
+    if sentences:
+        data = np.concatenate((data, unpack_parts([row[2] for row in sentences], len(vector))))
+        found += sentences
     data = without(centre, data)
     cosines = data @ vector
     docs, numbers, _ = zip(*found, strict=True)
@@ -166,7 +166,3 @@ def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Float
         np.maximum.at(best, position[which], cosines[which])
     np.add.at(held.passages, position[passage], 1)
     return held
-
-
-def _is_sentence(row: tuple[int, int, bytes]) -> bool:
-    return row[1] >= INDEXED_PARTS
