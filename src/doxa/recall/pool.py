@@ -38,12 +38,14 @@ class Asked(NamedTuple):
 
 
 class Pool:
-    """`rows` are the candidates in order; each array of `lanes` has a value for each of them, as `fusion` describes."""
+    """`rows` are the candidates in order; each array of `lanes` has a value for each of them, as `fusion` describes; `fields` names the part of each
+    by whose field its meaning was found (0: none)."""
 
     def __init__(self, reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, calibration: Calibration, wanted: int) -> None:
         self.shelf = shelf
         self.asked = asked
         self.rows: Rows = np.zeros(0, dtype=np.int64)
+        self.fields: Rows = self.rows
         self.lanes: dict[str, Floats] = {}
         self.spread: Floats = np.zeros(0, dtype=np.float32)
         self.population = eligible.population.total
@@ -87,12 +89,14 @@ class Pool:
     def fill(self, reader: Reader, rows: Rows) -> None:
         """Make these rows the candidates and ask every lane of them."""
         shelf, asked, on = self.shelf, self.asked, self.asked.lanes
-        self.rows = rows
+        self.rows, self.fields = rows, np.zeros(len(rows), dtype=np.int64)
         zero = np.zeros(len(rows), dtype=np.float32)
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
             mask = self._eligible.population.mask
-            cosine = exact(reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask)
+            cosine = exact(
+                reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask, field_part=self.fields
+            )
         self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
         side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
         self.lanes = {
