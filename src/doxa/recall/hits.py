@@ -153,7 +153,9 @@ def _why(item: Ranked, props: dict[str, Any], *, said_in: Mapping[str, str], mea
         parts.append(f"the turn beside it shares words ({lane['words']:.0%} of the question)")
     if item.lanes["meaning"] is not None:
         parts.append(f"meaning {lane['meaning']:.2f}{meant_in}")
-    if lane["entities"] == 1:
+    if lane["entities"] == 1 and "speaker" not in props:
+        parts.append("about what the question names")
+    elif lane["entities"] == 1:
         parts.append(f"said by {props.get('speaker')}, whom the question names")
     elif lane["entities"] > 0:
         parts.append(f"said by the {props.get('speaker')}, whose words are asked for")

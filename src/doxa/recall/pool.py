@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.words import terms
 from doxa.recall import lanes
 from doxa.recall.fusion import fuse
 from doxa.recall.index import Near
@@ -98,16 +99,24 @@ class Pool:
                 reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask, field_part=self.fields
             )
         self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
-        side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
         self.lanes = {
             "words": self._words.of(rows),
             "meaning": cosine,
-            "entities": lanes.entities(shelf, rows, named=asked.speakers, side=side) if "entities" in on else zero,
+            "entities": self._about(reader, rows) if "entities" in on else zero,
             "time": lanes.in_spans(shelf["time"][rows], asked.spans) if asked.spans else zero,
             "graph": np.array([self.linked.get(row, 0.0) for row in rows.tolist()], dtype=np.float32) if self.linked else zero,
             "recency": lanes.recency(shelf, rows, reader.now) if "recency" in on else zero,
             "policy": np.ones(len(rows), dtype=np.float32),
         }
+
+    def _about(self, reader: Reader, rows: Rows) -> Floats:
+        """Who said it, and whom and what it was said to be about."""
+        asked, speakers = self.asked, self.shelf.speakers(reader)
+        side = frozenset(token for token, name in speakers if name and name.casefold() == asked.question.side)
+        named = frozenset(terms(" ".join([asked.question.text, *(name for token, name in speakers if token in asked.speakers)])))
+        nobody = frozenset(token for token, name in speakers if not name)
+        said = lanes.entities(self.shelf, rows, named=asked.speakers, side=side)
+        return np.maximum(said, lanes.mentions(reader, self.shelf, rows, named=named, nobody=nobody))
 
     def link(self, reader: Reader, reached: dict[int, float]) -> None:
         """Take in what is linked with the best hits of any project, as far as the filters let it through."""
