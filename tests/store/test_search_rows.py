@@ -82,6 +82,16 @@ def test_a_withdrawn_rule_takes_its_rows_along_and_may_come_back(store: Store) -
         assert check(store) == []
 
 
+def test_a_text_that_changes_after_its_rule_is_withdrawn_leaves_no_words(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    (node,) = add(store, "green tea")
+    with store.write(ANA, op="both") as tx:
+        tx.set_catalogue("search:Revision", None)
+        tx.set_node(node, revision("black coffee"))
+    assert rows(store, "SELECT term FROM posting UNION SELECT term FROM posting_new") == []
+    assert check(store) == []
+
+
 def test_a_changed_rule_changes_words_and_liveness(store: Store) -> None:
     declare(store, "Revision", RULE)
     add(store, "green tea", title="ceremony")

@@ -205,7 +205,7 @@ class SearchWriter:
 
     def node_touched(self, identity: int, labels: Iterable[str], *, before: tuple[tuple[str, ...], Mapping[str, Any]]) -> None:
         """`before` is its labels and properties before the touch; what the transaction found at first counts."""
-        if any(label in self._rules for label in (*labels, *before[0])):
+        if any(label in self._rules or label in self._rules_before for label in (*labels, *before[0])):
             self._dirty[identity] = self._speaking[identity] = None
             self._before.setdefault(identity, before)
         self._owners.add(identity)
