@@ -141,19 +141,20 @@ def test_a_draft_is_held_to_the_same_and_metadata_may_not_take_their_names() -> 
 
 
 def test_a_file_in_which_they_were_metadata_of_another_form_is_read(tmp_path: Path) -> None:
-    with opened(tmp_path / "m.db") as memory:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
         stated(memory)
+        with memory.store.write(memory.identity, op="old") as tx:
+            tx.set_catalogue("guard:label:Revision", None)
         with memory.store.write(memory.identity, op="old") as tx:  # as a file could hold them before they had a meaning
             node = tx.node_by_kref(DAY + "?r=1")
             assert node is not None
-            old = {name: value for name, value in node.props.items() if name not in ("kref", "content_hash")}
-            tx.create_node(("Note",), old | {"events": "a text", "entities": 7})
-        found = memory.run("MATCH (n:Note) RETURN n.events AS events").records()
-        assert found == [{"events": "a text"}]
-        assert memory.recall("deploy", lanes=WORDS).hits[0].kref == DAY + "?r=1"
-        assert field_texts(SearchRule((), "", "", "", (), ENRICHMENTS), {"events": "a text", "entities": 7, "facts": "x", "questions": [3, "a"]}) == [
-            ("questions", "a")
-        ]
+            tx.set_node(node.id, node.props | {"events": "a text", "entities": 7, "questions": [3, "Who is it?"]})
+    with opened(tmp_path / "m.db") as memory:
+        assert given_of(held(memory)) == GIVEN | {"events": [], "entities": [], "questions": ["Who is it?"]}
+        assert memory.embed() == 1 and memory.check() == []
+        assert "in its implications" in memory.recall("Does checkout need a weekend?").hits[0].why
+        assert memory.revise(DAY, "We deploy on Thursdays", confidence=0.5).action == "revised"
+        assert held(memory).questions == ("Who is it?",)
 
 
 @pytest.mark.parametrize(("question", "name"), [
