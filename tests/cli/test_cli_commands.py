@@ -104,6 +104,23 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert value("restore", tmp_path / "copy.db", tmp_path / "restored.db")["path"] == str(tmp_path / "restored.db")
 
 
+def test_what_comes_with_a_belief_is_given_entry_by_entry(run: Run) -> None:
+    options = ("--event", "It broke -> we waited", "--implication", "Quiet weekends", "--implication", "Late news", "--question", "Who in August?",
+               "--decision", "None in December", "--entity", "checkout")  # fmt: skip
+    run("remember", "We deploy on Thursdays", "--name", "day", *options)
+    held = run("get", "kref://default/day.fact", json_value=True)
+    assert (held["events"], held["implications"]) == (["It broke -> we waited"], ["Quiet weekends", "Late news"])
+    assert (held["questions"], held["decisions"], held["entities"]) == (["Who in August?"], ["None in December"], ["checkout"])
+    assert "implications: Quiet weekends; Late news" in run("get", "kref://default/day.fact")
+    assert "shares weekend in its implications" in run("recall", "weekends", "--words-only")
+    run("revise", "kref://default/day.fact", "We deploy on Thursdays", "--entity", "shop")
+    held = run("get", "kref://default/day.fact", json_value=True)
+    assert (held["entities"], held["decisions"]) == (["shop"], ["None in December"])
+    run("supersede", "kref://default/day.fact", "We deploy daily", "--name", "daily", "--event", "It was asked for")
+    assert run("get", "kref://default/daily.fact", json_value=True)["events"] == ["It was asked for"]
+    assert "An entry of events is blank" in run("remember", "Another", "--event", " ", exit=2)
+
+
 def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
     assert str(tmp_path / "m.db") in run("init")
     assert f"created: {DB}?r=1  (change" in run("remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL")

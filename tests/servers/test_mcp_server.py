@@ -105,10 +105,27 @@ def test_every_tool_for_real(tmp_path: Path) -> None:
         assert memory.check() == []
 
 
+def test_what_an_agent_gives_besides_a_belief_is_kept_found_and_taken_away(tmp_path: Path) -> None:
+    given = {"events": ["The disk was full -> we moved"], "implications": ["Backups take longer"], "entities": ["MySQL"]}
+    with opened(tmp_path / "m.db") as memory:
+        agent = memory.session(actor="bot", role="agent", project="p")
+        call(agent, "memory_remember", {"text": "The shop runs on MySQL", "name": "db", "enrichments": given})
+        kref = "kref://p/db.fact"
+        assert [hit["kref"] for hit in call(agent, "memory_recall", {"query": "backups"})[1]["hits"]] == [kref + "?r=1"]
+        call(agent, "memory_update", {"kref": kref, "text": "The shop runs on MySQL", "enrichments": {"events": [], "questions": ["Until when?"]}})
+        held = call(agent, "memory_get", {"kref": kref})[1]["found"]
+        assert (held["events"], held["questions"], held["implications"]) == ([], ["Until when?"], ["Backups take longer"])
+        text = call(agent, "memory_update", {"kref": kref, "text": "The shop runs on PostgreSQL"})[0]
+        assert "implications, questions, entities were of the former words" in text
+
+
 @pytest.mark.parametrize(("name", "arguments", "code"), [
     ("memory_get", {"kref": "nonsense"}, "kref"), ("memory_get", {"kref": "kref://p/none.fact"}, "not_found"), ("memory_nothing", {}, "input"),
     ("memory_recall", {"query": "x", "colour": "red"}, "input"), ("memory_recall", {}, "input"), ("memory_recall", {"query": 5}, "input"),
     ("memory_recall", {"query": "x", "limit": 0}, "limit"), ("memory_recall", {"query": "x", "as_of": "soon"}, "input"),
+    ("memory_remember", {"text": "a", "enrichments": {"event": ["b"]}}, "input"), ("memory_remember", {"text": "a", "enrichments": ["b"]}, "input"),
+    ("memory_remember", {"text": "a", "enrichments": {"events": "b"}}, "input"), ("memory_update", {"kref": "kref://p/db.fact", "text": "a",
+     "enrichments": {"events": [" "]}}, "input"), ("memory_remember", {"text": "a", "enrichments": {"events": ["b"] * 51}}, "limit"),
     ("memory_remember", {"text": " "}, "input"), ("memory_remember", {"text": "a", "facts": [["a", "b"]]}, "input"),
     ("memory_remember", {"text": "a", "trust": "verified"}, "input"), ("memory_remember", {"text": "a", "confidence": 7}, "input"),
     ("memory_update", {"kref": "kref://p/none.fact", "text": "a"}, "not_found"),

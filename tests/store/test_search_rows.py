@@ -8,17 +8,21 @@ from typing import Any
 
 import apsw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import NodeId
 from doxa.base.temporal import Date
-from doxa.base.words import ANALYSER
+from doxa.base.words import ANALYSER, terms
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store, check
+from doxa.store.search import words_of
 
 ANA = Identity("ana", "operator")
 RULE: dict[str, Any] = {"text": ["summary"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"}
+FIELDED = RULE | {"fields": ["hints"]}
 
 
 def revision(text: str, **more: Any) -> dict[str, Any]:
@@ -78,6 +82,16 @@ def test_a_withdrawn_rule_takes_its_rows_along_and_may_come_back(store: Store) -
         assert check(store) == []
 
 
+def test_a_text_that_changes_after_its_rule_is_withdrawn_leaves_no_words(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    (node,) = add(store, "green tea")
+    with store.write(ANA, op="both") as tx:
+        tx.set_catalogue("search:Revision", None)
+        tx.set_node(node, revision("black coffee"))
+    assert rows(store, "SELECT term FROM posting UNION SELECT term FROM posting_new") == []
+    assert check(store) == []
+
+
 def test_a_changed_rule_changes_words_and_liveness(store: Store) -> None:
     declare(store, "Revision", RULE)
     add(store, "green tea", title="ceremony")
@@ -99,7 +113,10 @@ def test_a_declaration_over_many_nodes_is_written_in_parts(store: Store, monkeyp
     assert check(store) == []
 
 
-@pytest.mark.parametrize("value", [{}, [], "x", RULE | {"more": 1}, RULE | {"text": "summary"}, RULE | {"off": None}])
+@pytest.mark.parametrize("value", [
+    {}, [], "x", RULE | {"more": 1}, RULE | {"text": "summary"}, RULE | {"off": None}, RULE | {"fields": "x"}, RULE | {"fields": [1]},
+    RULE | {"said": None},
+])  # fmt: skip
 def test_a_declaration_that_nothing_can_follow_is_refused(store: Store, value: Any) -> None:
     with pytest.raises(InputError, match="no search declaration"):
         declare(store, "Revision", value)
@@ -161,6 +178,37 @@ def test_values_that_are_no_text_are_indexed_as_they_are_read(store: Store) -> N
     assert check(store) == []
 
 
+def test_entries_of_fields_are_found_and_follow_their_node_and_their_declaration(store: Store) -> None:
+    declare(store, "Revision", RULE)
+    node, _ = add(store, "green tea", "black tea", hints=["water for the kettle", "a warm cup"])
+    assert found(store, "kettle") == []
+    declare(store, "Revision", FIELDED)
+    assert sorted(found(store, "kettle")) == ["black tea", "green tea"]
+    assert rows(store, "SELECT DISTINCT length FROM doc WHERE node > 0") == [(4,)]  # its own two words and those of the longest entry
+    change(store, node, hints=["a spoon", 7, " "])  # what is no text says nothing
+    assert (found(store, "spoon"), found(store, "kettle")) == (["green tea"], ["black tea"])
+    change(store, node, hints="spoon")
+    assert found(store, "spoon") == []
+    assert check(store) == []
+    declare(store, "Revision", RULE)
+    assert found(store, "kettle") == []
+    assert check(store) == []
+
+
+_TEXT = st.lists(st.sampled_from(("tea", "cup", "milk", "of", "warm")), max_size=6).map(" ".join)
+
+
+@given(_TEXT, st.lists(_TEXT, max_size=5))
+def test_entries_count_as_one_in_any_order(own: str, entries: list[str]) -> None:
+    alone, length = words_of([own])
+    counts, longer = words_of([own, *entries])
+    assert words_of([own, *reversed(entries), *entries]) == (counts, longer)
+    assert longer - length == max((len(terms(entry)) for entry in entries), default=0)
+    assert counts.keys() == {term for text in (own, *entries) for term in terms(text)}
+    for term, count in counts.items():
+        assert count - alone[term] == max((terms(entry).count(term) for entry in entries), default=0)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_any_sequence_of_changes_leaves_a_sound_index(store: Store, seed: int) -> None:
     rng = random.Random(seed)
@@ -173,13 +221,14 @@ def test_any_sequence_of_changes_leaves_a_sound_index(store: Store, seed: int) -
                 text = " ".join(rng.choices(words, k=rng.randint(0, 5)))
                 labels = rng.sample(("Revision", "Note", "Plain"), rng.randint(1, 2))
                 if roll <= 1 or not nodes:
-                    nodes.append(tx.create_node(labels, {"project": rng.choice("pq"), "summary": text}))
+                    hints = rng.choices(words, k=rng.randint(0, 3))
+                    nodes.append(tx.create_node(labels, {"project": rng.choice("pq"), "summary": text, "hints": hints}))
                 elif roll <= 3:
                     node = rng.choice(nodes)
                     tx.set_node(node, {"project": rng.choice("pq"), "summary": text, "kind": rng.choice(words)}, labels=rng.choice((None, labels)))
                 elif roll == 4:
                     label = rng.choice(("Revision", "Note"))
-                    tx.set_catalogue(f"search:{label}", rng.choice((None, RULE, RULE | {"text": ["kind", "summary"]})))
+                    tx.set_catalogue(f"search:{label}", rng.choice((None, RULE, RULE | {"text": ["kind", "summary"]}, FIELDED)))
                 elif roll == 5:
                     tx.create_edge("NEXT", rng.choice(nodes), dst=rng.choice(nodes))
                 else:

@@ -46,8 +46,8 @@ PUBLIC = {
         "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
         "Expressions", "Identity", "IndexRule",
         "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
-        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "int64_array", "key_of", "rank_of", "replayed_digest",
-        "rule_of", "text_of", "verify_log",
+        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "entries_of", "int64_array", "key_of", "rank_of",
+        "replayed_digest", "rule_of", "text_of", "verify_log",
     ),
     "doxa.belief": (
         "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Conflict", "Draft", "Exchange", "Explanation", "Fact", "Fallen",

@@ -163,12 +163,19 @@ class Session(BeliefVerbs):
         depends_on: Iterable[str] = (),
         expect: int | None = None,
         embedding_text: str = "",
+        events: Iterable[str] = (),
+        implications: Iterable[str] = (),
+        questions: Iterable[str] = (),
+        decisions: Iterable[str] = (),
+        entities: Iterable[str] = (),
     ) -> Remembered:
         """State one belief. With a `name` that exists it is revised; without, a belief that says the same is found and returned instead.
 
         `facts` are (subject, predicate, value) triples, `sentences` what is no plain fact, such as {"if": s, "then": s};
         times are ISO 8601 or datetimes; `derived_from`/`depends_on` are krefs;
         `embedding_text` is what its vector is made of instead of its own text (words are always looked for in its own text).
+        `events` (what happened, and what followed), `implications` (what may come of it, in other words), `questions` that are open, `decisions` and
+        `entities` (who and what it is about) are short texts, each found by itself; nothing is concluded from them.
         Raises InputError, LimitError, ConflictError (`expect`: the revision number that must be current), StoreError.
         """
         from doxa.curation.remember import remember
@@ -182,6 +189,9 @@ class Session(BeliefVerbs):
             sentences=arguments.sentences(sentences),
             valid_from=arguments.time(valid_from, "valid_from"), valid_until=arguments.time(valid_until, "valid_until"),
             confidence=confidence, trust=trust, metadata=arguments.metadata(metadata, embedding_text),
+            events=arguments.texts(events, "events"), implications=arguments.texts(implications, "implications"),
+            questions=arguments.texts(questions, "questions"), decisions=arguments.texts(decisions, "decisions"),
+            entities=arguments.texts(entities, "entities"),
         )  # fmt: skip
         links = [("DERIVED_FROM", kref) for kref in arguments.texts(derived_from, "derived_from")]
         links += [("DEPENDS_ON", kref) for kref in arguments.texts(depends_on, "depends_on")]

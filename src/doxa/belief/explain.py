@@ -12,7 +12,7 @@ from doxa.belief.graph import CURRENT, SUPERSEDES, SUPPORT_EDGES, item_of, read_
 from doxa.belief.kref import Kref
 from doxa.belief.revising import CONTRADICTS
 from doxa.belief.support import would_fall
-from doxa.belief.types import Conflict, Exchange, Revision
+from doxa.belief.types import ENRICHMENTS, Conflict, Exchange, Revision
 from doxa.policy.sentence import parse_sentence, worded
 from doxa.store import Node, Reader
 
@@ -53,8 +53,10 @@ class Explanation:
             lines.append(f"  UNSUPPORTED: {r.unsupported}")
         said = [f"{fact.subject} {fact.predicate} {fact.value}" for fact in r.facts] + [worded(parse_sentence(text)) for text in r.sentences]
         for title, rows in (
-            ("It states", [Beside("", text) for text in said]), ("Its grounds", self.grounds), ("It replaced", self.replaced),
-            ("It gave way to", self.gave_way_to), ("What rests on it", self.dependents), ("It contradicts", self.contradicts),
+            ("It states", [Beside("", text) for text in said]),
+            *((f"Its {name}", [Beside("", text) for text in getattr(r, name)]) for name in ENRICHMENTS),
+            ("Its grounds", self.grounds), ("It replaced", self.replaced), ("It gave way to", self.gave_way_to),
+            ("What rests on it", self.dependents), ("It contradicts", self.contradicts),
             ("Open conflicts", [_conflict_row(conflict) for conflict in self.conflicts]),
         ):  # fmt: skip
             if rows:

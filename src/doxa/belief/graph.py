@@ -24,7 +24,7 @@ from doxa.base.ids import NodeId
 from doxa.base.values import Value, decode_properties
 from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import CONFLICT_KIND, RESERVED, Bundle, Conflict, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
+from doxa.belief.types import CONFLICT_KIND, ENRICHMENTS, RESERVED, Bundle, Conflict, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
 from doxa.store import Edge, Node, Reader
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
@@ -70,8 +70,8 @@ DECLARATIONS: dict[str, Any] = {
         "immutable": True, "mutable": [],
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "summary", "trust", "author"), "text")
         | {"number": "integer", "time": "integer", "confidence": "number", "title": "text?", "topics": "list?", "keywords": "list?", "facts": "list?",
-           "sentences": "list?",
-           "valid_from": "integer?", "valid_until": "integer?"},
+           "sentences": "list?"} | dict.fromkeys(ENRICHMENTS, "list?")
+        | {"valid_from": "integer?", "valid_until": "integer?"},
     },
     "guard:label:Exchange": {
         "immutable": True, "mutable": ["deprecated"],
@@ -85,7 +85,7 @@ DECLARATIONS: dict[str, Any] = {
     "support": list(SUPPORT_EDGES),
     "search:Revision": {
         "text": ["title", "summary", "topics", "keywords", "facts"], "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
-        "said": ["facts", "sentences"],
+        "said": ["facts", "sentences"], "fields": list(ENRICHMENTS),
     },
     "search:Exchange": {"text": ["text", "caption"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"},
 }
@@ -276,8 +276,14 @@ def build_revision(node: Node, *, status: Status, tags: tuple[str, ...] = (), un
         space=p["space"], title=p.get("title", ""), topics=tuple(p.get("topics", ())), keywords=tuple(p.get("keywords", ())),
         facts=facts_of(node), valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), confidence=p["confidence"], trust=p["trust"],
         author=p.get("author", ""), time=p["time"], created=node.born, tags=tags, metadata=metadata_of(node),
-        sentences=tuple(p.get("sentences", ())), unsupported=unsupported,
+        sentences=tuple(p.get("sentences", ())), unsupported=unsupported, **enrichments_of(node),
     )  # fmt: skip
+
+
+def enrichments_of(node: Node) -> dict[str, Any]:
+    """What a revision gives besides what it states. Under one of these names an older file may hold anything as metadata."""
+    held = {name: node.props.get(name) for name in ENRICHMENTS}
+    return {name: tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else () for name, value in held.items()}
 
 
 def facts_of(node: Node) -> tuple[Fact, ...]:

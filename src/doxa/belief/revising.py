@@ -16,7 +16,7 @@ from doxa.base.clock import format_time
 from doxa.base.errors import LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
-from doxa.belief.graph import STRUCTURE, SUPERSEDES, SUPPORT_EDGES, item_of, metadata_of
+from doxa.belief.graph import STRUCTURE, SUPERSEDES, SUPPORT_EDGES, enrichments_of, item_of, metadata_of
 from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, sentences_of, stated_by
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import Draft, Lost, parse_fact
@@ -185,7 +185,7 @@ def narrowed(node: Node, piece: Piece) -> Draft:
     sentences = tuple(sentence for name, text, sentence in stated if name == "sentences" and text in piece.texts)
     draft = build_draft(node, facts, sentences)
     if all(text in piece.texts for _, text, _ in stated):
-        draft = replace(draft, summary=str(node.props["summary"]), metadata=metadata_of(node))
+        draft = replace(draft, summary=str(node.props["summary"]), metadata=metadata_of(node), **enrichments_of(node))
     start, end = piece.window
     return replace(
         draft, valid_from=None if start == ALWAYS.start else start, valid_until=None if end == ALWAYS.end else end,

@@ -15,10 +15,14 @@ import msgspec
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
-from doxa.base.limits import FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
+from doxa.base.limits import ENRICHMENT_CHARS_MAX, ENRICHMENT_ENTRIES_MAX, FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
 from doxa.base.values import Value, canonical, check_properties, check_text, decode
 from doxa.policy.sentence import Sentence, parse_sentence, stored
 from doxa.store import TRUST_DEFAULT, TRUSTS
+
+# What a belief gives besides what it states, in words of their own: each a list of short texts, each text found by itself. Nothing is concluded from
+# them: what happened and what followed, what may come, what is open, what was settled, who and what it is about.
+ENRICHMENTS = ("events", "implications", "questions", "decisions", "entities")
 
 FactValue = bool | int | float | str  # of what a property may hold, what a sentence can say
 
@@ -71,6 +75,11 @@ class Draft:
     author: str = ""
     time: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict)
+    events: tuple[str, ...] = ()
+    implications: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Value]:
         """The properties that make two revisions the same or different; absent ones are left out."""
@@ -85,6 +94,7 @@ class Draft:
             "valid_until": self.valid_until,
             "confidence": float(self.confidence),
             "trust": self.trust,
+            **{name: list(getattr(self, name)) or None for name in ENRICHMENTS},
             **self.metadata,
         }
         return {name: value for name, value in values.items() if value is not None}
@@ -121,6 +131,8 @@ def check_draft(draft: Draft) -> None:
     _check_times(draft)
     _check_facts(draft.facts)
     _check_sentences(draft.sentences)
+    for name in ENRICHMENTS:
+        _check_enrichment(name, getattr(draft, name))
     if not isinstance(draft.metadata, Mapping):
         raise InputError(
             f"metadata is a mapping of names to values; this is {type(draft.metadata).__name__}.", next_step="Give a mapping.", field="metadata"
@@ -139,7 +151,7 @@ def _check_texts(draft: Draft) -> None:
         if not isinstance(value, str):
             raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
         check_text(value, field=name)
-    for name in ("topics", "keywords"):
+    for name in ("topics", "keywords", *ENRICHMENTS):
         values = getattr(draft, name)
         if not isinstance(values, (tuple, list)) or not all(isinstance(value, str) for value in values):
             raise InputError(f"{name} is a list of texts; this is {values!r:.60}.", next_step="Give each as text, in a list.", field=name)
@@ -185,6 +197,23 @@ def _check_sentences(sentences: object) -> None:
         parse_sentence(sentence)
 
 
+def _check_enrichment(name: str, entries: tuple[str, ...]) -> None:
+    if len(entries) > ENRICHMENT_ENTRIES_MAX:
+        raise LimitError(
+            f"A belief has at most {ENRICHMENT_ENTRIES_MAX} {name}; this has {len(entries)}.",
+            next_step="Keep those that matter, or split the belief.", field=name, limit_entries=ENRICHMENT_ENTRIES_MAX,
+        )  # fmt: skip
+    for entry in entries:
+        check_text(entry, field=name)
+        if not entry.strip():
+            raise InputError(f"An entry of {name} is blank.", next_step="Leave it out, or say it in words.", field=name)
+        if len(entry) > ENRICHMENT_CHARS_MAX:
+            raise LimitError(
+                f"An entry of {name} has {len(entry):,} characters; the limit is {ENRICHMENT_CHARS_MAX:,}.",
+                next_step="Say it in a sentence or two, or in several entries.", field=name, limit_chars=ENRICHMENT_CHARS_MAX,
+            )  # fmt: skip
+
+
 def check_fact(fact: object) -> Fact:
     """Raise InputError for what is no Fact, or one whose parts cannot be stored."""
     if not isinstance(fact, Fact):
@@ -220,7 +249,7 @@ def check_artifact(location: object, *, sha256: object, size_bytes: object) -> N
 RESERVED = frozenset(
     "kref number project space name kind title summary topics keywords facts sentences valid_from valid_until confidence trust author time created "
     "content_hash deprecated".split()
-)
+).union(ENRICHMENTS)
 
 CONFLICT_KIND = "conflict"
 RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND))
@@ -300,6 +329,11 @@ class Revision:
     metadata: Mapping[str, Value] = field(default_factory=dict)
     sentences: tuple[str, ...] = ()  # as JSON
     unsupported: str = ""  # why its support is lost; empty if it is not
+    events: tuple[str, ...] = ()
+    implications: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,17 @@ import typer
 from doxa.cli.frame import (
     Confidence,
     Db,
+    Decisions,
     DryRun,
     EdgeArg,
     EdgeOption,
+    Entities,
+    Events,
     FactOption,
+    Implications,
     Json,
     KrefArg,
+    Questions,
     Title,
     Topic,
     Trust,
@@ -41,6 +46,11 @@ def revise(
     valid_until: ValidUntil = None,
     confidence: Confidence = None,
     trust: Trust = None,
+    event: Events = None,
+    implication: Implications = None,
+    question: Questions = None,
+    decision: Decisions = None,
+    entity: Entities = None,
     again: Annotated[bool, typer.Option("--again", help="Also if it says the same.")] = False,
     dry_run: DryRun = False,
     db: Db = None,
@@ -50,6 +60,7 @@ def revise(
     with opened(db, as_json) as memory:
         given = given_of(title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence)
         given |= given_of(valid_from=valid_from, valid_until=valid_until)
+        given |= given_of(events=event, implications=implication, questions=question, decisions=decision, entities=entity)
         change = memory.revise(kref, text, expect=expect, again=again, dry_run=dry_run, **given)
         embed_some(memory)
         show(change, as_json, said_text)
@@ -69,6 +80,11 @@ def supersede(
     valid_until: ValidUntil = None,
     confidence: Confidence = None,
     trust: Trust = None,
+    event: Events = None,
+    implication: Implications = None,
+    question: Questions = None,
+    decision: Decisions = None,
+    entity: Entities = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -76,6 +92,7 @@ def supersede(
     with opened(db, as_json) as memory:
         given = given_of(title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence)
         given |= given_of(valid_from=valid_from, valid_until=valid_until)
+        given |= given_of(events=event, implications=implication, questions=question, decisions=decision, entities=entity)
         change = memory.supersede(kref, text, **given, **given_of(name=name or None, kind=kind, space=space))
         embed_some(memory)
         show(change, as_json, said_text)

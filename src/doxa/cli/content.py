@@ -9,7 +9,27 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.frame import Db, FactOption, Json, KrefArg, Project, Title, Topic, app, db_hint, embed_some, facts_of, opened, progress
+from doxa.cli.frame import (
+    Db,
+    Decisions,
+    Entities,
+    Events,
+    FactOption,
+    Implications,
+    Json,
+    KrefArg,
+    Project,
+    Questions,
+    Title,
+    Topic,
+    app,
+    db_hint,
+    embed_some,
+    facts_of,
+    given_of,
+    opened,
+    progress,
+)
 from doxa.cli.text import fields_text, recall_text, said_text, show
 
 _WITHOUT_MEANING = ("words", "entities", "time", "graph", "recency", "policy")  # named here, since the room of recall takes long to import
@@ -38,6 +58,11 @@ def remember(
     embedding_text: Annotated[str, typer.Option(help="What its vector is made of instead of its own text.")] = "",
     title: Title = None,
     topic: Topic = None,
+    event: Events = None,
+    implication: Implications = None,
+    question: Questions = None,
+    decision: Decisions = None,
+    entity: Entities = None,
     project: Project = "default",
     db: Db = None,
     as_json: Json = False,
@@ -48,6 +73,7 @@ def remember(
             text, project=project, space=space, name=name, kind=kind, facts=facts_of(fact), valid_from=valid_from, valid_until=valid_until,
             confidence=confidence, trust=trust, derived_from=derived_from or (), depends_on=depends_on or (),
             embedding_text=embedding_text, title=title or "", topics=topic or (),
+            **given_of(events=event, implications=implication, questions=question, decisions=decision, entities=entity),
         )  # fmt: skip
         embed_some(memory)
         show(made, as_json, lambda m: said_text(m.change, m.warnings))

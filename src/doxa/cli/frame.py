@@ -76,6 +76,11 @@ Topic = Annotated[list[str] | None, typer.Option(help="A topic (repeatable).")]
 EdgeOption = Annotated[list[str] | None, typer.Option(help="Only this edge type (repeatable).")]
 EdgeArg = Annotated[str, typer.Argument(help="Such as DEPENDS_ON.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would become of it.")]
+Events = Annotated[list[str] | None, typer.Option("--event", help="What happened, and what followed (repeatable).")]
+Implications = Annotated[list[str] | None, typer.Option("--implication", help="What may come of it, in other words (repeatable).")]
+Questions = Annotated[list[str] | None, typer.Option("--question", help="What is open about it (repeatable).")]
+Decisions = Annotated[list[str] | None, typer.Option("--decision", help="What was settled by it (repeatable).")]
+Entities = Annotated[list[str] | None, typer.Option("--entity", help="Who or what it is about (repeatable).")]
 FactOption = Annotated[list[str] | None, typer.Option("--fact", help="A fact: 'subject|predicate|value' (repeatable).")]
 
 

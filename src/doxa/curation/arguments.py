@@ -17,6 +17,7 @@ from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import ROLES
 from doxa.base.values import Value, check_text
 from doxa.belief import Fact, Kref, check_name, parse_fact
+from doxa.belief.types import ENRICHMENTS
 from doxa.curation.turns import refuse_seconds
 from doxa.policy.sentence import Atom, Sentence, parse_sentence
 
@@ -38,6 +39,11 @@ class Said(TypedDict, total=False):
     trust: str
     metadata: Mapping[str, Value] | None
     embedding_text: str
+    events: Iterable[str]
+    implications: Iterable[str]
+    questions: Iterable[str]
+    decisions: Iterable[str]
+    entities: Iterable[str]
 
 
 class Placed(Said, total=False):
@@ -61,7 +67,7 @@ def said(fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
     for name, value in fields.items():
         if name in ("valid_from", "valid_until"):
             found[name] = time(value, name)
-        elif name in ("topics", "keywords"):
+        elif name in ("topics", "keywords", *ENRICHMENTS):
             found[name] = texts(value, name)
         elif name == "facts":
             found[name] = facts(value)

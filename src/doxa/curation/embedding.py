@@ -28,6 +28,7 @@ from doxa.base.limits import (
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
 from doxa.recall import pack_part
+from doxa.recall.meaning import field_texts
 from doxa.store import FIELDS_FROM, INDEXED_PARTS, Identity, Reader, SearchRule, Store, text_of
 
 _IDENTITY = Identity("embedding", "system")
@@ -39,7 +40,6 @@ _DUE_NEXT = """
 SELECT q.scope, q.doc, d.node, q.attempts FROM vector_next_due q JOIN doc d ON d.scope = q.scope AND d.doc = q.doc
 WHERE q.attempts < ? ORDER BY q.scope, q.doc LIMIT ?
 """
-_FIELDS = ("facts", "events", "implications")  # each of their texts is found by itself
 
 
 class Reembedding(NamedTuple):
@@ -189,7 +189,7 @@ class _Job:
         for scope, doc, identity, attempts in rows:
             node = nodes.get(identity)
             rule = next((rules[label] for label in node.labels if label in rules), None) if node else None
-            texts = parts(text_to_embed(rule, node.props), _field_texts(node.props)) if node and rule else {0: ""}
+            texts = parts(text_to_embed(rule, node.props), [text for _, text in field_texts(rule, node.props)]) if node and rule else {0: ""}
             found.append(_Work(scope, doc, attempts, texts))
         return found
 
@@ -262,12 +262,6 @@ def _pieces(text: str) -> Iterator[str]:
                 rest = rest[cut:].lstrip()
             if rest:
                 yield rest
-
-
-def _field_texts(props: Mapping[str, Any]) -> list[str]:
-    """What the fields of a belief say, one text for each of their entries; a field that an older file holds in another form says nothing."""
-    lists = (value for name in _FIELDS if isinstance(value := props.get(name), list))
-    return [text for value in lists for text in value if isinstance(text, str) and text.strip()]
 
 
 def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
 from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
-from doxa.belief.types import without
+from doxa.belief.types import ENRICHMENTS, without
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.curation.redact import left_out, redact, refuse_secret
 from doxa.policy.sentence import Atom, replace_atoms
@@ -105,6 +106,8 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
     facts = tuple(
         Fact(clean(f.subject), clean(f.predicate), clean(f.value) if isinstance(f.value, str) else f.value) for f in draft.facts
     )
+    enrichments: dict[str, Any] = {name: tuple(clean(entry) for entry in getattr(draft, name)) for name in ENRICHMENTS}
+
     def clean_atom(atom: Atom) -> Atom:
         return Atom(clean(atom.item), clean(atom.predicate), clean(atom.value) if isinstance(atom.value, str) else atom.value)
 
@@ -115,6 +118,7 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
         title=clean(draft.title),
         topics=tuple(clean(topic) for topic in draft.topics),
         keywords=tuple(clean(word) for word in draft.keywords),
+        **enrichments,
         facts=facts,
         metadata=clean_properties(draft.metadata, kinds),
     )
@@ -180,7 +184,7 @@ def _left_out(store: Store, known: str, draft: Draft, *, links: tuple[tuple[str,
     with store.read() as snapshot:
         held = read_revision(snapshot, resolve(snapshot, parse_kref(known)))
     lost = [
-        name for name in ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
+        name for name in ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust", *ENRICHMENTS)
         if getattr(draft, name) not in ("", (), None, getattr(held, name))
     ]  # fmt: skip
     lost += ["facts"] if without(draft.facts, held.facts) else []

@@ -1,9 +1,9 @@
 """A belief changed by its caller: what is given is said anew, what is not given is carried over from the revision that was current.
 
 Carried over: title, topics, keywords, times of validity, confidence, trust, metadata, and what the belief rests on. Trust never rises
-by itself: a belief that nobody vouched for stays so until a caller labels it, and what an agent says of a verified one opens a conflict. Facts and
-the vector's own text were made for the former words: they are carried over with those words only, and where the words change without them
-the answer says that they were left behind.
+by itself: a belief that nobody vouched for stays so until a caller labels it, and what an agent says of a verified one opens a conflict. Facts,
+enrichments and the vector's own text were made for the former words: they are carried over with those words only, and where the words change without
+them the answer says that they were left behind.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from doxa.base.errors import InputError
 from doxa.belief import Change, Draft, Kref, Ledger, Revision, build_revision, check_draft, draft_kref, parse_target, sealed
 from doxa.belief.graph import current_of
 from doxa.belief.stating import stated_facts
+from doxa.belief.types import ENRICHMENTS
 from doxa.belief.writes import EMBEDDING_TEXT, require_belief
 from doxa.curation.arguments import check_kind
 from doxa.curation.redact import left_out
@@ -113,11 +114,11 @@ def _carried(draft: Draft, old: Revision | None, *, given: Mapping[str, Any], id
         kept["trust"] = "stated"
         notes.append("It is no longer verified: an operator may label it again.")
     same = draft.summary == old.summary
-    for name in ("facts", "sentences"):
-        if name not in given and "statements" not in given and same:
-            kept[name] = old.facts if name == "facts" else tuple(map(parse_sentence, old.sentences))
-        elif name not in given and "statements" not in given and getattr(old, name):
-            notes.append(f"Its {name} were of the former words and are not carried over: give those that hold.")
+    of_the_words = [name for name in (*(() if "statements" in given else ("facts", "sentences")), *ENRICHMENTS) if name not in given]
+    if same:
+        kept |= {name: tuple(map(parse_sentence, old.sentences)) if name == "sentences" else getattr(old, name) for name in of_the_words}
+    elif left := [name for name in of_the_words if getattr(old, name)]:
+        notes.append(f"Its {', '.join(left)} were of the former words and are not carried over: give those that hold.")
     held = dict(old.metadata) if "metadata" not in given else {}
     override = held.pop(EMBEDDING_TEXT, old.metadata.get(EMBEDDING_TEXT))
     if override is not None and "embedding_text" not in given:

@@ -33,7 +33,7 @@ from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
 from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
 from doxa.belief.stating import reconcile
-from doxa.belief.types import Lost
+from doxa.belief.types import ENRICHMENTS, Lost
 from doxa.belief.writes import add_revision, check_edge_type, create_item, move_tag, next_number, set_deprecated
 from doxa.curation.arguments import unusable
 from doxa.curation.ingest import Ingest, Ingested, Prepared, cleaned
@@ -135,6 +135,11 @@ class _Stated(msgspec.Struct, tag="revision"):
     author: str = ""
     tags: tuple[str, ...] = ()
     metadata: msgspec.Raw = _NOTHING
+    events: tuple[str, ...] = ()
+    implications: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
 
 
 class _Link(msgspec.Struct, tag="edge"):
@@ -375,7 +380,7 @@ class _Import:
             keywords=line.keywords, facts=tuple(parse_fact(f) for f in line.facts),
             sentences=tuple(map(parse_sentence, line.sentences)), valid_from=_time(line.valid_from),
             valid_until=_time(line.valid_until), confidence=line.confidence, trust=line.trust, author=line.author, time=parse_time(line.time),
-            metadata=_metadata(line.kref, line.metadata),
+            metadata=_metadata(line.kref, line.metadata), **{name: getattr(line, name) for name in ENRICHMENTS},
         )  # fmt: skip
         clean, kinds = clean_draft(draft)
         for tag in line.tags:

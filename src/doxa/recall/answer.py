@@ -46,5 +46,5 @@ def _named(pools: Sequence[Pool]) -> float:
     if not any(pool.asked.speakers and "entities" in pool.asked.lanes for pool in pools):
         return 0.0
     words = np.concatenate([pool.lanes["words"] for pool in pools])
-    named = np.concatenate([pool.lanes["entities"] == 1 for pool in pools])
+    named = np.concatenate([np.isin(pool.shelf["speaker"][pool.rows], list(pool.asked.speakers)) for pool in pools])
     return float(words[named].max(initial=0) - words[~named].max(initial=0))

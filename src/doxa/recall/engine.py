@@ -242,11 +242,12 @@ def _rank(reader: Reader, pools: list[Pool], ask: Ask) -> list[Ranked]:
         scores = scored()
     order = np.argsort(-scores, kind="stable")[: max(_wanted(ask), POOL)]
     owner, row = _owners(pools)
+    fields = np.concatenate([pool.fields for pool in pools])
     held = {name: np.concatenate([pool.lanes[name] for pool in pools]) for name in LANES}
     ranked = []
     for i in order.tolist():
         values = {name: None if np.isnan(values[i]) else float(values[i]) for name, values in held.items()}
-        ranked.append(Ranked(pools[owner[i]].shelf, int(row[i]), float(scores[i]), values, pools[owner[i]].postings))
+        ranked.append(Ranked(pools[owner[i]].shelf, int(row[i]), float(scores[i]), values, pools[owner[i]].postings, field=int(fields[i])))
     return ranked
 
 

@@ -4,7 +4,7 @@
               memory also counts, at a discount, what the turns before and after it say, the more so the shorter it is itself
     meaning   the cosine of the question with the memory and, at a discount, its neighbours, its best sentence, its best passage or field,
               in standard deviations of the cosines between memories of this project: one scale for every embedder and every store
-    entities  1 if the question names who said it, SIDE if it asks for that side of a chat
+    entities  1 if the question names who said it or what it is about, SIDE if it asks for that side of a chat
     time      1 if it lies, or tells of something that lies, in a time that the question names; less the farther away
     graph     how much of the best hits' score reaches it along edges, halved with each
     recency   2^(-age / RECENCY_DAYS), age in whole days

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from doxa.base.clock import TIME_MAX, format_time
+from doxa.base.words import terms
+from doxa.recall.meaning import field_texts
 from doxa.recall.shelf import Shelf
 from doxa.recall.types import CHARS_PER_TOKEN, Ask, Hit
 from doxa.recall.words import Posting
-from doxa.store import Node, Reader, attributes_of
+from doxa.store import FIELDS_FROM, Node, Reader, SearchRule, attributes_of, entries_of, rule_of, text_of
 
 _TERMS_IN_WHY = 6
 _NEAR = 0.5
@@ -26,6 +28,7 @@ class Ranked(NamedTuple):
     lanes: Mapping[str, float | None]  # meaning is None where there is no vector
     postings: list[Posting]
     restates: str = ""  # the turn that it was placed above for that
+    field: int = 0  # the part of the field by which meaning found it
 
 
 def tokens_of(text: str) -> int:
@@ -49,11 +52,13 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
     status, noted = _status(reader, node, ask) if revision else ("deprecated" if p.get("deprecated") else "current", "")
     unsupported = _unsupported(reader, node) if revision else ""
     noted += f"; its support is lost: {unsupported}" if unsupported else ""
+    rule = rule_of(node.labels, reader.declared().search) if revision else None
+    why = _why(item, p, said_in=_said_in(node, item, rule), meant_in=_meant_in(node, item, rule), noted=noted)
     told = {name: round(value, 4) for name, value in item.lanes.items() if value is not None and (name in _ALWAYS_TOLD or _speaks(name, value))}
     said = attributes_of(p, born=node.born)  # what an older file holds in another type must not keep the rest from being found
     return Hit(
         kref=str(p.get("kref", "")), type="revision" if revision else "exchange", kind=str(p.get("kind", "")), status=cast("Any", status), text=text,
-        score=round(item.score, 4), lanes=told, why=_why(item, p, noted=noted), time=said.time, recorded=node.born,
+        score=round(item.score, 4), lanes=told, why=why, time=said.time, recorded=node.born,
         valid_from=None if said.valid_from == -TIME_MAX else said.valid_from, valid_until=None if said.valid_until == TIME_MAX else said.valid_until,
         trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
         project=str(p.get("project", "")), space=str(p.get("space", "")), speaker=p.get("speaker", p.get("author", "")),
@@ -114,18 +119,43 @@ def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
     return str(rows[0][0]) if rows else f"author:{props.get('author', '')}"
 
 
-def _why(item: Ranked, props: dict[str, Any], *, noted: str) -> str:
+def _said_in(node: Node, item: Ranked, rule: SearchRule | None) -> dict[str, str]:
+    """Of the terms that a belief shares with the question, those that no word of its own text has: where they are said, such as " in its events"."""
+    entries = entries_of(rule, node.props) if rule else []
+    if rule is None or not entries:
+        return {}
+    shared = {posting.term for posting in item.postings if posting.holds(item.row)} - set(terms(text_of(rule, node.props)))
+    found: dict[str, str] = {}
+    for name, text in entries:
+        for term in shared.intersection(terms(text)):
+            found.setdefault(term, f" in its {name}")
+    return found
+
+
+def _meant_in(node: Node, item: Ranked, rule: SearchRule | None) -> str:
+    """The field of a belief by which meaning found it, such as " by its events"."""
+    fields = field_texts(rule, node.props) if rule and item.field else []
+    number = item.field - FIELDS_FROM
+    return f" by its {fields[number][0]}" if 0 <= number < len(fields) else ""
+
+
+def _why(item: Ranked, props: dict[str, Any], *, said_in: Mapping[str, str], meant_in: str, noted: str) -> str:
     parts: list[str] = []
     own = [p for p in item.postings if p.holds(item.row)]
     lane = {name: value or 0.0 for name, value in item.lanes.items()}
     if own:
-        words = [p.asked if p.asked == p.term else f"{p.asked}~{p.term}" for p in own[:_TERMS_IN_WHY]]
-        parts.append(f"shares {', '.join(words)} ({lane['words']:.0%} of the question)")
+        words: dict[str, list[str]] = {}
+        for p in own[:_TERMS_IN_WHY]:
+            words.setdefault(said_in.get(p.term, ""), []).append(p.asked if p.asked == p.term else f"{p.asked}~{p.term}")
+        shared = " and ".join(", ".join(words[place]) + place for place in sorted(words))
+        parts.append(f"shares {shared} ({lane['words']:.0%} of the question)")
     elif lane["words"] > 0:
         parts.append(f"the turn beside it shares words ({lane['words']:.0%} of the question)")
     if item.lanes["meaning"] is not None:
-        parts.append(f"meaning {lane['meaning']:.2f}")
-    if lane["entities"] == 1:
+        parts.append(f"meaning {lane['meaning']:.2f}{meant_in}")
+    if lane["entities"] == 1 and "speaker" not in props:
+        parts.append("about what the question names")
+    elif lane["entities"] == 1:
         parts.append(f"said by {props.get('speaker')}, whom the question names")
     elif lane["entities"] > 0:
         parts.append(f"said by the {props.get('speaker')}, whose words are asked for")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.dates import find_dates
+from doxa.base.words import terms
 from doxa.recall.fusion import RECENCY_DAYS, SIDE
 from doxa.recall.shelf import Shelf
 from doxa.store import Reader, int64_array
@@ -62,6 +63,20 @@ def entities(shelf: Shelf, rows: Rows, *, named: frozenset[int], side: frozenset
     for tokens, value in ((side, SIDE), (named, 1.0)):
         if tokens:
             found[np.isin(shelf["speaker"][rows], list(tokens))] = value
+    return found
+
+
+def mentions(reader: Reader, shelf: Shelf, rows: Rows, *, named: frozenset[str], nobody: frozenset[int]) -> Floats:
+    """1 where an entity that was given with a belief is named: all its terms are among `named`, those of the question and of the speakers that it
+    names. `nobody` are the tokens of no speaker: what has one is a turn, and is asked above who said it."""
+    found = np.zeros(len(rows), dtype=np.float32)
+    places = {int(shelf["node"][rows[place]]): place for place in np.flatnonzero(np.isin(shelf["speaker"][rows], list(nobody))).tolist()}
+    if not named or not places:
+        return found
+    sql = f"SELECT n.id, e.value FROM carray(?) f JOIN {reader.sight().table(edge=False)} n ON n.id = f.value JOIN json_each(n.props, '$.entities') e"
+    for node, entity in reader.rows(sql, (int64_array(list(places)),)):
+        if isinstance(entity, str) and (wanted := terms(entity)) and named.issuperset(wanted):
+            found[places[node]] = 1
     return found
 
 

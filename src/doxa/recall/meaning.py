@@ -10,7 +10,9 @@ what all memories have in common, their mean (after Mu & Viswanath, "All-but-the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +20,14 @@ from numpy.typing import NDArray
 from doxa.recall.fusion import FIELD, NEIGHBOUR_LENGTH_MEANING, NEXT_MEANING, PREVIOUS, SENTENCE, passages, share
 from doxa.recall.index import unpack_parts
 from doxa.recall.shelf import Shelf
-from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, int64_array
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, SearchRule, entries_of, int64_array
 
 CALIBRATED_ROWS_MAX = 2_048
 _CENTRE_WEIGHT = 50  # memories' worth of "no common direction": a handful of memories says little about what all have in common
 _SPREAD_FIRST = 0.15  # until there are memories enough to measure it
 _ROWS_ENOUGH = 20
 _SHIFTS = 4
+_TOGETHER = "entities"  # the field whose entries are one text
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -39,7 +42,8 @@ class Calibration(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """What the wanted rows hold: for each the cosine of its whole (nan: none) and that vector, its best passage, field and sentence (-1: none)."""
+    """What the wanted rows hold: for each the cosine of its whole (nan: none) and that vector, its best passage, field and sentence (-1: none), and
+    which part the best field is."""
 
     whole: Floats
     direction: Floats
@@ -47,6 +51,20 @@ class Vectors(NamedTuple):
     passages: Floats
     field: Floats
     sentence: Floats
+    part: Rows
+
+
+def field_texts(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the fields of a belief say, in the order of their parts from FIELDS_FROM on: a text for each of their entries, with the field's name. The
+    first of every field comes before the second of any, so that where there are more than get vectors no field goes without. Names say something
+    together: alone each would be near to everything about it."""
+    facts = props.get("facts")
+    held = {"facts": [text for text in facts if isinstance(text, str)] if isinstance(facts, list) else []}
+    for name, text in entries_of(rule, props):
+        held.setdefault(name, []).append(text)
+    if _TOGETHER in held:
+        held[_TOGETHER] = [", ".join(held[_TOGETHER])]
+    return [(name, text) for row in zip_longest(*held.values()) for name, text in zip(held, row, strict=True) if text and text.strip()]
 
 
 def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
@@ -98,8 +116,11 @@ def without(centre: Floats | None, vectors: Floats) -> Floats:
     return np.where(length > 1e-6, rest / np.maximum(length, 1e-6), vectors).astype(np.float32)
 
 
-def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, spread: float, believed: Mask) -> Floats:
-    """The likeness of the given rows to the question, as a cosine; nan where a row has no vector. `spread` is that of the question's cosines."""
+def exact(
+    reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, spread: float, believed: Mask
+) -> tuple[Floats, Rows]:
+    """The likeness of the given rows to the question, as a cosine; nan where a row has no vector. And the part of the field that said most, 0 where
+    none did. `spread` is that of the question's cosines."""
     previous, following = shelf["prev"][rows].astype(np.int64), shelf.following[rows].astype(np.int64)
     beside = np.concatenate((previous, following))
     wanted = np.union1d(rows, beside[beside >= 0])
@@ -118,7 +139,8 @@ def exact(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: F
     value = total / np.sqrt(np.maximum(square, 1e-6))
     sentence, field = held.sentence[at], held.field[at]
     value = np.where(sentence > -1, (1 - SENTENCE) * value + SENTENCE * sentence, value)
-    return np.where(field > -1, np.fmax(value, FIELD * field), value).astype(np.float32)
+    by_field = (field > -1) & ~(value >= FIELD * field)
+    return np.where(by_field, FIELD * field, value).astype(np.float32), np.where(by_field, held.part[at], 0)
 
 
 def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, depth: int) -> Rows:
@@ -147,6 +169,7 @@ def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Float
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32), np.zeros((size, len(vector)), dtype=np.float32), np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.float32), np.full(size, -1, dtype=np.float32), np.full(size, -1, dtype=np.float32),
+        np.zeros(size, dtype=np.int64),
     )  # fmt: skip
     if not found:
         return held
@@ -162,7 +185,9 @@ def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Float
     held.whole[position[first]] = cosines[first]
     held.direction[position[first]] = data[first]
     passage, field, sentence = (part > 0) & (part < FIELDS_FROM), (part >= FIELDS_FROM) & (part < INDEXED_PARTS), part >= INDEXED_PARTS
-    for best, which in ((held.passage, passage), (held.field, field), (held.sentence, sentence)):
-        np.maximum.at(best, position[which], cosines[which])
+    for highest, which in ((held.passage, passage), (held.field, field), (held.sentence, sentence)):
+        np.maximum.at(highest, position[which], cosines[which])
+    best = field & (cosines == held.field[position])
+    held.part[position[best]] = part[best]
     np.add.at(held.passages, position[passage], 1)
     return held

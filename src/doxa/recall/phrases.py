@@ -53,7 +53,7 @@ def _holding(reader: Reader, shelf: Shelf, phrase: tuple[str, ...], rows: Rows) 
     found = []
     for node in reader.nodes(list(row_of)):
         rule = rule_of(node.labels, rules)
-        values = [node.props.get(name) for name in rule.text] if rule else []
+        values = [node.props.get(name) for name in rule.read] if rule else []
         texts = [text for value in values for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
         if any(has_phrase(terms(text), phrase) for text in texts):
             found.append(row_of[node.id])

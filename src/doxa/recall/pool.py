@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.words import terms
 from doxa.recall import lanes
 from doxa.recall.aside import Aside
 from doxa.recall.fusion import fuse
@@ -44,12 +45,14 @@ class Asked(NamedTuple):
 
 
 class Pool:
-    """`rows` are the candidates in order; each array of `lanes` has a value for each of them, as `fusion` describes."""
+    """`rows` are the candidates in order; each array of `lanes` has a value for each of them, as `fusion` describes; `fields` names the part of each
+    by whose field its meaning was found (0: none)."""
 
     def __init__(self, reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, calibration: Calibration, wanted: int) -> None:
         self.shelf = shelf
         self.asked = asked
         self.rows: Rows = np.zeros(0, dtype=np.int64)
+        self.fields: Rows = self.rows
         self.lanes: dict[str, Floats] = {}
         self.spread: Floats = np.zeros(0, dtype=np.float32)
         self.population = eligible.population.total
@@ -100,16 +103,16 @@ class Pool:
     def _fill(self, reader: Reader, rows: Rows) -> None:
         """Take these rows in as candidates, and ask every lane of them."""
         shelf, asked, on = self.shelf, self.asked, self.asked.lanes
+        fields = np.zeros(len(rows), dtype=np.int64)
         zero = np.zeros(len(rows), dtype=np.float32)
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
             mask = self._eligible.population.mask
-            cosine = exact(reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask)
-        side = frozenset(token for token, name in shelf.speakers(reader) if name and name.casefold() == asked.question.side)
+            cosine, fields = exact(reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask)
         new = {
             "words": self._words.of(rows),
             "meaning": cosine,
-            "entities": lanes.entities(shelf, rows, named=asked.speakers, side=side) if "entities" in on else zero,
+            "entities": self._about(reader, rows) if "entities" in on else zero,
             "time": lanes.in_spans(shelf["time"][rows], asked.spans) if asked.spans else zero,
             "graph": zero,
             "recency": lanes.recency(shelf, rows, reader.now) if "recency" in on else zero,
@@ -118,8 +121,18 @@ class Pool:
         rows = np.concatenate((self.rows, rows))
         order = np.argsort(rows, kind="stable")
         self.rows = rows[order]
+        self.fields = np.concatenate((self.fields, fields))[order]
         self.lanes = {name: np.concatenate((self.lanes[name], said))[order] if self.lanes else said for name, said in new.items()}
         self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
+
+    def _about(self, reader: Reader, rows: Rows) -> Floats:
+        """Who said it, and whom and what it was said to be about."""
+        asked, speakers = self.asked, self.shelf.speakers(reader)
+        side = frozenset(token for token, name in speakers if name and name.casefold() == asked.question.side)
+        named = frozenset(terms(" ".join([asked.question.text, *(name for token, name in speakers if token in asked.speakers)])))
+        nobody = frozenset(token for token, name in speakers if not name)
+        said = lanes.entities(self.shelf, rows, named=asked.speakers, side=side)
+        return np.maximum(said, lanes.mentions(reader, self.shelf, rows, named=named, nobody=nobody))
 
     def link(self, reader: Reader, reached: dict[int, float]) -> None:
         """Take in what is linked with the best hits of any project, as far as the filters let it through."""

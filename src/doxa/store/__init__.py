@@ -9,7 +9,7 @@ from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, S
 from doxa.store.keys import after_key, key_of, rank_of
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, rule_of, text_of
+from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, entries_of, rule_of, text_of
 from doxa.store.sight import Sight
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction
@@ -50,6 +50,7 @@ __all__ = [
     "attributes_of",
     "check",
     "digest",
+    "entries_of",
     "int64_array",
     "key_of",
     "rank_of",

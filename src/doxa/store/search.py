@@ -1,9 +1,11 @@
 """Search rows derived from nodes, kept in the same transaction, so that text is findable the moment a write is acknowledged.
 
 The catalogue declares what is searchable:
-    search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property, "prev_edge": type or "", "said": [properties]}
+    search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property, "prev_edge": type or "", "said": [properties],
+                     "fields": [properties]}
 A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope, with what recall filters by. It is
 live when `off` is not set on it, and, if `live_edge` is named, an edge of that type comes in from a node on which `off` is not set.
+Each entry of a list in its `fields` is a text of its own beside that of its `text`: the row holds its words too.
 While it is live, each atom of the sentences in its `said` properties has a row in `atom`, so that what speaks of the same thing is found by key.
 A posting row holds 5-byte records (doc u32 LE, count u8) of one term. A transaction adds its rows to `posting_new`, which is ordered by doc so
 that a small write touches one page, and is short enough to be read whole; `compact` moves them to `posting`, ordered by term. Everything
@@ -13,9 +15,10 @@ here is a function of the graph: `check` recomputes it.
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple
 
 import apsw
@@ -62,11 +65,17 @@ class SearchRule(NamedTuple):
     off: str
     prev_edge: str
     said: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Every property whose words a row holds."""
+        return (*self.text, *self.fields)
 
 
 def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
     return {
-        name[7:]: SearchRule(tuple(r["text"]), r["live_edge"], r["off"], r["prev_edge"], tuple(r.get("said", ())))
+        name[7:]: SearchRule(tuple(r["text"]), r["live_edge"], r["off"], r["prev_edge"], tuple(r.get("said", ())), tuple(r.get("fields", ())))
         for name, r in catalogue.items()
         if name.startswith("search:")
     }
@@ -74,20 +83,20 @@ def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
 
 def parse_rule(name: str, value: object) -> SearchRule:
     """A declaration as the catalogue takes it. Raises InputError: what recall cannot follow must not get into a file."""
-    if isinstance(value, dict) and value.keys() | {"said"} == set(SearchRule._fields):
-        texts, said, rest = value["text"], value.get("said", ()), (value["live_edge"], value["off"], value["prev_edge"])
-        lists = isinstance(texts, (list, tuple)) and isinstance(said, (list, tuple))
-        if lists and all(isinstance(part, str) for part in (*texts, *said, *rest)):
-            return SearchRule(tuple(texts), *rest, tuple(said))
+    if isinstance(value, dict) and value.keys() | {"said", "fields"} == set(SearchRule._fields):
+        lists, rest = (value["text"], value.get("said", ()), value.get("fields", ())), (value["live_edge"], value["off"], value["prev_edge"])
+        if all(isinstance(part, (list, tuple)) for part in lists) and all(isinstance(part, str) for part in (*chain(*lists), *rest)):
+            texts, said, fields = map(tuple, lists)
+            return SearchRule(texts, *rest, said, fields)
     raise InputError(
         f"{name} is no search declaration: {str(value)[:80]!r}.",
-        next_step='Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge": type or ""}, and "said" if it has any.',
+        next_step='Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge": type or ""}, and "said", "fields" if any.',
         name=name,
     )
 
 
 def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
-    """The text that is indexed and embedded: each declared property, lists joined. Who speaks is a column, not a word of the text."""
+    """The text that is indexed and embedded as a whole: each declared property, lists joined. Who speaks is a column, not a word of the text."""
     parts: list[str] = []
     for name in rule.text:
         value = props.get(name)
@@ -95,6 +104,30 @@ def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
             continue
         parts.append(", ".join(map(str, value)) if isinstance(value, list) else str(value))
     return "\n".join(parts)
+
+
+def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the fields of a node say, entry by entry, with the field's name. What an older file or a hand has put there otherwise says nothing."""
+    lists = ((name, value) for name in rule.fields if isinstance(value := props.get(name), list))
+    return [(name, text) for name, value in lists for text in value if isinstance(text, str) and text.strip()]
+
+
+def texts_of(rule: SearchRule | None, props: Mapping[str, Any]) -> tuple[str, ...]:
+    """All whose words a row holds: its text, then the entries of its fields. Nothing without a rule."""
+    return (text_of(rule, props), *(text for _, text in entries_of(rule, props))) if rule else ()
+
+
+def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
+    """The terms of a row with their counts, and its length in terms, from what texts_of gives.
+
+    All entries count as one: of each term the most that one of them holds, and of their lengths the greatest. So what many entries repeat does not
+    count many times, and having many makes no row so long that its own words are lost in it.
+    """
+    own, *entries = map(term_counts, texts or ("",))
+    most: Counter[str] = Counter()
+    for counts in entries:
+        most |= counts
+    return own + most, own.total() + max((counts.total() for counts in entries), default=0)
 
 
 def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -172,7 +205,7 @@ class SearchWriter:
 
     def node_touched(self, identity: int, labels: Iterable[str], *, before: tuple[tuple[str, ...], Mapping[str, Any]]) -> None:
         """`before` is its labels and properties before the touch; what the transaction found at first counts."""
-        if any(label in self._rules for label in (*labels, *before[0])):
+        if any(label in self._rules or label in self._rules_before for label in (*labels, *before[0])):
             self._dirty[identity] = self._speaking[identity] = None
             self._before.setdefault(identity, before)
         self._owners.add(identity)
@@ -264,7 +297,7 @@ class SearchWriter:
         while rows := _fetched(self._db, _DOCS_AFTER, (*at, _PAGE_DOCS)):
             for scope, number, labels, props in rows:
                 rule = rule_of(decode(labels), self._rules)
-                length = self._index(scope, number, text_of(rule, decode_properties(props)) if rule else "")
+                length = self._index(scope, number, texts_of(rule, decode_properties(props)))
                 self._db.execute("UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?", (length, self._change, scope, number))
             at = rows[-1][:2]
         self._write_postings()
@@ -278,19 +311,19 @@ class SearchWriter:
         if old is not None:
             labels_before, props_before = self._before.get(identity, (labels, props))
             rule_before = rule_of(labels_before, self._rules_before)
-            text_before = text_of(rule_before, props_before) if rule_before else None
-            if rule is None or text_of(rule, props) != text_before or props.get("project") != props_before.get("project"):
+            before = texts_of(rule_before, props_before)
+            if rule is None or texts_of(rule, props) != before or props.get("project") != props_before.get("project"):
                 self._note_followers(identity)
-                self._remove(identity, text=text_before)
+                self._remove(identity, texts=before if rule_before else None)
                 old = None
         if rule is None:
             return
         live, here = self._is_live(identity, rule, props), attributes_of(props, born=row[4])
-        window = common_window(Verdict(row[2], row[3], row[5]), rule.text)
+        window = common_window(Verdict(row[2], row[3], row[5]), rule.read)
         if old is None:
             scope = self._token(here.scope)
             number = self._next_number(scope)
-            length = self._index(scope, number, text_of(rule, props))
+            length = self._index(scope, number, texts_of(rule, props))
             fixed = (scope, number, identity, live, self._prev(identity, rule, scope), length, *window, 0, self._change)
             self._db.execute(_INSERT, (*fixed, *map(self._token, here[1:5]), *here[5:]))
             self._db.execute(DUE_NEXT, (scope, number))
@@ -309,14 +342,14 @@ class SearchWriter:
         self._numbers[scope] += 1
         return self._numbers[scope] - 1
 
-    def _index(self, scope: int, number: int, text: str) -> int:
+    def _index(self, scope: int, number: int, texts: tuple[str, ...]) -> int:
         """Note the words of a row to be written; returns its length in words."""
-        counts = term_counts(text)
+        counts, length = words_of(texts)
         for term, count in counts.items():
             self._postings[scope, term].append((number, min(count, COUNT_MAX)))
         if len(self._postings) > _POSTINGS_HELD:
             self._write_postings()
-        return sum(counts.values())
+        return length
 
     def _write_postings(self) -> None:
         for (scope, term), entries in self._postings.items():
@@ -373,16 +406,16 @@ class SearchWriter:
             self._tokens[text] = known
         return known
 
-    def _remove(self, identity: int, *, text: str | None = None) -> None:
+    def _remove(self, identity: int, *, texts: tuple[str, ...] | None = None) -> None:
         """The row's terms, vectors and attributes go. The number stays taken, so that no other doc inherits it; a row without content keeps it.
 
-        `text` is what the row was made of, if that is known: then only its words are looked up, else every posting of the scope is read.
+        `texts` are what the row was made of, if that is known: then only their words are looked up, else every posting of the scope is read.
         """
         row: Any = self._db.execute("SELECT scope, doc FROM doc WHERE node = ?", (identity,)).fetchone()
         if row is None:
             return
         scope, number = row
-        words = None if text is None else tuple(term_counts(text))
+        words = None if texts is None else tuple(words_of(texts)[0])
         for table in ("posting", "posting_new"):
             # instr finds a byte run at any offset; rewrite() keeps only whole records, so a false hit changes nothing
             sql = f"SELECT term, first, data FROM {table} WHERE scope = ? AND instr(data, ?) > 0"

@@ -7,13 +7,13 @@ is the same hash of a state rebuilt from the log alone, so the two agree exactly
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
 from doxa.base.errors import ConstraintError, CorruptError
 from doxa.base.values import decode
-from doxa.base.words import ANALYSER, term_counts
+from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.guard import End, Guards, misfits
@@ -22,7 +22,7 @@ from doxa.store.index import problems as index_problems
 from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, text_of
+from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, texts_of, words_of
 from doxa.store.store import Store
 from doxa.store.vectors import INDEXED_PARTS
 from doxa.store.window import WindowWriter
@@ -277,12 +277,13 @@ def _check_search(snapshot: Reader) -> list[str]:
             rule = rule_of(node.labels, rules)
             if rule is None or rule is not rules[label]:
                 continue
-            row = db.execute("SELECT scope, doc, live FROM doc WHERE node = ?", (node.id,)).fetchone()
+            row: Any = db.execute("SELECT scope, doc, live, length FROM doc WHERE node = ?", (node.id,)).fetchone()
             if row is None:
                 problems.append(f"node {node.id} is not searchable")
                 continue
-            wanted = {term: min(count, COUNT_MAX) for term, count in term_counts(text_of(rule, node.props)).items()}
-            if held.pop((row[0], row[1]), {}) != wanted:
+            counts, length = words_of(texts_of(rule, node.props))
+            wanted = {term: min(count, COUNT_MAX) for term, count in counts.items()}
+            if held.pop((row[0], row[1]), {}) != wanted or row[3] != length:
                 problems.append(f"the words of node {node.id} are not those of its text")
             live = not node.props.get(rule.off)
             if live and rule.live_edge:

@@ -92,7 +92,7 @@ class WindowWriter:
         if docs and not subject.edge:
             rule = rule_of(subject.names, self._search())
             if rule is not None:
-                start, end = common_window(verdict, rule.text)
+                start, end = common_window(verdict, rule.read)
                 self._db.execute("UPDATE doc SET vis_from = ?, vis_until = ?, changed = ? WHERE node = ?", (start, end, self._change(), subject.id))
         return True
 
@@ -149,5 +149,5 @@ def problems(db: apsw.Connection, judge: Judge, search: Mapping[str, SearchRule]
             rule = None if subject.edge else rule_of(subject.names, search)
             if rule is not None:
                 doc: Any = db.execute("SELECT vis_from, vis_until FROM doc WHERE node = ?", (subject.id,)).fetchone()
-                if doc is not None and tuple(doc) != common_window(wanted, rule.text):
+                if doc is not None and tuple(doc) != common_window(wanted, rule.read):
                     yield f"the search row of node {subject.id} has another window than the node"

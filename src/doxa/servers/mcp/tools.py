@@ -23,6 +23,10 @@ _KREF: dict[str, Any] = {"type": "string", "description": "kref://project/space/
 _FACTS: dict[str, Any] = {
     "type": "array", "items": {"type": "array", "minItems": 3, "maxItems": 3}, "description": "[subject, predicate, value] triples",
 }  # fmt: skip
+_ENRICHMENTS: dict[str, Any] = {
+    "type": "object",
+    "description": "lists of texts, each found by itself: events, implications (3-5 futures in other words), questions, decisions, entities",
+}  # fmt: skip
 _READS = {"readOnlyHint": True, "openWorldHint": False}
 _WRITES = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
 
@@ -37,51 +41,49 @@ def _tool(name: str, description: str, /, *, hints: dict[str, bool], required: t
 TOOLS: tuple[dict[str, Any], ...] = (
     _tool(
         "memory_recall",
-        "Find what is currently believed or was said. Each hit has a kref, status, time, source, trust and why. Retired beliefs come only with "
-        "history or as_of.",
+        "Find what is currently believed or was said. Each hit has a kref, status, source and why. Retired beliefs come only with history or as_of.",
         hints=_READS, required=("query",), query=_TEXT, limit={"type": "integer", "minimum": 1, "maximum": 50},
-        tokens_max={"type": "integer", "description": "budget for the hits' text"},
-        kinds={"type": "array", "items": _TEXT, "description": "such as decision, preference, fact, exchange"},
+        tokens_max={"type": "integer"},
+        kinds={"type": "array", "items": _TEXT, "description": "such as decision, fact, exchange"},
         history={"type": "boolean"}, as_of={"type": "string", "description": "ISO 8601: what memory believed then"},
         valid_at={"type": "string", "description": "only what holds then"},
         strict={"type": "boolean", "description": "only what stands out"}, order={"type": "string", "enum": ["score", "time"]},
-        rerank={"type": "string", "enum": ["none", "client", "auto"], "description": "client: three times as many hits, for you to choose from"},
+        rerank={"type": "string", "enum": ["none", "client", "auto"], "description": "client: more hits, for you to choose from"},
     ),
     _tool(
         "memory_remember",
-        "Store one belief: a self-contained sentence. A belief that says the same is not stored twice. Give name to make it revisable "
-        "under that name.",
+        "Store one belief: a self-contained sentence. What says the same is not stored twice. Give name to make it revisable.",
         hints=_WRITES | {"idempotentHint": True}, required=("text",), text=_TEXT, name=_TEXT, space=_TEXT,
-        kind={"type": "string", "description": "fact (default), decision, preference, ..."}, facts=_FACTS,
-        derived_from={"type": "array", "items": _KREF}, depends_on={"type": "array", "items": _TEXT},
+        kind={"type": "string", "description": "fact (default), decision, preference, ..."}, facts=_FACTS, enrichments=_ENRICHMENTS,
+        derived_from={"type": "array", "items": _TEXT, "description": "krefs"}, depends_on={"type": "array", "items": _TEXT},
         valid_from={"type": "string", "description": "ISO 8601"}, valid_until=_TEXT,
         confidence={"type": "number", "minimum": 0, "maximum": 1},
     ),
     _tool(
         "memory_update",
-        "Replace a belief with a new revision; the old one leaves recall and stays in history. What is not given is carried over, facts only "
-        "with an unchanged text. expect guards against a concurrent change.",
-        hints=_WRITES, required=("kref", "text"), kref=_KREF, text=_TEXT, facts=_FACTS,
+        "Replace a belief with a new revision; the old one stays in history. What is not given is carried over, facts and enrichments only with "
+        "an unchanged text. expect guards against a concurrent change.",
+        hints=_WRITES, required=("kref", "text"), kref=_KREF, text=_TEXT, facts=_FACTS, enrichments={"type": "object"},
         expect={"type": "integer", "description": "the revision number you saw as current"},
         valid_from={"type": "string", "description": "ISO 8601; empty: no bound"}, valid_until=_TEXT,
         confidence={"type": "number", "minimum": 0, "maximum": 1},
     ),
     _tool(
         "memory_forget",
-        "Retire a belief, turn, thread or space from recall; an operator can undo it. More than one thing is previewed first and needs "
+        "Retire a belief, turn, thread or space; an operator can undo it. More than one thing is previewed first and needs "
         "confirm.",
         hints=_WRITES | {"destructiveHint": True}, required=("kref",), kref=_KREF,
         confirm={"type": "string", "description": "token of the preview"},
     ),
     _tool(
         "memory_get",
-        "Fetch what a kref addresses, optionally with its history, as of a time, or explained: grounds, what it replaced and why, conflicts.",
+        "Fetch what a kref addresses, with its history, as of a time, or explained: grounds, what it replaced and why, conflicts.",
         hints=_READS, required=("kref",), kref=_KREF, history={"type": "boolean"}, explain={"type": "boolean"},
         as_of={"type": "string", "description": "ISO 8601"},
     ),
     _tool(
         "memory_context",
-        "A brief to begin a session with: the newest beliefs and turns within a token budget.",
+        "A brief to begin with: the newest beliefs and turns within a budget.",
         hints=_READS, tokens_max={"type": "integer"},
     ),
     _tool("memory_status", "What memory holds, where, and whether everything works.", hints=_READS),
@@ -101,12 +103,25 @@ class _RecallArgs(msgspec.Struct, forbid_unknown_fields=True):
     rerank: str = "none"
 
 
+class _Enrichments(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    events: tuple[str, ...] | None = None
+    implications: tuple[str, ...] | None = None
+    questions: tuple[str, ...] | None = None
+    decisions: tuple[str, ...] | None = None
+    entities: tuple[str, ...] | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Those that were given: an empty list takes a field away, one that is not given is carried over."""
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+
+
 class _RememberArgs(msgspec.Struct, forbid_unknown_fields=True):
     text: str
     name: str = ""
     space: str = ""
     kind: str = "fact"
     facts: tuple[tuple[str, str, str | bool | int | float], ...] = ()
+    enrichments: _Enrichments = _Enrichments()
     derived_from: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     valid_from: str | None = None
@@ -118,6 +133,7 @@ class _UpdateArgs(msgspec.Struct, forbid_unknown_fields=True):
     kref: str
     text: str
     facts: tuple[tuple[str, str, str | bool | int | float], ...] | None = None
+    enrichments: _Enrichments = _Enrichments()
     expect: int | None = None
     valid_from: str | None = None
     valid_until: str | None = None
@@ -208,6 +224,7 @@ def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any
     made = session.remember(
         args.text, name=args.name, space=args.space, kind=args.kind, facts=args.facts, derived_from=args.derived_from,
         depends_on=args.depends_on, valid_from=args.valid_from, valid_until=args.valid_until, confidence=args.confidence,
+        **args.enrichments.given(),
     )  # fmt: skip
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
     result = {
@@ -220,7 +237,7 @@ def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any
 
 
 def _update(session: Session, args: _UpdateArgs) -> tuple[str, dict[str, Any]]:
-    given: dict[str, Any] = {}
+    given = args.enrichments.given()
     if args.facts is not None:
         given["facts"] = args.facts
     if args.valid_from is not None:
