@@ -1,7 +1,7 @@
-"""What is computed beside something else: a question is embedded, and the index of vectors scanned, while its words are looked up.
+"""What is computed beside something else: a large index of vectors is scanned while the words of the question are looked up.
 
-Both leave the interpreter's lock for most of their time. A thread for each: it costs a tenth of a millisecond, outlives no question, and a
-process that was forked has nothing to inherit.
+The scan leaves the interpreter's lock for most of its time, and takes longer than its thread costs to make, a tenth of a millisecond. Smaller
+things do not: a question embedded aside waits longer for the lock than its model takes.
 """
 
 from __future__ import annotations

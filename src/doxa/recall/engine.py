@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,6 @@ from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import lanes
 from doxa.recall.answer import answerable
 from doxa.recall.arrange import diverse, in_order, outstanding, without_echoes, without_far_siblings
-from doxa.recall.aside import Aside
 from doxa.recall.fusion import LANES, THREAD
 from doxa.recall.hits import Ranked, fit_budget, read_hits
 from doxa.recall.meaning import Calibrations
@@ -41,7 +38,6 @@ from doxa.recall.words import asked_terms, weigh
 from doxa.store import Reader, Store, int64_array
 
 _QUERY_CACHE = 256
-EMBEDDING_AWAITED_S = 0.05  # a question whose vector takes longer must not keep others from the shelves meanwhile
 _SPARE = 5  # hits read beyond the limit, since echoes and far siblings fall out
 _TURNS = """
 SELECT id, props ->> '$.kref', props ->> '$.text' FROM node
@@ -70,8 +66,6 @@ class Recaller:
         self._shelves = Shelves()
         self._calibrations = Calibrations()
         self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
-        self._vectors_lock = threading.Lock()
-        self._embedding_s = float("inf")  # how long the last question took
         self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
 
     def recall(self, ask: Ask, *, context: Mapping[str, Any] | None = None) -> Recall:
@@ -90,12 +84,8 @@ class Recaller:
                 reworded = [_name_speakers(reader, shelves, text)[0] for text in reworded]
             asked = self._asked(reader, ask, plain, speakers, warnings)
             others = [self._asked(reader, ask, text, speakers, warnings) for text in reworded]
-            if self._embedding_s > EMBEDDING_AWAITED_S:
-                for each in (asked, *others):
-                    each.vector()
             with self._lock:
                 pools = [self._collect(reader, shelf, ask, asked) for shelf in shelves]
-                asked.vector()  # it may have a warning to give even if no project has vectors
                 pending = sum(shelf.pending for shelf in shelves)
                 searched = sum(pool.searched for pool in pools)
                 if not searched:
@@ -148,46 +138,38 @@ class Recaller:
 
     def _asked(self, reader: Reader, ask: Ask, plain: str, speakers: frozenset[int], warnings: list[str]) -> Asked:
         question = read_question(plain)
-        vector = self._vector(reader, question.text, ask, warnings)
+        vector = self._vector(reader, question.text, ask, warnings=warnings)
         terms = asked_terms(question.text) if "words" in ask.lanes else []
         spans = lanes.spans_of(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
         return Asked(question, terms, phrases, vector, speakers, spans, frozenset(ask.lanes))
 
-    def _vector(self, reader: Reader, text: str, ask: Ask, warnings: list[str]) -> Callable[[], Floats | None]:
-        """Begins to embed a question; what is returned waits for its vector."""
-        embedder = None
-        if "meaning" in ask.lanes:
-            embedder, said = self._embedder(reader.embedder_name(), reader.embedder_next())
-            warnings += [said] if said else []
+    def _vector(self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]) -> Floats | None:
+        if "meaning" not in ask.lanes:
+            return None
+        embedder, said = self._embedder(reader.embedder_name(), reader.embedder_next())
+        if said:
+            warnings.append(said)
         if embedder is None:
-            return _none
-        known = self._vectors.get((embedder.name, text))
-        return Aside(partial(self._embed, embedder, text, warnings)) if known is None else lambda: known
-
-    def _embed(self, embedder: Embedder, text: str, warnings: list[str]) -> Floats | None:
-        start = time.perf_counter()
+            return None
+        key = embedder.name, text
+        known = self._vectors.get(key)
+        if known is not None:
+            return known
         try:
             vector: Floats = embedder.embed([text])[0]
         except ModelError as error:
             warnings.append(f"Meaning search failed, this answer is by words alone: {error.message}")
             return None
-        finally:
-            self._embedding_s = time.perf_counter() - start
-        with self._vectors_lock:
-            self._vectors[embedder.name, text] = vector
-            if len(self._vectors) > _QUERY_CACHE:
-                self._vectors.popitem(last=False)
+        self._vectors[key] = vector
+        if len(self._vectors) > _QUERY_CACHE:
+            self._vectors.popitem(last=False)
         return vector
 
     def _collect(self, reader: Reader, shelf: Shelf, ask: Ask, asked: Asked) -> Pool:
         eligible = eligible_rows(reader, shelf, ask)
         fitted = self._calibrations.of(reader, shelf, eligible.population.mask)
         return collect(reader, shelf, eligible, asked, calibration=fitted, wanted=_wanted(ask), judged=ask.as_of is None)
-
-
-def _none() -> None:
-    return None
 
 
 def _wanted(ask: Ask) -> int:

@@ -24,7 +24,6 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
-ASIDE_FROM = 20_000  # vectors; fewer are scanned in less time than a thread takes
 CODED = 300  # by sign codes, of which the MEANT nearest stay
 
 Floats = NDArray[np.float32]
@@ -32,13 +31,13 @@ Rows = NDArray[np.int64]
 
 
 class Asked(NamedTuple):
-    """A question as the lanes take it: what it asks, its index terms and quoted phrases of them, its vector (a call that waits for it; None: no
-    meaning), the tokens of the speakers that it names, the times that it names, and the lanes that are switched on."""
+    """A question as the lanes take it: what it asks, its index terms and quoted phrases of them, its vector (None: no meaning), the tokens of the
+    speakers that it names, the times that it names, and the lanes that are switched on."""
 
     question: Question
     terms: list[str]
     phrases: list[tuple[str, ...]]
-    vector: Callable[[], Floats | None]
+    vector: Floats | None
     speakers: frozenset[int]
     spans: tuple[Span, ...]
     lanes: frozenset[str]
@@ -69,7 +68,8 @@ class Pool:
     def _named(self, reader: Reader, wanted: int) -> Rows:
         """The best rows by words and by meaning, and of those in a time that the question names."""
         allowed, depth = self._eligible.allowed, max(MEANT, 2 * wanted)
-        scan = Aside(partial(self._scan, depth, allowed)) if self.shelf.index.count >= ASIDE_FROM else partial(self._scan, depth, allowed)
+        nearest = partial(self._scan, depth, allowed)
+        scan: Callable[[], Near] = nearest if self.shelf.index.exact else Aside(nearest)
         found = [self._words.best(allowed, max(WORDED, wanted))]
         self._near = self._narrow(reader, scan(), depth)
         found.append(self._near.rows)
@@ -83,7 +83,7 @@ class Pool:
 
     @property
     def _direction(self) -> Floats | None:
-        vector = self.asked.vector() if self.shelf.index.count else None
+        vector = self.asked.vector if self.shelf.index.count else None
         return without(self._centre, vector) if vector is not None else None
 
     def _scan(self, depth: int, allowed: NDArray[np.bool_]) -> Near:
