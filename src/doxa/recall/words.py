@@ -23,6 +23,7 @@ from doxa.store import Reader
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
 _RARE = 0.25  # of the question's mass may be left to terms that name no rows, before it is tried whether that was enough
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
+_LEAST = 1e-9  # more than nothing
 _RUNS = 64  # of rows for each that is wanted
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -179,14 +180,20 @@ class Words:
         """The allowed rows that can be among the `depth` best, given what rows say themselves and that other terms add `rest` at most.
 
         As g(f) = f / (f + K1) is concave, g(own + c * other) <= g(own) + g(c * other), and g(c * f) <= c (F + K1) / (c F + K1) * g(f) for f <= F.
+        First as if every row were short and borrowed all it can, which needs no lengths; then those that are left by their own.
         """
         top = max(float(term.own.max()) for term in self._terms)
-        near = share(self._shelf["length"], NEIGHBOUR_LENGTH)
+        least = np.float32(max(_ROUNDED * _reached(said[:-1] * allowed, depth) - rest, _LEAST))
+        beside = [(said.take(other, mode="wrap"), part) for other, part in ((self._shelf["prev"], PREVIOUS), (self._shelf.following, NEXT))]
         most = said[:-1].copy()
-        for beside, part in ((self._shelf["prev"], PREVIOUS), (self._shelf.following, NEXT)):
-            lent = part * near
-            most += said[beside] * (lent * np.float32(top + K1) / (lent * np.float32(top) + np.float32(K1)))
-        return np.flatnonzero(allowed & (most > 0) & (most >= np.float32(_ROUNDED * _reached(said[:-1] * allowed, depth) - rest)))
+        for lent, part in beside:
+            most += lent * np.float32(part * (top + K1) / (part * top + K1))
+        rows = np.flatnonzero(allowed & (most >= least))
+        near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
+        most = said[rows]
+        for lent, part in beside:
+            most += lent[rows] * (part * near * np.float32(top + K1) / (part * near * np.float32(top) + np.float32(K1)))
+        return rows[most >= least]
 
     def of(self, rows: Rows) -> Floats:
         """How much of the question each row covers, in [0, 1)."""
