@@ -30,7 +30,7 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("synchronous", "FULL"),
     ("foreign_keys", 0),
     ("cache_size", -65_536),
-    ("mmap_size", 1 << 30),
+    ("mmap_size", 256 << 20),  # of the file's first part: what a process keeps resident stays level however large the file is
     ("journal_size_limit", 64 << 20),
     ("temp_store", "MEMORY"),
     ("trusted_schema", 0),
