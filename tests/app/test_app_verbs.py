@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import stat
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,26 @@ def test_the_background_job_embeds_by_itself(tmp_path: Path) -> None:
         assert waited(memory) == 0
         assert "meaning" in memory.recall("ferry").hits[0].lanes
     assert "doxa-embedding" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_the_background_job_goes_on_with_what_an_earlier_opening_left(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The ferry leaves from Bergen", name="ferry")
+    with opened(tmp_path / "m.db", background=True) as memory:
+        assert memory.pending() == 1
+        assert memory.recall("ferry").hits
+        assert waited(memory) == 0
+    other = HashEmbedder(dimensions=128)
+    with opened(tmp_path / "m.db", embedder=other) as memory:
+        memory.embed(anew=True, limit=0)
+        assert memory.reembedding() is not None
+    with opened(tmp_path / "m.db", embedder=other, background=True) as memory:
+        assert memory.recall("ferry").hits
+        until = time.monotonic() + 10
+        while memory.reembedding() is not None and time.monotonic() < until:
+            time.sleep(0.01)
+        assert (memory.reembedding(), memory.pending()) == (None, 0)
+        assert memory.recall("ferry").mode == "hybrid"
 
 
 def test_a_write_does_not_wait_for_a_model_that_loads(tmp_path: Path) -> None:

@@ -502,6 +502,8 @@ class Memory(Session):
             from doxa.recall import Recaller
 
             self._recaller = Recaller(self.store, self._models.asking, reranker=lambda: self.reranker, model=lambda: self.model)
+            if self.config.background and not self.config.read_only and (self.pending() or self.reembedding()):
+                self.wake()  # of what an earlier opening left; at the first question, so that opening loads no model
         return self._recaller
 
     def pending(self, *, in_use: bool = False) -> int:
