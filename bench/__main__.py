@@ -34,7 +34,7 @@ from doxa.models.cache import CachedEmbedder
 
 SEED = 7
 SIZES = (500, 10_000, 25_000, 125_000, 250_000, 1_000_000)
-_RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "ablation", "sensitivity")
+_RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "ablation", "sensitivity")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
