@@ -134,12 +134,12 @@ def test_a_better_value_in_any_lane_never_lowers_a_score(mode: str) -> None:
     random = np.random.default_rng(4)
     for _ in range(50):
         lanes = {name: random.random(6).astype(np.float32) for name in LANES}
-        spread, belief = np.full(6, 0.1, dtype=np.float32), np.zeros(6, dtype=np.float32)
-        scores = fuse(lanes, spread=spread, belief=belief, mode=mode, remark=False)
+        belief = np.zeros(6, dtype=np.float32)
+        scores = fuse(lanes, average=0.3, spread=0.1, belief=belief, mode=mode, remark=False)
         for name in LANES:
             better = {**lanes, name: lanes[name].copy()}
             better[name][2] = min(1.0, better[name][2] + 0.2)
-            after = fuse(better, spread=spread, belief=belief, mode=mode, remark=False)
+            after = fuse(better, average=0.3, spread=0.1, belief=belief, mode=mode, remark=False)
             assert np.argsort(-after, kind="stable").tolist().index(2) <= np.argsort(-scores, kind="stable").tolist().index(2)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from doxa.recall.hits import Ranked
-from doxa.recall.pool import Pool
+from doxa.recall.pool import Scale
 from doxa.recall.types import Hit
 from doxa.store import Reader, int64_array
 
@@ -18,22 +18,20 @@ SIBLING = 0.30
 _DIVERSE_OF = 50
 
 
-def outstanding(ranked: list[Ranked], pools: Sequence[Pool], *, few: int) -> list[Ranked]:
+def outstanding(ranked: list[Ranked], scale: Scale, *, names: frozenset[str], few: int) -> list[Ranked]:
     """Of a ranking what stands out by meaning, covers enough of the question, says a name that it writes, or is by or of what it asks for."""
     bar = STANDS_OUT_SPARSE if few < SPARSE_MEMORIES else STANDS_OUT
     kept = []
     for item in ranked:
-        pool = next(pool for pool in pools if pool.shelf is item.shelf)
         cosine = item.lanes["meaning"]
-        far = cosine is None or cosine < pool.average + bar * float(pool.spread[0])
-        if not far or (item.lanes["words"] or 0) >= COVERS or (item.lanes["graph"] or 0) > 0 or _says_a_name(pool, item):
+        far = cosine is None or cosine < scale.average + bar * scale.spread
+        if not far or (item.lanes["words"] or 0) >= COVERS or (item.lanes["graph"] or 0) > 0 or _says_a_name(item, names):
             kept.append(item)
     return kept
 
 
-def _says_a_name(pool: Pool, item: Ranked) -> bool:
-    names = pool.asked.question.names
-    return any(posting.asked in names and posting.holds(item.row) for posting in pool.postings)
+def _says_a_name(item: Ranked, names: frozenset[str]) -> bool:
+    return any(posting.asked in names and posting.holds(item.row) for posting in item.postings)
 
 
 def diverse(reader: Reader, ranked: list[Ranked], *, strength: float, wanted: int) -> list[Ranked]:

@@ -1,7 +1,7 @@
 """The whole path of a question, in one function: candidates of each project, fusion over all, hits with reasons, budget.
 
     scopes -> shelves -> what is asked -> eligible rows -> candidates by every lane -> fuse -> links, events, policies -> fuse
-    -> updates -> rerank, diversity -> read the hits from the store -> echoes, siblings -> order, budget
+    -> updates -> strict, diversity -> read the hits from the store -> echoes, siblings -> rerank -> order, budget
 
 What may be believed is decided before anything is ranked: a row that is not eligible has no score in any lane and no part in a statistic,
 and every hit is read again from the store on the same snapshot.
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
+from doxa.base.limits import QUERY_CHARS_READ
 from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import lanes
 from doxa.recall.answer import answerable
@@ -27,10 +28,10 @@ from doxa.recall.fusion import LANES, THREAD
 from doxa.recall.hits import Ranked, fit_budget, read_hits
 from doxa.recall.meaning import Calibrations
 from doxa.recall.phrases import QUOTED, phrases_of
-from doxa.recall.pool import Asked, Pool, collect, fused
+from doxa.recall.pool import Asked, Pool, collect, fused, scale_of
 from doxa.recall.question import read_question
 from doxa.recall.rerank import ANOTHER, CLIENT_HITS, RERANKED, by_reranker, wordings
-from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes, unseen
+from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes, is_thread, unseen
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
 from doxa.recall.updates import CHANGED, POOL, Said, asks_how_it_stands, reordered
@@ -78,6 +79,8 @@ class Recaller:
             scopes = find_scopes(reader, ask.project)
             if ask.project and not scopes:
                 check_project(reader, ask.project)
+            if ask.from_thread and not is_thread(reader, ask.from_thread):
+                warnings.append(f"There is no thread {ask.from_thread[:100]!r} yet, so none is preferred.")
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
                 plain, speakers = _name_speakers(reader, shelves, ask.text)
@@ -96,8 +99,9 @@ class Recaller:
                     ranked = _merged(ranked, _rank(reader, [self._collect(reader, shelf, ask, other) for shelf in shelves], ask))
             if not ask.history and asks_how_it_stands(plain):
                 ranked = _updated(reader, pools, ranked, asked.question.text)
-            likely = answerable(pools, ranked)
-            ranked = outstanding(ranked, pools, few=searched) if ask.strict else ranked
+            scale = scale_of(pools)
+            likely = answerable(pools, ranked, scale, searched=searched)
+            ranked = outstanding(ranked, scale, names=asked.question.names, few=searched) if ask.strict else ranked
             if ask.diversity:
                 ranked = diverse(reader, ranked, strength=ask.diversity, wanted=_wanted(ask))
             hits = without_far_siblings(without_echoes(read_hits(reader, ranked[: _wanted(ask)], ask=ask)))
@@ -180,7 +184,7 @@ def _wanted(ask: Ask) -> int:
 
 def _merged(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
     """Two rankings as one: a score of another wording counts ANOTHER of its share of that one's best."""
-    if not ranked or not others or others[0].score <= 0:
+    if not ranked or not others or min(ranked[0].score, others[0].score) <= 0:
         return ranked or others
     scale = ANOTHER * ranked[0].score / others[0].score
     held = {(item.shelf.scope, item.row): item for item in ranked}
@@ -310,9 +314,10 @@ def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, flo
 
 def _name_speakers(reader: Reader, shelves: list[Shelf], text: str) -> tuple[str, frozenset[int]]:
     """A question that names a speaker asks about what that person said: the name becomes a preference and leaves the question's words."""
+    text = text[:QUERY_CHARS_READ]
     named: set[int] = set()
     remove: set[str] = set()
-    asked = {word.casefold() for word in _WORD.findall(text[:4_000])}
+    asked = {word.casefold() for word in _WORD.findall(text)}
     for shelf in shelves:
         for token, name in shelf.speakers(reader):
             parts = {part.casefold() for part in _WORD.findall(name)} - _ROLE_NAMES

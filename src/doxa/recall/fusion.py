@@ -3,7 +3,8 @@
     words     coverage in [0, 1): the share of the question's idf mass that a memory covers, saturated and length-normalised as in BM25; a
               memory also counts, at a discount, what the turns before and after it say, the more so the shorter it is itself
     meaning   the cosine of the question with the memory and, at a discount, its neighbours, its best sentence, its best passage or field,
-              in standard deviations of the cosines between memories of this project: one scale for every embedder and every store
+              above the question's mean cosine, in standard deviations of the cosines between memories of the projects that are asked: one scale
+              for every embedder and every store
     entities  1 if the question names who said it or what it is about, SIDE if it asks for that side of a chat
     time      1 if it lies, or tells of something that lies, in a time that the question names; less the farther away
     graph     how much of the best hits' score reaches it along edges, halved with each
@@ -81,9 +82,9 @@ def gate(cover: float, *, remark: bool) -> float:
     return cover * cover / (cover * cover + half * half) if cover > 0 else 0.0
 
 
-def fuse(lanes: Mapping[str, Floats], *, spread: Floats, belief: Floats, mode: str, remark: bool) -> Floats:
-    """The score of every candidate. `lanes` holds one array for each lane, `meaning` as cosines (nan: no vectors at all), `spread` by which they
-    are told, `belief` 1 for a belief and 0 for a turn. A lane that was switched off is all zero, policy all one."""
+def fuse(lanes: Mapping[str, Floats], *, average: float, spread: float, belief: Floats, mode: str, remark: bool) -> Floats:
+    """The score of every candidate. `lanes` holds one array for each lane, `meaning` as cosines (nan: no vectors at all), `average` and `spread` by
+    which they are told, `belief` 1 for a belief and 0 for a turn. A lane that was switched off is all zero, policy all one."""
     words, cosine = lanes["words"], lanes["meaning"]
     best = float(words.max(initial=0))
     meant = not np.isnan(cosine).all()
@@ -99,7 +100,7 @@ def fuse(lanes: Mapping[str, Floats], *, spread: Floats, belief: Floats, mode: s
     if mode == "convex":
         return np.asarray(ALPHA * _unit(cosine) + (1 - ALPHA) * _unit(words) + said, dtype=np.float32)
     covered = words / np.float32(best) if best > 0 else words
-    return np.asarray(MEANING * cosine / spread + WORDS * gate(best, remark=remark) * covered + said, dtype=np.float32)
+    return np.asarray(MEANING * (cosine - average) / spread + WORDS * gate(best, remark=remark) * covered + said, dtype=np.float32)
 
 
 def _unit(values: Floats) -> Floats:

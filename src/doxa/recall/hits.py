@@ -54,7 +54,8 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
     noted += f"; its support is lost: {unsupported}" if unsupported else ""
     rule = rule_of(node.labels, reader.declared().search) if revision else None
     why = _why(item, p, said_in=_said_in(node, item, rule), meant_in=_meant_in(node, item, rule), noted=noted)
-    told = {name: round(value, 4) for name, value in item.lanes.items() if value is not None and (name in _ALWAYS_TOLD or _speaks(name, value))}
+    on = _ALWAYS_TOLD.intersection(ask.lanes)
+    told = {name: round(value, 4) for name, value in item.lanes.items() if value is not None and (name in on or _speaks(name, value))}
     said = attributes_of(p, born=node.born)  # what an older file holds in another type must not keep the rest from being found
     return Hit(
         kref=str(p.get("kref", "")), type="revision" if revision else "exchange", kind=str(p.get("kind", "")), status=cast("Any", status), text=text,

@@ -35,10 +35,11 @@ Mask = NDArray[np.bool_]
 
 
 class Calibration(NamedTuple):
-    """What the cosines of a project are measured by: their standard deviation, and the mean of its vectors."""
+    """What the cosines of a project are measured by: their standard deviation and mean between memories, and the mean of its vectors."""
 
     spread: float
     centre: Floats | None
+    mean: float = 0.0
 
 
 class Vectors(NamedTuple):
@@ -83,7 +84,7 @@ def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
         return Calibration(_SPREAD_FIRST, centre)
     shifts = [1 + len(data) * number // (_SHIFTS + 1) for number in range(1, _SHIFTS + 1)]
     cosines = np.concatenate([np.einsum("ij,ij->i", data, np.roll(data, shift, axis=0)) for shift in shifts])
-    return Calibration(max(float(cosines.std()), 1e-3), centre)
+    return Calibration(max(float(cosines.std()), 1e-3), centre, float(cosines.mean()))
 
 
 class Calibrations:

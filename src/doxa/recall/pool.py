@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
+_UNSURE = 20  # memories' worth of a mean of 0
 CODED = 300  # by sign codes, of which the MEANT nearest stay
 
 Floats = NDArray[np.float32]
@@ -53,14 +55,13 @@ class Pool:
         self.rows: Rows = np.zeros(0, dtype=np.int64)
         self.fields: Rows = self.rows
         self.lanes: dict[str, Floats] = {}
-        self.spread: Floats = np.zeros(0, dtype=np.float32)
         self.population = eligible.population.total
         self.searched = int(np.count_nonzero(eligible.allowed))
         self.postings = gather(reader, shelf.scope, asked.terms, eligible=eligible.population.mask)
         self.postings += phrase_postings(reader, shelf, asked.phrases, self.postings)
         self._eligible = eligible
         self._words = Words(shelf, self.postings, eligible.population)
-        self._fitted = calibration
+        self.fitted = calibration
         self._centre = calibration.centre if asked.question.remark else None
         self._near = Near(self.rows, 0.0, 0.0)
         self._fill(reader, self._named(reader, wanted))
@@ -123,7 +124,6 @@ class Pool:
         self.rows = rows[order]
         self.fields = np.concatenate((self.fields, fields))[order]
         self.lanes = {name: np.concatenate((self.lanes[name], said))[order] if self.lanes else said for name, said in new.items()}
-        self.spread = np.full(len(rows), self._fitted.spread, dtype=np.float32)
 
     def _about(self, reader: Reader, rows: Rows) -> Floats:
         """Who said it, and whom and what it was said to be about."""
@@ -145,9 +145,9 @@ class Pool:
             self.lanes["graph"][np.searchsorted(self.rows, found)] = [linked[row] for row in found.tolist()]
 
     @property
-    def average(self) -> float:
-        """The mean cosine of the question with the memories of the project, as far as the index tells."""
-        return self._near.mean
+    def average(self) -> float | None:
+        """The mean cosine of the question with the memories of the project, as far as the index tells; None without vectors."""
+        return None if self._direction is None else self._near.mean
 
 
 def collect(reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, calibration: Calibration, wanted: int, judged: bool) -> Pool:
@@ -162,12 +162,30 @@ def collect(reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, c
         eligible = Eligible(believed(shelf["length"], population), allowed)
 
 
+class Scale(NamedTuple):
+    """By what the cosines of one question are told, in all its projects alike: their mean, and standard deviation and mean between memories."""
+
+    average: float
+    spread: float
+    between: float
+
+
+def scale_of(pools: Sequence[Pool]) -> Scale:
+    """Over the projects that have vectors, by how many memories they have; of few memories the mean says little about what is ordinary."""
+    meant = [(pool.average, pool.fitted, pool.population) for pool in pools if pool.average is not None]
+    total = sum(count for *_, count in meant)
+    if not total:
+        return Scale(0.0, 1.0, 0.0)
+    average = sum(mean * count for mean, _, count in meant) / (total + _UNSURE)
+    between = sum(fitted.mean * count for _, fitted, count in meant) / total
+    return Scale(average, math.sqrt(sum(fitted.spread**2 * count for _, fitted, count in meant) / total), between)
+
+
 def fused(pools: list[Pool], *, mode: str, beliefs: list[NDArray[np.bool_]]) -> Floats:
     """The score of every candidate of all projects, on one scale. One without a vector yet counts as average in meaning."""
     held = {name: np.concatenate([pool.lanes[name] for pool in pools]) for name in pools[0].lanes}
+    scale = scale_of(pools)
     if not np.isnan(held["meaning"]).all():
-        average = np.concatenate([np.full(len(pool.rows), pool.average, dtype=np.float32) for pool in pools])
-        held["meaning"] = np.where(np.isnan(held["meaning"]), average, held["meaning"])
-    spread = np.concatenate([pool.spread for pool in pools])
+        held["meaning"] = np.where(np.isnan(held["meaning"]), np.float32(scale.average), held["meaning"])
     belief = np.concatenate(beliefs).astype(np.float32)
-    return fuse(held, spread=spread, belief=belief, mode=mode, remark=pools[0].asked.question.remark)
+    return fuse(held, average=scale.average, spread=scale.spread, belief=belief, mode=mode, remark=pools[0].asked.question.remark)

@@ -187,20 +187,23 @@ def check_filters(reader: Reader, ask: Ask) -> list[str]:
             near = f"kref://{ask.project}/" if ask.project else "kref://"
             known = [kref for node in _places(reader, "Space") if (kref := str(node.props.get("kref"))).startswith(near)][:_NAMED_MAX]
             raise _absent("space", ask.space, known=known, next_step="Ask in one of them, or leave the space out.")
-    if ask.thread:
-        if not ask.thread.startswith("kref://"):
-            raise KrefError(
-                f"A thread is given by its address; this is {ask.thread[:80]!r}.", next_step="Give it as kref://project/name.thread.", field="thread"
-            )
-        if not _is_place(reader, ask.thread):
-            known = [str(node.props.get("kref")) for node in _places(reader, "Thread")][:_NAMED_MAX]
-            raise _absent("thread", ask.thread, known=known, next_step="Ask in one of them, or leave the thread out.")
+    if ask.thread and not ask.thread.startswith("kref://"):
+        raise KrefError(
+            f"A thread is given by its address; this is {ask.thread[:80]!r}.", next_step="Give it as kref://project/name.thread.", field="thread"
+        )
+    if ask.thread and not is_thread(reader, ask.thread):
+        known = [str(node.props.get("kref")) for node in _places(reader, "Thread")][:_NAMED_MAX]
+        raise _absent("thread", ask.thread, known=known, next_step="Ask in one of them, or leave the thread out.")
     if ask.tag not in ("current", "initial"):
         tags = sorted(str(row[0]) for row in reader.rows(_TAGS))
         if ask.tag not in tags:
             raise _absent("tag", ask.tag, known=["current", "initial", *tags][:_NAMED_MAX], next_step="Ask for one of them, or leave the tag out.")
     empty = ask.project and not find_scopes(reader, ask.project)
     return [f"The project {ask.project} holds no memory yet."] if empty else []
+
+
+def is_thread(reader: Reader, thread: str) -> bool:
+    return thread.startswith("kref://") and _is_place(reader, thread)
 
 
 def _places(reader: Reader, label: str) -> Iterator[Node]:

@@ -25,7 +25,10 @@ _RARE = 0.25  # of the question's mass may be left to terms that name no rows, b
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
 _LEAST = 1e-9  # more than nothing
 _RUNS = 64  # of rows for each that is wanted
-_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+_LETTERS = (  # Latin and its accents, Greek, Cyrillic
+    "abcdefghijklmnopqrstuvwxyz0123456789", "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő", "αβγδεζηθικλμνξοπρσςτυφχψω",
+    "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ",
+)  # fmt: skip
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -95,7 +98,7 @@ def _eligible(parts: list[bytes], eligible: Mask) -> Held:
 
 def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> tuple[str, Held] | None:
     """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too much is near them."""
-    if len(term) < FUZZY_TERM_CHARS_MIN or not term.isascii() or term.isdigit():
+    if len(term) < FUZZY_TERM_CHARS_MIN or term.isdigit() or not any(letter in part for part in _LETTERS for letter in term):
         return None
     near = {word: _eligible(parts, eligible) for word, parts in _data(reader, scope, sorted(set(_edits(term)))).items()}
     best = min(near, key=lambda word: (-len(near[word][0]), word), default="")
@@ -103,13 +106,16 @@ def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> tuple[st
 
 
 def _edits(term: str) -> Iterable[str]:
+    """All that one letter more, less or other makes, or two changed over; the letters are those of the term's script, Latin with its accents."""
+    latin, accents, *scripts = _LETTERS
+    letters = next((script for script in scripts if any(letter in script for letter in term)), latin + accents)
     for i in range(len(term) + 1):
         head, tail = term[:i], term[i:]
         if tail:
             yield head + tail[1:]
         if len(tail) > 1:
             yield head + tail[1] + tail[0] + tail[2:]
-        for letter in _LETTERS:
+        for letter in letters:
             yield head + letter + tail
             if tail:
                 yield head + letter + tail[1:]

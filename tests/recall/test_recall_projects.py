@@ -1,0 +1,111 @@
+"""Hits of several projects stand on one scale, whatever each project is about, and with whatever embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from doxa.models import Embedder, HashEmbedder
+from tests.fixtures_shared import opened
+
+
+class Crowded:
+    """Vectors that all share a direction, so that any two have a cosine near 0.8, as some models give."""
+
+    dimensions = 384
+    tokens_max = 256
+    name = "fake-crowded-384"
+
+    def __init__(self) -> None:
+        self._inner = HashEmbedder(dimensions=384)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        made = self._inner.embed(texts)
+        made = 0.45 * made
+        made[:, 0] += 0.9
+        return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+
+
+def test_a_project_of_one_subject_does_not_drown_the_others(tmp_path: Path, minilm: Embedder) -> None:
+    with opened(tmp_path / "m.db", embedder=minilm) as memory:
+        for number in range(60):
+            memory.remember(f"The ferry of line {number} needs new paint", project="ferries", name=f"f{number}")
+        memory.remember("The Oslo boat goes at midnight", project="travel", name="oslo")
+        memory.remember("Bread is baked on Fridays", project="travel", name="bread")
+        memory.embed()
+        hits = memory.recall("When does the Oslo boat go?", project="").hits
+        assert hits[0].text == "The Oslo boat goes at midnight"
+
+
+def test_a_project_without_vectors_counts_as_average(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=Crowded()) as memory:
+        for number in range(30):
+            memory.remember(f"entry {number} of the harbour log", project="a", name=f"n{number}")
+        memory.embed()
+        memory.remember("The ferry leaves from Bergen", project="b", name="ferry")
+        assert memory.recall("where does the ferry leave from", project="").hits[0].project == "b"
+
+
+def test_nonsense_is_not_answerable_where_all_cosines_are_high(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=Crowded()) as memory:
+        for number in range(30):
+            memory.remember(f"entry {number} of the harbour log of the year {1900 + number}", name=f"n{number}")
+        memory.embed()
+        known = memory.recall("entry 7 of the harbour log").answerable
+        unknown = memory.recall("zither quartet rehearsal").answerable
+        assert unknown < 0.3 < known
+
+
+def test_what_is_answered_by_words_alone_is_no_doubt(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        for number in range(30):
+            memory.remember(f"entry {number} of the harbour log", name=f"n{number}")
+        memory.remember("The ferry leaves from Bergen at midnight", name="ferry")
+        assert memory.recall("when does the ferry leave Bergen").answerable > 0.5 > memory.recall("zither quartet rehearsal log").answerable
+
+
+def test_a_thread_that_is_not_there_yet_is_told(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.ingest([{"text": "the ferry leaves", "speaker": "Bo"}])
+        answer = memory.recall("ferry", from_thread="kref://default/nowhere.thread")
+        assert len(answer.hits) == 1
+        assert any("nowhere.thread" in warning for warning in answer.warnings)
+
+
+@pytest.mark.parametrize("quote", ['"', "„", "“", "«", "「", "”"])
+def test_a_question_of_quotation_marks_is_read_at_once(tmp_path: Path, quote: str) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.ingest([{"text": "the ferry leaves", "speaker": "Bob"}])
+        assert not memory.recall("Bob " + quote * 1_000_000).hits
+
+
+@pytest.mark.parametrize(("asked", "text"), [
+    ("Müler", "Herr Müller kam an"), ("Muller", "Herr Müller kam an"), ("Reykjavik", "a trip to Reykjavík"), ("Москво", "Мы были в городе Москва"),
+    ("Αθινα", "ήταν στην Αθηνα"),
+])  # fmt: skip
+def test_a_misspelt_word_of_any_alphabet_is_found(tmp_path: Path, asked: str, text: str) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.remember("nothing of the kind", name="other")
+        memory.remember(text, name="right")
+        assert [hit.text for hit in memory.recall(asked).hits] == [text]
+
+
+def test_a_lane_that_is_off_says_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The ferry leaves from Bergen", name="ferry")
+        memory.embed()
+        assert set(memory.recall("ferry", lanes=("meaning",)).hits[0].lanes) == {"meaning"}
+        assert set(memory.recall("ferry", lanes=("words",)).hits[0].lanes) == {"words"}
+
+
+def test_strict_with_other_wordings_finds_what_only_they_name(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.remember("Mira bought a telescope", name="one", project="a")
+        memory.remember("The ferry leaves from Bergen", name="ferry", project="b")
+        for text in ("what did Mira buy and where does the ferry leave", "ferry Bergen and telescope"):
+            answer = memory.recall(text, project="", strict=True, reword="rules")
+            assert {hit.project for hit in answer.hits} <= {"a", "b"}
