@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doxa.base.errors import InputError
 from doxa.base.quoting import bare, visible
 from doxa.recall.framing import HEAD, NONE, QUOTE, framed
 from doxa.recall.hits import tokens_of
@@ -70,6 +71,13 @@ def test_an_answer_is_framed_with_its_sources(tmp_path: Path) -> None:
         assert made.endswith("\n> The ferry\n> leaves at noon")
         assert memory.recall("ferry").framed(1) == ""
         assert memory.recall("ferry", kinds=["decision"]).framed() == NONE
+
+
+@pytest.mark.parametrize("budget", ["x", 0, -1, 1.5, True, 10**12])
+def test_a_budget_that_is_none_is_refused(tmp_path: Path, budget: object) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory, pytest.raises(InputError) as caught:
+        memory.recall("ferry").framed(budget)  # type: ignore[arg-type]
+    assert caught.value.fields["field"] == "tokens_max" and caught.value.next_step
 
 
 @pytest.mark.parametrize("budget", range(30, 120))
