@@ -198,6 +198,19 @@ def test_recalled_instructions_come_back_as_quoted_data(tmp_path: Path) -> None:
     served(tmp_path / "m.db", work)
 
 
+@pytest.mark.parametrize("meant", [True, False])
+def test_doubt_is_told_only_where_meaning_took_part(tmp_path: Path, meant: bool) -> None:
+    with opened(tmp_path / "m.db", project="p", **({} if meant else {"embedder": None})) as memory:
+        memory.ingest([{"speaker": "Ana", "text": "I bought a red kayak"}, {"speaker": "Bo", "text": "Nice weather today"}], extract=False)
+        if meant:
+            memory.embed()
+        for query, doubtful in (("Which zeppelin had torn red curtains?", True), ("Has Ana bought a red kayak?", False)):
+            text, result, _failed = call(memory.session(), "memory_recall", {"query": query})
+            assert (result["mode"], len(result["hits"]) > 0) == ("hybrid" if meant else "fulltext", True)
+            assert (result["answerable"] < 0.3) == doubtful
+            assert ("consider saying that you do not know" in text) == (meant and doubtful)
+
+
 @pytest.mark.parametrize("speaker", SPOOFS)
 def test_no_speaker_passes_for_the_rest_of_the_line(tmp_path: Path, speaker: str) -> None:
     with opened(tmp_path / "m.db", role="agent", project="p") as memory:

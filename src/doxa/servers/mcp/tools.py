@@ -189,7 +189,7 @@ def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
         strict=args.strict, order=args.order, rerank=args.rerank,
     )  # fmt: skip
     lines = [NOT_INSTRUCTIONS, *map(_quoted, answer.hits), *(f"note: {warning}" for warning in answer.warnings)]
-    if answer.answerable < _DOUBTFUL:
+    if answer.mode != "fulltext" and answer.answerable < _DOUBTFUL:  # words alone say too little of it to judge by
         lines.append("note: memory may well not hold the answer: consider saying that you do not know.")
     hits = [
         {
