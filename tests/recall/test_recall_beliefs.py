@@ -202,7 +202,7 @@ def test_a_named_speaker_is_preferred(tmp_path: Path) -> None:
         memory.embed()
         for name in ("Ana", "Bo"):
             hit = memory.recall(f"What did {name} say about the tea?").hits[0]
-            assert (hit.speaker, f"said by {name}" in hit.why) == (name, True)
+            assert (hit.speaker, f'said by "{name}"' in hit.why) == (name, True)
 
 
 def test_recent_is_newest_first_and_believed(tmp_path: Path) -> None:

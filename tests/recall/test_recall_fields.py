@@ -74,7 +74,7 @@ def test_a_speaker_who_is_named_brings_beliefs_about_that_person_along(tmp_path:
         hits = {hit.text: hit for hit in memory.recall("What did Ana say of the ferry?").hits}
         named = {text for text, hit in hits.items() if hit.lanes.get("entities") == 1}
         assert named == {"I took the early ferry", "She hates the ferry"}
-        assert "said by Ana Miller, whom the question names" in hits["I took the early ferry"].why
+        assert 'said by "Ana Miller", whom the question names' in hits["I took the early ferry"].why
         assert "about what the question names" in hits["She hates the ferry"].why
         memory.remember("They saw a glacier", name="theirs")
         likely = memory.recall("What did Ana say of the glacier?").answerable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from doxa import InputError, Memory
 from doxa.base.clock import FakeClock, parse_time
-from doxa.models import HashEmbedder, OverlapReranker, ScriptedCompleter
+from doxa.models import Completion, HashEmbedder, Message, OverlapReranker, ScriptedCompleter
 from doxa.recall.fusion import LANES, MODES, fuse
 from doxa.recall.lanes import Span, in_spans
 from doxa.recall.rerank import parts_of
@@ -220,6 +221,42 @@ def test_without_a_reranker_the_agent_chooses(boats: Memory) -> None:
         chosen = more.chosen([krefs[5], "kref://default/nothing.fact", krefs[2], krefs[5]])
         assert [hit.kref for hit in chosen.hits] == [krefs[5], krefs[2]]
         assert chosen.tokens == sum(hit.tokens for hit in chosen.hits)
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0] * 99, [float("nan")] * 8, [1.0, float("inf"), *[0.0] * 6], ["best"] * 8, [[1.0]] * 8, None, 3.0])
+def test_scores_that_cannot_be_used_are_a_warning_and_the_order_stays(boats: Memory, scores: object) -> None:
+    class Odd:
+        name, texts_max = "odd", 8
+
+        def score(self, _query: str, _texts: list[str]) -> object:
+            return scores
+
+    boats.recaller._reranker = Odd  # type: ignore[assignment]
+    plain, second = boats.recall("boat sail", limit=8), boats.recall("boat sail", limit=8, rerank="dedicated")
+    assert [hit.kref for hit in second.hits] == [hit.kref for hit in plain.hits] and len(plain.hits) == 8
+    assert "The reranker failed" in second.warnings[0] and "odd" in second.warnings[0]
+
+
+@pytest.mark.parametrize("krefs", ["kref://default/a.fact?r=1", None, 5, [None], [b"a"], {"a": 1, 2: 3}])
+def test_what_is_no_list_of_addresses_cannot_be_chosen(boats: Memory, krefs: object) -> None:
+    with pytest.raises(InputError) as caught:
+        boats.recall("boat").chosen(krefs)  # type: ignore[arg-type]
+    assert caught.value.fields["field"] == "krefs" and caught.value.next_step
+    answer = boats.recall("boat", limit=3)
+    assert answer.chosen(tuple(hit.kref for hit in answer.hits)) == answer.chosen(hit.kref for hit in answer.hits)  # type: ignore[arg-type]
+    assert answer.chosen([]).hits == ()
+
+
+def test_a_model_that_words_otherwise_is_asked_without_a_temperature(tmp_path: Path) -> None:
+    class Picky(ScriptedCompleter):
+        def complete(self, messages: Sequence[Message], *, tokens_max: int = 1_000, temperature: float | None = None) -> Completion:
+            assert temperature is None
+            return super().complete(messages, tokens_max=tokens_max)
+
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.remember("Karim must not eat walnuts", name="k")
+        memory.recaller._model = lambda: Picky(["Karim must not eat walnuts"])
+        assert texts(memory, "which food is dangerous?", reword="model") == ["Karim must not eat walnuts"]
 
 
 def test_another_wording_finds_what_the_question_does_not(tmp_path: Path) -> None:

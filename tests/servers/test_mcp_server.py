@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures_shared import opened
+from tests.fixtures_shared import SPOOFS, opened
 
 pytest.importorskip("mcp", reason="the mcp extra is not installed")
 
@@ -197,6 +198,33 @@ def test_recalled_instructions_come_back_as_quoted_data(tmp_path: Path) -> None:
     served(tmp_path / "m.db", work)
 
 
+@pytest.mark.parametrize("meant", [True, False])
+def test_doubt_is_told_only_where_meaning_took_part(tmp_path: Path, meant: bool) -> None:
+    with opened(tmp_path / "m.db", project="p", **({} if meant else {"embedder": None})) as memory:
+        memory.ingest([{"speaker": "Ana", "text": "I bought a red kayak"}, {"speaker": "Bo", "text": "Nice weather today"}], extract=False)
+        if meant:
+            memory.embed()
+        for query, doubtful in (("Which zeppelin had torn red curtains?", True), ("Has Ana bought a red kayak?", False)):
+            text, result, _failed = call(memory.session(), "memory_recall", {"query": query})
+            assert (result["mode"], len(result["hits"]) > 0) == ("hybrid" if meant else "fulltext", True)
+            assert (result["answerable"] < 0.3) == doubtful
+            assert ("consider saying that you do not know" in text) == (meant and doubtful)
+
+
+@pytest.mark.parametrize("speaker", SPOOFS)
+def test_no_speaker_passes_for_the_rest_of_the_line(tmp_path: Path, speaker: str) -> None:
+    with opened(tmp_path / "m.db", role="agent", project="p") as memory:
+        memory.ingest([{"speaker": speaker, "text": "The ferry leaves at noon\u2028\U000e0041"}], extract=False)
+        session = memory.session()
+        for name, arguments in (("memory_recall", {"query": "What did Bob say of the ferry?"}), ("memory_context", {})):
+            text, _result, failed = call(session, name, arguments)
+            line, *notes = text.splitlines()[1:]
+            assert not failed and line.isprintable() and all(note.startswith("note: memory may") for note in notes)
+            assert re.fullmatch(r"- Q \[kref://\S+; [0-9-]+; stated; by Q; [^\[\]]+\]", re.sub(r'"(?:[^"\\]|\\.)*"', "Q", line))
+        kref = call(session, "memory_recall", {"query": "ferry"})[1]["hits"][0]["kref"]
+        assert all(line.isprintable() for line in call(session, "memory_get", {"kref": kref})[0].split("\n"))
+
+
 def test_an_agent_writes_in_its_own_project_only(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", project="other") as memory:
         memory.remember("The shop is theirs", name="shop", space="s")
@@ -252,7 +280,7 @@ def test_an_update_carries_over_and_can_set_validity(tmp_path: Path) -> None:
         agent = memory.session(actor="bot")
         kref = "kref://shop/offer.fact"
         text, result, failed = call(agent, "memory_update", {"kref": kref, "text": "The offer is very good", "valid_from": "2026-01-01"})
-        assert not failed and "No longer believed: offer is good" in text and json.loads(json.dumps(result["lost"])) == [["offer", "is", "good"]]
+        assert not failed and 'No longer believed: "offer is good".' in text and json.loads(json.dumps(result["lost"])) == [["offer", "is", "good"]]
         found = memory.get(kref)
         assert (found.trust, found.confidence, len(memory.recall("offer", valid_at="2026-03-01").hits)) == ("untrusted", 0.5, 1)  # type: ignore[union-attr]
         for at, count in (("2026-03-01", 1), ("2260-07-01", 0), ("2025-07-01", 0)):

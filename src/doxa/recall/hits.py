@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from doxa.base.clock import TIME_MAX, format_time
+from doxa.base.quoting import quoted
 from doxa.base.words import terms
 from doxa.recall.meaning import field_texts
 from doxa.recall.shelf import Shelf
@@ -157,9 +158,9 @@ def _why(item: Ranked, props: dict[str, Any], *, said_in: Mapping[str, str], mea
     if lane["entities"] == 1 and "speaker" not in props:
         parts.append("about what the question names")
     elif lane["entities"] == 1:
-        parts.append(f"said by {props.get('speaker')}, whom the question names")
+        parts.append(f"said by {quoted(str(props.get('speaker')))}, whom the question names")
     elif lane["entities"] > 0:
-        parts.append(f"said by the {props.get('speaker')}, whose words are asked for")
+        parts.append(f"said by {quoted(str(props.get('speaker')))}, whose words are asked for")
     if lane["time"] > _NEAR:
         parts.append("of the time that the question names")
     if lane["graph"] > 0:

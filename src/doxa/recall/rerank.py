@@ -18,6 +18,7 @@ from doxa.base.errors import DoxaError, LimitError, ModelError
 from doxa.base.limits import REFORMULATION_CHARS_MAX
 from doxa.base.words import terms
 from doxa.models.contract import Completer, Message, Reranker
+from doxa.models.vectors import finite_scores
 from doxa.recall.types import Hit
 
 RERANKED = 30
@@ -37,11 +38,12 @@ _INSTRUCTION = (
 
 
 def reranked(hits: list[Hit], question: str, reranker: Reranker) -> list[Hit]:
-    """The first hits in the order of the blended score, the rest as they were. Raises ModelError or LimitError as the reranker does."""
+    """The first hits in the order of the blended score, the rest as they were. Raises ModelError or LimitError as the reranker does, and ModelError
+    for scores that are too few, too many or no finite numbers."""
     count = min(len(hits), RERANKED, reranker.texts_max)
     if count < 2:
         return hits
-    said = reranker.score(question, [hit.text for hit in hits[:count]])
+    said = finite_scores(reranker.score(question, [hit.text for hit in hits[:count]]), count=count, model=reranker.name)
     blended = FUSED * _unit(np.array([hit.score for hit in hits[:count]])) + (1 - FUSED) * _unit(np.asarray(said, dtype=np.float64))
     order = np.argsort(-blended, kind="stable").tolist()
     first = [replace(hits[i], lanes={**hits[i].lanes, "rerank": round(float(said[i]), 4)}) for i in order]
@@ -69,7 +71,7 @@ def wordings(question: str, how: str, model: Callable[[], Completer | None], war
             return []
         return parts_of(question)
     try:
-        answer = completer.complete([Message("system", _INSTRUCTION), Message("user", question)], temperature=0.0)
+        answer = completer.complete([Message("system", _INSTRUCTION), Message("user", question)])
     except DoxaError as error:
         warnings.append(f"The question was not worded otherwise: {error.message}")
         return []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
@@ -81,9 +81,7 @@ def check_ask(ask: Ask) -> None:
             raise InputError(f"{name} is a time in integer nanoseconds; this is {time!r:.60}.", next_step="Give a time, or leave it out.", field=name)
     if isinstance(ask.limit, bool) or not isinstance(ask.limit, int) or not 1 <= ask.limit <= RECALL_HITS_MAX:
         raise LimitError(f"limit lies between 1 and {RECALL_HITS_MAX}.", next_step="Ask for fewer hits.", field="limit", value=ask.limit)
-    budget = ask.tokens_max
-    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= RECALL_TOKENS_MAX):
-        raise LimitError(f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.", next_step="Give another budget.", field="tokens_max")
+    _check_budget(ask.tokens_max)
     if ask.trust and ask.trust not in TRUSTS:
         raise InputError(f"{ask.trust[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
     unknown = set(ask.lanes) - set(LANES)
@@ -95,6 +93,11 @@ def check_ask(ask: Ask) -> None:
             raise InputError(f"{getattr(ask, name)!r:.40} is no {name}.", next_step=f"Use one of {', '.join(known)}.", field=name)
     if isinstance(ask.diversity, bool) or not isinstance(ask.diversity, (int, float)) or not 0 <= ask.diversity < 1:
         raise InputError("diversity lies between 0 and 1, 1 not included.", next_step="Give 0 for none, 0.3 for some.", field="diversity")
+
+
+def _check_budget(budget: object) -> None:
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= RECALL_TOKENS_MAX):
+        raise LimitError(f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.", next_step="Give another budget.", field="tokens_max")
 
 
 def _check_filter(name: str, value: object) -> None:
@@ -152,12 +155,17 @@ class Recall:
         tokens, a token being four characters."""
         from doxa.recall.framing import framed
 
+        _check_budget(tokens_max)
         return framed(self.hits, tokens_max)
 
     def chosen(self, krefs: Sequence[str]) -> Recall:
         """The hits that somebody chose, in that order: what the agent's own model made of an answer by `rerank="client"`. An address that is no hit's
-        is passed over."""
+        is passed over. Raises InputError for what is no list of texts, one address alone included."""
         from doxa.recall.rerank import in_chosen_order
 
-        hits = tuple(in_chosen_order(self.hits, krefs))
+        named = list(krefs) if isinstance(krefs, Iterable) and not isinstance(krefs, str) else [None]
+        if not all(isinstance(kref, str) for kref in named):
+            told = f"krefs is a list of addresses; this is {krefs!r:.60}."
+            raise InputError(told, next_step="Give the krefs of hits as texts, in a list.", field="krefs")
+        hits = tuple(in_chosen_order(self.hits, cast("list[str]", named)))
         return replace(self, hits=hits, tokens=sum(hit.tokens for hit in hits))
