@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall.index import WIDER, VectorIndex, pack_part, pack_vector, sign_code, unpack_parts
+from doxa.recall.index import WIDER, VectorIndex
 from doxa.recall.meaning import calibrate, calibrated_rows, without
 from doxa.recall.scope import believed_now, find_scopes
 from doxa.recall.shelf import Shelves
 from doxa.recall.words import Words, asked_terms, gather
-from doxa.store import INDEXED_PARTS
+from doxa.store import INDEXED_PARTS, pack_part, sign_code, unpack_parts
+from doxa.store.packing import pack_vector
 from tests.fixtures_shared import opened
 
 DAY = 86_400 * 10**9

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall.fusion import FIELD, NEIGHBOUR_LENGTH_MEANING, NEXT_MEANING, PREVIOUS, SENTENCE, passages, share
-from doxa.recall.index import unpack_parts
 from doxa.recall.shelf import Shelf
-from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, SearchRule, entries_of, int64_array
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, SearchRule, entries_of, int64_array, unpack_parts, unpack_vectors
 
 CALIBRATED_ROWS_MAX = 2_048
 _CENTRE_WEIGHT = 50  # memories' worth of "no common direction": a handful of memories says little about what all have in common
@@ -77,7 +76,7 @@ def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
     found = reader.rows(sql, (int64_array(rows.tolist()), shelf.scope))
     if not found:
         return Calibration(_SPREAD_FIRST, None)
-    data = np.frombuffer(b"".join([row[0] for row in found]), dtype="<f2").reshape(len(found), -1).astype(np.float32)
+    data = unpack_vectors([row[0] for row in found])
     centre = data.sum(axis=0) / (len(data) + _CENTRE_WEIGHT)
     if len(data) < _ROWS_ENOUGH:
         return Calibration(_SPREAD_FIRST, centre)
@@ -151,7 +150,7 @@ def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre
         f"SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part < {INDEXED_PARTS}",
         (int64_array(rows.tolist()), shelf.scope),
     )
-    data = np.frombuffer(b"".join([row[1] for row in found]), dtype="<f2").reshape(len(found), -1).astype(np.float32)
+    data = unpack_vectors([row[1] for row in found], len(vector))
     position = np.searchsorted(rows, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
     best = np.full(len(rows), -1, dtype=np.float32)
     np.maximum.at(best, position, without(centre, data) @ vector)
@@ -173,7 +172,7 @@ def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Float
     )  # fmt: skip
     if not found:
         return held
-    data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
+    data = unpack_vectors([row[2] for row in found], len(vector))
     if sentences:
         data = np.concatenate((data, unpack_parts([row[2] for row in sentences], len(vector))))
         found += sentences
