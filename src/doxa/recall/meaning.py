@@ -66,11 +66,8 @@ def field_texts(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, s
     return [(name, text) for row in zip_longest(*held.values()) for name, text in zip(held, row, strict=True) if text and text.strip()]
 
 
-def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
-    """Measured on at most CALIBRATED_ROWS_MAX believed rows at even distances among the first P, P the highest power of two that fits: a function
-    of what is stored, the same in every process, and untouched by most writes."""
-    first = calibrated_rows(shelf.count)
-    rows = np.flatnonzero(believed[:first] & (shelf["vectors"][:first] > 0))
+def calibrate(reader: Reader, shelf: Shelf, rows: Rows) -> Calibration:
+    """Measured on at most CALIBRATED_ROWS_MAX of these rows, at even distances: a function of what is stored, the same in every process."""
     rows = rows[:: max(1, -(-len(rows) // CALIBRATED_ROWS_MAX))]
     sql = "SELECT v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part = 0"
     found = reader.rows(sql, (int64_array(rows.tolist()), shelf.scope))
@@ -85,19 +82,38 @@ def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
     return Calibration(max(float(cosines.std()), 1e-3), centre)
 
 
+def measured_rows(shelf: Shelf, believed: Mask) -> tuple[Rows, bool]:
+    """The believed rows with vectors among the first P, P the highest power of two that fits: most writes leave them as they are. Superseded and
+    erased rows count in P too, so a memory that revises much may have too few there: then all believed rows with vectors, and True."""
+    known = believed & (shelf["vectors"] > 0)
+    rows = np.flatnonzero(known[: calibrated_rows(shelf.count)])
+    return (rows, False) if len(rows) >= _ROWS_ENOUGH else (np.flatnonzero(known), True)
+
+
+class _Measured(NamedTuple):
+    """A calibration, among how many rows it was measured, whether these were all, and which of them were believed."""
+
+    among: int
+    everywhere: bool
+    believed: Mask
+    calibration: Calibration
+
+
 class Calibrations:
-    """The calibration of each project, measured again when the rows that it was measured on have changed."""
+    """The calibration of each project, measured again when a row among those that it was measured on has changed, or is believed no more or again."""
 
     def __init__(self) -> None:
-        self._held: dict[int, tuple[Mask, Calibration]] = {}
+        self._held: dict[int, _Measured] = {}
 
     def of(self, reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
-        first = calibrated_rows(shelf.count)
-        held = self._held.get(shelf.scope)
-        if held is not None and shelf.oldest_changed >= first and np.array_equal(held[0], believed[:first]):
-            return held[1]
-        made = calibrate(reader, shelf, believed)
-        self._held[shelf.scope] = (believed[:first].copy(), made)
+        first, held = calibrated_rows(shelf.count), self._held.get(shelf.scope)
+        fits = held is not None and held.among == (shelf.count if held.everywhere else first) and shelf.oldest_changed >= held.among
+        if held is not None and fits and np.array_equal(held.believed, believed[: held.among]):
+            return held.calibration
+        rows, everywhere = measured_rows(shelf, believed)
+        among = shelf.count if everywhere else first
+        made = calibrate(reader, shelf, rows)
+        self._held[shelf.scope] = _Measured(among, everywhere, believed[:among].copy(), made)
         shelf.oldest_changed = shelf.count
         return made
 
