@@ -23,8 +23,7 @@ from doxa.base.errors import ConstraintError, ModelError, NewerFileError
 from doxa.curation.embedding import Reembedding, parts
 from doxa.models import HashEmbedder
 from doxa.models.cache import CachedEmbedder
-from doxa.recall import pack_part
-from doxa.store import Store
+from doxa.store import Store, pack_part
 from doxa.store.schema import FORMAT, MIGRATIONS
 from tests.fixtures_shared import opened
 

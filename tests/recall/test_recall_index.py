@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall.index import WIDER, VectorIndex, pack_part, pack_vector, sign_code, unpack_parts
-from doxa.recall.meaning import calibrate, calibrated_rows, without
+from doxa.recall.index import WIDER, VectorIndex
+from doxa.recall.meaning import without
 from doxa.recall.scope import believed_now, find_scopes
 from doxa.recall.shelf import Shelves
 from doxa.recall.words import Words, asked_terms, gather
-from doxa.store import INDEXED_PARTS
+from doxa.store import INDEXED_PARTS, pack_part, sign_code, unpack_parts
+from doxa.store.packing import pack_vector
 from tests.fixtures_shared import opened
 
 DAY = 86_400 * 10**9
@@ -136,27 +137,6 @@ def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path)
                 assert ours.mask.tolist() == theirs.mask.tolist()
                 assert (ours.total, ours.length_mean) == (theirs.total, pytest.approx(theirs.length_mean))
                 assert (mine.pending, mine.index.count >= new.index.count) == (new.pending, True)
-
-
-def test_a_calibration_is_of_what_is_believed_and_the_same_everywhere(tmp_path: Path) -> None:
-    with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
-        for number in range(70):
-            memory.remember(f"fact number {number} of many", name=f"n{number}")
-        memory.embed()
-        with memory.store.read() as reader:
-            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-            first = calibrated_rows(shelf.count)
-            assert first == 64
-            made = calibrate(reader, shelf, believed_now(reader, shelf).mask)
-            again = calibrate(reader, Shelves().get(reader, shelf.scope), believed_now(reader, shelf).mask)
-            assert made.centre is not None and again.centre is not None
-            assert (made.spread, made.centre.tolist()) == (again.spread, again.centre.tolist())
-            assert 0 < made.spread < 1
-            few = np.zeros(shelf.count, dtype=bool)
-            few[:3] = True
-            assert calibrate(reader, shelf, few).spread == 0.15
-            assert calibrate(reader, shelf, np.zeros(shelf.count, dtype=bool)).centre is None
-    assert [calibrated_rows(n) for n in (0, 1, 2, 3, 64, 65, 1_000)] == [0, 1, 2, 2, 64, 64, 512]
 
 
 def test_without_the_centre_directions_have_length_one() -> None:

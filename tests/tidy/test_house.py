@@ -44,10 +44,11 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 PUBLIC = {
     "doxa.store": (
         "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
-        "Expressions", "Identity", "IndexRule",
-        "Indexes", "Interrupted", "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
-        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "entries_of", "int64_array", "key_of", "rank_of",
-        "replayed_digest", "rule_of", "text_of", "verify_log",
+        "Expressions", "Identity", "IndexRule", "Indexes", "Interrupted",
+        "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
+        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "entries_of", "int64_array", "key_of", "pack_part",
+        "rank_of", "replayed_digest", "rule_of", "sign_code", "text_of", "unpack_codes", "unpack_parts", "unpack_vectors", "verify_log",
+        "wrong_length",
     ),
     "doxa.belief": (
         "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Conflict", "Draft", "Exchange", "Explanation", "Fact", "Fallen",
@@ -60,7 +61,7 @@ PUBLIC = {
         "Completer", "Completion", "Embedder", "FailingEmbedder", "HashEmbedder", "Message", "OverlapReranker", "QuestionEmbedder",
         "RecordedCompleter", "Reranker", "ScriptedCompleter", "Usage", "find_weights", "load_minilm",
     ),
-    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "pack_part", "tokens_of"),
+    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "tokens_of"),
     "doxa": (
         "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
         "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",

@@ -27,9 +27,8 @@ from doxa.base.limits import (
 )
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
-from doxa.recall import pack_part
 from doxa.recall.meaning import field_texts
-from doxa.store import FIELDS_FROM, INDEXED_PARTS, Identity, Reader, SearchRule, Store, text_of
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, Identity, Reader, SearchRule, Store, pack_part, text_of
 
 _IDENTITY = Identity("embedding", "system")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")

@@ -3,7 +3,6 @@
 from doxa.recall.engine import Recaller
 from doxa.recall.fusion import LANES, MODES
 from doxa.recall.hits import tokens_of
-from doxa.recall.index import pack_part
 from doxa.recall.types import Ask, Hit, Recall
 
-__all__ = ["LANES", "MODES", "Ask", "Hit", "Recall", "Recaller", "pack_part", "tokens_of"]
+__all__ = ["LANES", "MODES", "Ask", "Hit", "Recall", "Recaller", "tokens_of"]

@@ -9,7 +9,7 @@ import numpy as np
 from doxa.recall.hits import Ranked
 from doxa.recall.pool import Scale
 from doxa.recall.types import Hit
-from doxa.store import Reader, int64_array
+from doxa.store import Reader, int64_array, unpack_vectors
 
 SPARSE_MEMORIES = 2_000  # fewer leave much room between them: what is near lies farther away
 STANDS_OUT, STANDS_OUT_SPARSE = 2.0, 1.0  # standard deviations of the project's cosines above their mean
@@ -63,8 +63,7 @@ def _wholes(reader: Reader, ranked: Sequence[Ranked]) -> np.ndarray[tuple[int, i
         held |= {(scope, doc): data for doc, data in reader.rows(sql, (int64_array(rows), scope))}
     width = len(next(iter(held.values()))) // 2 if held else 1
     none = np.zeros(width, dtype="<f2").tobytes()
-    data = b"".join(held.get((item.shelf.scope, item.row), none) for item in ranked)
-    return np.frombuffer(data, dtype="<f2").reshape(len(ranked), width).astype(np.float32)
+    return unpack_vectors([held.get((item.shelf.scope, item.row), none) for item in ranked], width)
 
 
 def without_echoes(hits: list[Hit]) -> list[Hit]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.store import INDEXED_PARTS
+from doxa.store import sign_code, unpack_codes, unpack_vectors, wrong_length
 
 EXACT_VECTORS_MAX = 100_000
 WIDER = 3
@@ -36,33 +36,6 @@ class Near(NamedTuple):
     spread: float
 
 
-def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
-    """A unit vector as it is stored: half precision, and its sign code."""
-    return vector.astype("<f2").tobytes(), sign_code(vector).tobytes()
-
-
-def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
-    """As pack_vector, for a part of a text: a sentence, of which there are many and which only tells candidates apart, takes a byte a dimension,
-    after the half-precision step between them; its cosine is off by a thousandth."""
-    if part < INDEXED_PARTS:
-        return pack_vector(vector)
-    step = np.float16(max(float(np.abs(vector).max()) / 127, 1e-6))
-    return step.tobytes() + np.clip(np.rint(vector / np.float32(step)), -127, 127).astype(np.int8).tobytes(), b""
-
-
-def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
-    """The vectors of sentences as pack_part has packed them, one a row."""
-    rows = np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(data), 2 + dimensions)
-    steps = np.ascontiguousarray(rows[:, :2]).view("<f2").astype(np.float32)
-    return rows[:, 2:].view(np.int8).astype(np.float32) * steps
-
-
-def sign_code(vector: Floats) -> NDArray[np.uint8]:
-    """One bit for each dimension, and zeros up to whole words of 64 bits: codes are compared by words, and equal bits count for nothing."""
-    code = np.packbits(vector > 0)
-    return np.pad(code, (0, -len(code) % 8))
-
-
 class VectorIndex:
     """Entries of (row, vector), in the order in which they came; a row may have several. `exact` says what is kept of each."""
 
@@ -73,13 +46,14 @@ class VectorIndex:
         self._data: NDArray[Any] | None = None  # exact: float32 [room, D]; else uint64 [words, room]
 
     def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
-        """`data` are half-precision vectors if the index is exact, sign codes if not; all entries of an index have one length."""
+        """`data` are half-precision vectors if the index is exact, sign codes if not; all entries of an index have one length.
+        Raises CorruptError for others."""
         if not rows:
             return
         if self.exact:
-            new: NDArray[Any] = np.frombuffer(b"".join(data), dtype="<f2").reshape(len(rows), -1).astype(np.float32)
+            new: NDArray[Any] = unpack_vectors(data, self._width)
         else:
-            new = np.frombuffer(b"".join(data), dtype=np.uint64).reshape(len(rows), -1).T
+            new = unpack_codes(data, self._width).T
         needed = self.count + len(rows)
         self._make_room(needed, width=new.shape[1] if self.exact else new.shape[0])
         assert self._data is not None
@@ -89,6 +63,11 @@ class VectorIndex:
         else:
             self._data[:, self.count : needed] = new
         self.count = needed
+
+    @property
+    def _width(self) -> int | None:
+        """How many numbers, or words of a code, each entry has; None before the first."""
+        return None if self._data is None else self._data.shape[1 if self.exact else 0]
 
     def _make_room(self, needed: int, *, width: int) -> None:
         held = self._data
@@ -105,9 +84,13 @@ class VectorIndex:
         self._rows, self._data = rows, made
 
     def nearest(self, vector: Floats, *, allowed: Mask, depth: int) -> Near:
-        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell."""
+        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell. Raises CorruptError
+        where the question has another number of dimensions."""
         if not self.count or self._data is None:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
+        asked = len(vector) if self.exact else -(-len(vector) // 64)
+        if asked != self._width:
+            raise wrong_length(self._width, asked, of="numbers" if self.exact else "words of signs")
         rows = self._rows[: self.count]
         keep = allowed[rows] if int(rows.max()) < len(allowed) else _within(rows, allowed)
         found, mean, spread = self._by_cosine(vector, keep, depth) if self.exact else self._by_code(vector, keep, depth)

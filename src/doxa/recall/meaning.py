@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall.fusion import FIELD, NEIGHBOUR_LENGTH_MEANING, NEXT_MEANING, PREVIOUS, SENTENCE, passages, share
-from doxa.recall.index import unpack_parts
 from doxa.recall.shelf import Shelf
-from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, SearchRule, entries_of, int64_array
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, SearchRule, entries_of, int64_array, unpack_parts, unpack_vectors
 
 CALIBRATED_ROWS_MAX = 2_048
 _CENTRE_WEIGHT = 50  # memories' worth of "no common direction": a handful of memories says little about what all have in common
@@ -68,17 +67,14 @@ def field_texts(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, s
     return [(name, text) for row in zip_longest(*held.values()) for name, text in zip(held, row, strict=True) if text and text.strip()]
 
 
-def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
-    """Measured on at most CALIBRATED_ROWS_MAX believed rows at even distances among the first P, P the highest power of two that fits: a function
-    of what is stored, the same in every process, and untouched by most writes."""
-    first = calibrated_rows(shelf.count)
-    rows = np.flatnonzero(believed[:first] & (shelf["vectors"][:first] > 0))
+def calibrate(reader: Reader, shelf: Shelf, rows: Rows) -> Calibration:
+    """Measured on at most CALIBRATED_ROWS_MAX of these rows, at even distances: a function of what is stored, the same in every process."""
     rows = rows[:: max(1, -(-len(rows) // CALIBRATED_ROWS_MAX))]
     sql = "SELECT v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part = 0"
     found = reader.rows(sql, (int64_array(rows.tolist()), shelf.scope))
     if not found:
         return Calibration(_SPREAD_FIRST, None)
-    data = np.frombuffer(b"".join([row[0] for row in found]), dtype="<f2").reshape(len(found), -1).astype(np.float32)
+    data = unpack_vectors([row[0] for row in found])
     centre = data.sum(axis=0) / (len(data) + _CENTRE_WEIGHT)
     if len(data) < _ROWS_ENOUGH:
         return Calibration(_SPREAD_FIRST, centre)
@@ -87,19 +83,38 @@ def calibrate(reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
     return Calibration(max(float(cosines.std()), 1e-3), centre, float(cosines.mean()))
 
 
+def measured_rows(shelf: Shelf, believed: Mask) -> tuple[Rows, bool]:
+    """The believed rows with vectors among the first P, P the highest power of two that fits: most writes leave them as they are. Superseded and
+    erased rows count in P too, so a memory that revises much may have too few there: then all believed rows with vectors, and True."""
+    known = believed & (shelf["vectors"] > 0)
+    rows = np.flatnonzero(known[: calibrated_rows(shelf.count)])
+    return (rows, False) if len(rows) >= _ROWS_ENOUGH else (np.flatnonzero(known), True)
+
+
+class _Measured(NamedTuple):
+    """A calibration, among how many rows it was measured, whether these were all, and which of them were believed."""
+
+    among: int
+    everywhere: bool
+    believed: Mask
+    calibration: Calibration
+
+
 class Calibrations:
-    """The calibration of each project, measured again when the rows that it was measured on have changed."""
+    """The calibration of each project, measured again when a row among those that it was measured on has changed, or is believed no more or again."""
 
     def __init__(self) -> None:
-        self._held: dict[int, tuple[Mask, Calibration]] = {}
+        self._held: dict[int, _Measured] = {}
 
     def of(self, reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
-        first = calibrated_rows(shelf.count)
-        held = self._held.get(shelf.scope)
-        if held is not None and shelf.oldest_changed >= first and np.array_equal(held[0], believed[:first]):
-            return held[1]
-        made = calibrate(reader, shelf, believed)
-        self._held[shelf.scope] = (believed[:first].copy(), made)
+        first, held = calibrated_rows(shelf.count), self._held.get(shelf.scope)
+        fits = held is not None and held.among == (shelf.count if held.everywhere else first) and shelf.oldest_changed >= held.among
+        if held is not None and fits and np.array_equal(held.believed, believed[: held.among]):
+            return held.calibration
+        rows, everywhere = measured_rows(shelf, believed)
+        among = shelf.count if everywhere else first
+        made = calibrate(reader, shelf, rows)
+        self._held[shelf.scope] = _Measured(among, everywhere, believed[:among].copy(), made)
         shelf.oldest_changed = shelf.count
         return made
 
@@ -152,7 +167,7 @@ def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre
         f"SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part < {INDEXED_PARTS}",
         (int64_array(rows.tolist()), shelf.scope),
     )
-    data = np.frombuffer(b"".join([row[1] for row in found]), dtype="<f2").reshape(len(found), -1).astype(np.float32)
+    data = unpack_vectors([row[1] for row in found], len(vector))
     position = np.searchsorted(rows, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
     best = np.full(len(rows), -1, dtype=np.float32)
     np.maximum.at(best, position, without(centre, data) @ vector)
@@ -174,7 +189,7 @@ def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Float
     )  # fmt: skip
     if not found:
         return held
-    data = np.frombuffer(b"".join([row[2] for row in found]), dtype="<f2").reshape(len(found), len(vector)).astype(np.float32)
+    data = unpack_vectors([row[2] for row in found], len(vector))
     if sentences:
         data = np.concatenate((data, unpack_parts([row[2] for row in sentences], len(vector))))
         found += sentences

@@ -7,6 +7,7 @@ from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, Subject, Value
 from doxa.store.keys import after_key, key_of, rank_of
+from doxa.store.packing import pack_part, sign_code, unpack_codes, unpack_parts, unpack_vectors, wrong_length
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, entries_of, rule_of, text_of
@@ -53,9 +54,15 @@ __all__ = [
     "entries_of",
     "int64_array",
     "key_of",
+    "pack_part",
     "rank_of",
     "replayed_digest",
     "rule_of",
+    "sign_code",
     "text_of",
+    "unpack_codes",
+    "unpack_parts",
+    "unpack_vectors",
     "verify_log",
+    "wrong_length",
 ]

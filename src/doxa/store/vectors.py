@@ -33,6 +33,11 @@ _LACKED = """
 UPDATE doc INDEXED BY {} SET vectors = (SELECT count(*) FROM vector_next v WHERE v.scope = doc.scope AND v.doc = doc.doc), attempts = 0
 WHERE vectors {} 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
 """
+_RECOUNT = """
+UPDATE doc SET vectors = (SELECT count(*) FROM vector v WHERE v.scope = doc.scope AND v.doc = doc.doc)
+WHERE vectors > 0 AND (scope, doc) IN (SELECT scope, doc FROM vector_next WHERE (scope, doc) <= (?, ?))
+AND vectors <> (SELECT count(*) FROM vector v WHERE v.scope = doc.scope AND v.doc = doc.doc)
+"""
 _GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM vector_next_due)"
 
 
@@ -151,6 +156,7 @@ class VectorWriter:
         last: Any = self._db.execute(
             "SELECT scope, doc FROM vector_next ORDER BY scope, doc, part LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)
         ).fetchone()
+        self._db.execute(_RECOUNT, last or (2**63 - 1, 0))  # the rows that a switch left as they were
         for table in ("vector_next", "vector_code_next"):
             if last is None:
                 self._db.execute(f"DELETE FROM {table}")

@@ -20,6 +20,7 @@ from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
 from doxa.store.log import GENESIS, entry_hash, receipt_hash
+from doxa.store.packing import problems as vector_problems
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, texts_of, words_of
@@ -150,6 +151,8 @@ def check(store: Store) -> list[str]:
         problems += [f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
         for text, sql in _INVARIANTS:
             problems += [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
+        for end, coming in (("", ""), ("_next", "coming ")):
+            problems += vector_problems(db, f"vector{end}", f"vector_code{end}", name=f"{coming}vector", code=f"{coming}code")
         problems += _check_edges(snapshot)
         problems += _check_search(snapshot)
         problems += _check_schema(snapshot)
@@ -230,6 +233,11 @@ _INVARIANTS = (
         "a memory that counts as embedded and has no vector",
         "SELECT d.scope, d.doc FROM doc d LEFT JOIN vector v ON v.scope = d.scope AND v.doc = d.doc AND v.part = 0 "
         "WHERE d.vectors > 0 AND d.node > 0 AND v.doc IS NULL",
+    ),
+    (  # a set that was put into use may have other numbers of vectors: they are counted while the former one is dropped
+        "a memory that counts more or fewer vectors than it has",
+        "SELECT d.scope, d.doc FROM doc d WHERE d.vectors > 0 AND d.node > 0 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'vectors_former') "
+        "AND d.vectors <> (SELECT count(*) FROM vector v WHERE v.scope = d.scope AND v.doc = d.doc)",
     ),
     (
         "a memory that the coming vectors will lack",

@@ -1,0 +1,187 @@
+"""Vectors as they lie in the file: `check` names each that does not fit, in both sets, and recall that meets one says that the file is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from doxa.app import Memory
+from doxa.base.errors import CorruptError
+from doxa.curation.doctor import examine
+from doxa.models import HashEmbedder
+from doxa.recall import shelf
+from doxa.store import INDEXED_PARTS, check, pack_part, sign_code, unpack_codes, unpack_parts, unpack_vectors
+from tests.fixtures_shared import opened
+
+ONE, TWO, LONG = "The ferry leaves at noon.", "The harbour is full. The rope is wet.", "A line of the log.\n" * 120
+NEXT = HashEmbedder(dimensions=128)
+
+# What is done to the tables, and how `check` begins to tell of it. {v} and {c} are the tables of one set.
+DAMAGE = {
+    "all codes are zero": ("UPDATE {c} SET code = zeroblob(length(code))", "code that is not the signs of its {n}"),
+    "a code is of another": ("UPDATE {c} SET code = (SELECT code FROM {c} WHERE doc = 0) WHERE doc = 1 AND part = 0", "is not the signs of its {n}"),
+    "a code is cut": ("UPDATE {c} SET code = substr(code, 1, 7) WHERE doc = 0", "code that is not the signs of its {n}"),
+    "a code is no text either": ("UPDATE {c} SET code = CAST(code AS TEXT) WHERE doc = 1", "code that is not the signs of its {n}"),
+    "a code is text": ("UPDATE {c} SET code = 'signs' WHERE doc = 0", "code that is not the signs of its {n}"),
+    "a passage has no code": ("DELETE FROM {c} WHERE doc = 2 AND part = 1", "{n} without its code"),
+    "a vector is cut": ("UPDATE {v} SET data = substr(data, 1, 7) WHERE doc = 0 AND part = 0", "{n} of a wrong length"),
+    "a vector is of another model": ("UPDATE {v} SET data = substr(data, 1, 80) WHERE doc = 1 AND part = 0", "{n} of a wrong length"),
+    "a vector is empty": ("UPDATE {v} SET data = X'' WHERE doc = 0", "{n} of a wrong length"),
+    "a vector is text": ("UPDATE {v} SET data = 'numbers' WHERE doc = 0", "{n} of a wrong length"),
+    "a vector has the signs of another": ("UPDATE {v} SET data = (SELECT data FROM {v} WHERE doc = 0) WHERE doc = 1 AND part = 0", "not the signs"),
+    "a sentence is cut": (f"UPDATE {{v}} SET data = substr(data, 1, 7) WHERE part = {INDEXED_PARTS}", "{n} of a wrong length"),
+    "a sentence is whole": (f"UPDATE {{v}} SET data = (SELECT data FROM {{v}} WHERE doc = 0) WHERE part = {INDEXED_PARTS}", "of a wrong length"),
+}
+COUNTED = {
+    "a sentence is gone": f"DELETE FROM vector WHERE part = {INDEXED_PARTS + 1}",
+    "a passage is gone": "DELETE FROM vector WHERE part = 1; DELETE FROM vector_code WHERE part = 1",
+    "one too many": "INSERT INTO vector SELECT scope, doc, 70, data FROM vector WHERE part = 64",
+    "the count": "UPDATE doc SET vectors = vectors + 1 WHERE doc = 0",
+}
+
+
+def made(path: Path, *, coming: bool = False) -> Memory:
+    """A turn without sentences, one with two and one with passages; `coming`: with most vectors of another model beside."""
+    memory = opened(path)
+    memory.ingest([{"speaker": "Ana", "text": text} for text in (ONE, TWO, LONG)], extract=False)
+    memory.embed()
+    if not coming:
+        return memory
+    memory.remember("A belief that is embedded later", name="later")
+    memory.embed()
+    memory.close()
+    memory = opened(path, embedder=NEXT)
+    memory.embed(anew=True, limit=3)
+    return memory
+
+
+def plant(memory: Memory, *statements: str) -> None:
+    raw = apsw.Connection(str(memory.store.path))
+    for statement in statements:
+        raw.execute(statement)
+    raw.close()
+
+
+@pytest.mark.parametrize("coming", [False, True])
+@pytest.mark.parametrize("what", DAMAGE)
+def test_check_names_a_vector_that_does_not_fit(tmp_path: Path, what: str, coming: bool) -> None:
+    sql, named = DAMAGE[what]
+    end, name = ("_next", "coming vector") if coming else ("", "vector")
+    with made(tmp_path / "m.db", coming=coming) as memory:
+        assert check(memory.store) == []
+        plant(memory, sql.format(v=f"vector{end}", c=f"vector_code{end}"))
+        problems = check(memory.store)
+        assert any(named.format(n=name) in problem for problem in problems), problems
+        assert all(("coming " in problem) is coming for problem in problems)
+        found = {finding.name: finding for finding in examine(memory.store, None, None)}
+        assert (found["invariants"].ok, bool(found["invariants"].next_step)) == (False, True)
+        assert len(problems) <= 10
+
+
+@pytest.mark.parametrize("what", COUNTED)
+def test_check_counts_the_vectors_of_a_memory(tmp_path: Path, what: str) -> None:
+    with made(tmp_path / "m.db") as memory:
+        plant(memory, COUNTED[what])
+        assert [problem.partition(":")[0] for problem in check(memory.store)] == ["a memory that counts more or fewer vectors than it has"]
+
+
+def test_a_file_without_sentences_or_vectors_is_sound(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        assert check(memory.store) == []
+        memory.ingest([{"speaker": "Ana", "text": ONE}], extract=False)
+        assert check(memory.store) == []
+        memory.embed()
+        assert check(memory.store) == []
+        plant(memory, "UPDATE vector SET data = X'00'; UPDATE vector_code SET code = X'00'")
+        assert [problem.partition(":")[0] for problem in check(memory.store)] == ["a vector of a wrong length"]
+
+
+def test_a_number_that_half_precision_makes_zero_may_have_either_sign(tmp_path: Path) -> None:
+    with made(tmp_path / "m.db") as memory:
+        vector = np.zeros(384, dtype=np.float32)
+        vector[:4] = 1e-9, -1e-9, 0.6, -0.8
+        data, code = pack_part(0, vector)
+        assert code[0] == 0b10100000
+        plant(memory, f"UPDATE vector SET data = X'{data.hex()}' WHERE doc = 0; UPDATE vector_code SET code = X'{code.hex()}' WHERE doc = 0")
+        assert check(memory.store) == []
+        plant(memory, "UPDATE vector_code SET code = CAST(X'B0' || substr(code, 2) AS BLOB) WHERE doc = 0")
+        assert len(check(memory.store)) == 1
+
+
+def test_vectors_that_another_version_cut_otherwise_are_counted_after_a_switch(tmp_path: Path) -> None:
+    with made(tmp_path / "m.db") as memory:  # as a version left it that knew no sentences
+        plant(memory, f"DELETE FROM vector WHERE part >= {INDEXED_PARTS}; UPDATE doc SET vectors = 1 WHERE doc < 2")
+        assert check(memory.store) == []
+        memory.embed(anew=True)
+        with memory.store.read() as reader:
+            assert reader.rows("SELECT vectors FROM doc WHERE doc < 2") == [(1,), (3,)]
+        assert check(memory.store) == []
+        assert memory.recall(TWO).mode == "hybrid"
+
+
+def test_all_made_anew_mends_what_was_damaged(tmp_path: Path) -> None:
+    with made(tmp_path / "m.db") as memory:
+        plant(memory, "UPDATE vector_code SET code = zeroblob(48)", COUNTED["a sentence is gone"], DAMAGE["a vector is cut"][0].format(v="vector"))
+        assert len(check(memory.store)) > 3
+        memory.embed(anew=True)
+        assert check(memory.store) == []
+        assert memory.recall(ONE).hits[0].text == ONE
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE vector SET data = substr(data, 1, 7) WHERE doc = 0",
+        "UPDATE vector SET data = substr(data, 1, 766) WHERE part < 64",
+        "UPDATE vector SET data = substr(data, 1, 384) WHERE doc < 2 AND part = 0",
+        f"UPDATE vector SET data = substr(data, 1, 7) WHERE part >= {INDEXED_PARTS}",
+        "UPDATE vector SET data = X''",
+        "UPDATE vector SET data = 'numbers'",
+    ],
+)
+def test_recall_that_meets_such_a_vector_says_that_it_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, exact: bool) -> None:
+    monkeypatch.setattr(shelf, "EXACT_VECTORS_MAX", 100 if exact else 0)
+    with made(tmp_path / "m.db") as memory:
+        assert memory.recall(TWO).mode == "hybrid"
+        plant(memory, sql)
+        with pytest.raises(CorruptError, match="doxa doctor"):  # the index was read before
+            memory.recall(TWO)
+    with opened(tmp_path / "m.db") as memory:
+        with pytest.raises(CorruptError, match="doxa doctor"):
+            memory.recall(TWO)
+        with pytest.raises(CorruptError):  # and the next question too
+            memory.recall("a rope")
+
+
+def test_codes_of_a_wrong_length_are_damage_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "EXACT_VECTORS_MAX", 0)
+    for sql in ("UPDATE vector_code SET code = substr(code, 1, 40) WHERE doc = 1", "UPDATE vector_code SET code = substr(code, 1, 40)"):
+        with made(tmp_path / f"{len(sql)}.db") as memory:
+            plant(memory, sql)
+            with pytest.raises(CorruptError, match="doxa embed --anew"):
+                memory.recall(TWO)
+
+
+def test_unpacking_gives_what_was_packed_and_refuses_the_rest() -> None:
+    vectors = np.random.default_rng(0).standard_normal((3, 70)).astype(np.float32)
+    packed = [pack_part(0, vector) for vector in vectors]
+    data, codes = [row[0] for row in packed], [row[1] for row in packed]
+    assert np.abs(unpack_vectors(data) - vectors).max() < 0.01
+    assert unpack_codes(codes).view(np.uint8).tolist() == [sign_code(vector).tolist() for vector in vectors]
+    assert unpack_vectors([], 70).shape == (0, 70)
+    sentences = [pack_part(INDEXED_PARTS, vector)[0] for vector in vectors]
+    for wrong in ([*data[:2], data[2][:-2], data[2] + b"xx"], [data[0][:-1]], [b""], [*data, b""]):
+        with pytest.raises(CorruptError):
+            unpack_vectors(wrong)
+    with pytest.raises(CorruptError):
+        unpack_vectors(data, 71)
+    with pytest.raises(CorruptError):
+        unpack_parts([*sentences, data[0]], 70)
+    with pytest.raises(CorruptError):
+        unpack_codes([codes[0][:-1]])
+    with pytest.raises(CorruptError):
+        unpack_codes(codes, 3)
