@@ -77,7 +77,8 @@ def calibrate(reader: Reader, shelf: Shelf, rows: Rows) -> Calibration:
     data = unpack_vectors([row[0] for row in found])
     centre = data.sum(axis=0) / (len(data) + _CENTRE_WEIGHT)
     if len(data) < _ROWS_ENOUGH:
-        return Calibration(_SPREAD_FIRST, centre)
+        pairs = (data @ data.T)[np.triu_indices(len(data), 1)]
+        return Calibration(_SPREAD_FIRST, centre, float(pairs.mean()) if len(pairs) else 0.0)
     shifts = [1 + len(data) * number // (_SHIFTS + 1) for number in range(1, _SHIFTS + 1)]
     cosines = np.concatenate([np.einsum("ij,ij->i", data, np.roll(data, shift, axis=0)) for shift in shifts])
     return Calibration(max(float(cosines.std()), 1e-3), centre, float(cosines.mean()))

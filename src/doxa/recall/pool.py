@@ -25,7 +25,6 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
-_UNSURE = 20  # memories' worth of a mean of 0
 CODED = 300  # by sign codes, of which the MEANT nearest stay
 
 Floats = NDArray[np.float32]
@@ -145,6 +144,11 @@ class Pool:
             self.lanes["graph"][np.searchsorted(self.rows, found)] = [linked[row] for row in found.tolist()]
 
     @property
+    def centred(self) -> bool:
+        """Whether cosines are of directions from the mean of the project's vectors, so that those between memories are 0 on average."""
+        return self._centre is not None
+
+    @property
     def average(self) -> float | None:
         """The mean cosine of the question with the memories of the project, as far as the index tells; None without vectors."""
         return None if self._direction is None else self._near.mean
@@ -171,13 +175,14 @@ class Scale(NamedTuple):
 
 
 def scale_of(pools: Sequence[Pool]) -> Scale:
-    """Over the projects that have vectors, by how many memories they have; of few memories the mean says little about what is ordinary."""
+    """Over the projects that have vectors, by how many memories they have."""
     meant = [(pool.average, pool.fitted, pool.population) for pool in pools if pool.average is not None]
+    centred = any(pool.centred for pool in pools)
     total = sum(count for *_, count in meant)
     if not total:
         return Scale(0.0, 1.0, 0.0)
-    average = sum(mean * count for mean, _, count in meant) / (total + _UNSURE)
-    between = sum(fitted.mean * count for _, fitted, count in meant) / total
+    average = sum(mean * count for mean, _, count in meant) / total
+    between = 0.0 if centred else sum(fitted.mean * count for _, fitted, count in meant) / total
     return Scale(average, math.sqrt(sum(fitted.spread**2 * count for _, fitted, count in meant) / total), between)
 
 
