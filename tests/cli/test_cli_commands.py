@@ -60,6 +60,7 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     made = value("remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL")
     assert (made["kref"], made["stored"]) == (f"{DB}?r=1", True)
     value("remember", "The backup calls mysqldump", "--name", "backup", "--depends-on", DB, "--valid-from", "2026-01-01", "--confidence", "0.5")
+    assert set(value("recall", "shop", "--lane", "words", "--lane", "recency", "--mode", "rrf")["hits"][0]["lanes"]) <= {"words", "recency"}
     answer = value("recall", "what does the shop run on?", "--words-only", "-n", "3", "--tokens", "50", "--kind", "fact")
     assert answer["hits"][0]["kref"] == f"{DB}?r=1"
     assert answer["hits"][0]["time"].endswith("Z")

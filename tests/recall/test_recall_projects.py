@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from doxa.models import Embedder, HashEmbedder
 from tests.fixtures_shared import opened
 
-
 _THINGS = "harbour ledger orchard violin winter bakery tunnel letter engine garden window copper river market lantern saddle".split()
 
 

@@ -95,6 +95,8 @@ def recall(
     as_of: Annotated[str | None, typer.Option("--as-of", help="What memory believed at this time.")] = None,
     history: Annotated[bool, typer.Option("--history", help="Retired beliefs too.")] = False,
     words_only: Annotated[bool, typer.Option("--words-only", help="Without the meaning lane.")] = False,
+    lane: Annotated[list[str] | None, typer.Option(help="Only this lane (repeatable).")] = None,
+    mode: Annotated[str, typer.Option(help="How lanes are fused: auto, max, rrf, convex.")] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Only what stands out.")] = False,
     order: Annotated[str, typer.Option(help="score or time.")] = "score",
     diversity: Annotated[float, typer.Option(help="Prefer hits unlike each other, from 0 to below 1.")] = 0.0,
@@ -111,8 +113,8 @@ def recall(
         answer = memory.recall(
             question, project=project, space=space, kinds=kind or (), tag=tag, trust=trust, speaker=speaker, since=since, until=until,
             valid_at=valid_at, as_of=as_of, history=history, limit=limit, tokens_max=tokens,
-            lanes=_WITHOUT_MEANING if words_only else None, strict=strict, order=order, diversity=diversity, from_thread=from_thread, rerank=rerank,
-            reword=reword,
+            lanes=lane or (_WITHOUT_MEANING if words_only else None), mode=mode, strict=strict, order=order, diversity=diversity,
+            from_thread=from_thread, rerank=rerank, reword=reword,
         )  # fmt: skip
         show(answer, as_json, (lambda found: found.framed(tokens)) if framed else recall_text)
 
