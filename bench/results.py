@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import beam, beside, locomo, locomo_plus, longmemeval, peers, plot, speed
+from bench import ablation, beam, beside, locomo, locomo_plus, longmemeval, peers, plot, speed
 from bench.report import Report, configuration, machine, plain, write_json
 from doxa.models import Embedder
 
@@ -52,6 +52,8 @@ def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence
         yield beam.run(chats, embedder, seed=seed)
     if (data / "longmemeval").exists():
         yield longmemeval.run(data / "longmemeval", embedder, seed=seed)
+    if talks.exists() and cues.exists() and chats.exists():
+        yield ablation.run(data, embedder, seed=seed)
     yield speed.run(talks if talks.exists() else None, embedder, seed=seed, sizes=sizes, quick=quick)
     yield beside.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
     yield peers.run(python, seed=seed, quick=quick)

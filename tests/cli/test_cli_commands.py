@@ -359,3 +359,11 @@ def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     for arguments in (("restore", "pipe", "new.db"), ("init", "--db", "pipe"), ("import", "pipe")):
         assert process(*arguments, env=env, cwd=tmp_path).returncode in (2, 5)
+
+
+def test_what_others_wrote_does_not_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.ingest([{"text": "the ferry \x1b[2Jleaves \u202eat noon", "speaker": "Bo\x1b]0;x\x07"}])
+    told = run("recall", "ferry", "--words-only")
+    assert not {"\x1b", "\x07", "\u202e"} & set(told)
+    assert "leaves" in told

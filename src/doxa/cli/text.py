@@ -57,14 +57,16 @@ def said_text(change: Any, warnings: tuple[str, ...] = ()) -> str:
 
 def recall_text(answer: Any) -> str:
     from doxa.base.clock import format_time
+    from doxa.base.quoting import one_line, visible
 
     lines = []
     for number, hit in enumerate(answer.hits, 1):
         status = "" if hit.status == "current" else f" [{hit.status}]"
-        lines.append(f"{number:2}. {hit.text}{status}")
+        lines.append(f"{number:2}. {visible(hit.text)}{status}")  # what others wrote must not steer the terminal
         lines.append(f"    {hit.kref}")
-        lines.append(f"    {format_time(hit.time)[:16].replace('T', ' ')}  {hit.trust}  by {hit.speaker}  from {hit.source}")
-        lines.append(f"    why: {hit.why}")
+        time = format_time(hit.time)[:16].replace("T", " ")
+        lines.append(f"    {time}  {hit.trust}  by {one_line(hit.speaker)}  from {one_line(hit.source)}")
+        lines.append(f"    why: {one_line(hit.why)}")
     lines.append(
         f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}, {answer.answerable:.0%} likely to hold the answer"
         + (f", {answer.pending} not embedded yet" if answer.pending else "")
