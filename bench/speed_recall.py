@@ -55,7 +55,9 @@ def measure_recall(report: Report, model: Embedder | None, *, size: int, sample:
             rows = _ask(report, place, memory, embedder=embedder, asked=asked)
             vectors = _vectors(embedder, turns)
             report.put(f"{place}.vector.recall_at_10", _agreement(memory, embedder, vectors=vectors, asked=asked[_WARM:]))
-            report.put(f"{place}.recall.recall_at_10", _of_wider(memory, asked[_WARM : _WARM + _COMPARED]))
+            same, score = _of_wider(memory, asked[_WARM : _WARM + _COMPARED])
+            report.put(f"{place}.recall.recall_at_10", same)
+            report.put(f"{place}.recall.score_at_10", score)
             rows += _lookup(report, place, memory)
         rows += _peers(report, place, Path(folder), turns=turns, vectors=vectors, asked=asked, embedder=embedder)
     figures = report.figures
@@ -66,6 +68,7 @@ def measure_recall(report: Report, model: Embedder | None, *, size: int, sample:
         [["first recall after opening, s", f"{figures[f'{place}.recall.first_s']:.2f}"],
          ["ten nearest vectors of brute force among those that the index names, %", percent(figures[f"{place}.vector.recall_at_10"])],
          ["recall, first ten among those of ten times as many candidates, %", percent(figures[f"{place}.recall.recall_at_10"])],
+         ["the scores of those ten beside these, %", percent(figures[f"{place}.recall.score_at_10"])],
          ["bytes on disk per exchange, indexes and vectors included", f"{figures[f'{place}.disk.bytes_per_exchange']:,.0f}"],
          ["of that text, bytes", f"{figures[f'{place}.disk.text_bytes_per_exchange']:,.0f}"],
          [f"memory that opening and {_PROBED} questions take, MB (mapped pages of the file not counted)", f"{opened_mb:,.0f}"],
@@ -86,11 +89,11 @@ def summarise(report: Report, sizes: Sequence[int]) -> None:
         return f"{of(size, key + '.p50_ms'):.1f} / {of(size, key + '.p95_ms'):.1f}"
 
     report.table(
-        "Recall at every size, p50 / p95 in ms; recall@10 is that of the first ten among ten times as many candidates",
-        ["exchanges", "question embedded", "its vector known", "by words alone", "recall@10 %", "nearest ten, %", "resident MB", "bytes each"],
+        "Recall at every size, p50 / p95 in ms; recall@10 and score@10: the first ten beside those of ten times as many candidates",
+        ["exchanges", "question embedded", "vector known", "by words alone", "recall@10 %", "score@10 %", "nearest ten, %", "resident MB", "bytes each"],
         [[f"{size:,}", *(spread_of(size, f"recall.{key}") for key in ("with_embedding", "without_embedding", "words_only")),
-          percent(of(size, "recall.recall_at_10")), percent(of(size, "vector.recall_at_10")), f"{of(size, 'resident_bytes') / 1e6:,.0f}",
-          f"{of(size, 'disk.bytes_per_exchange'):,.0f}"] for size in sorted(sizes)],
+          *(percent(of(size, key)) for key in ("recall.recall_at_10", "recall.score_at_10", "vector.recall_at_10")),
+          f"{of(size, 'resident_bytes') / 1e6:,.0f}", f"{of(size, 'disk.bytes_per_exchange'):,.0f}"] for size in sorted(sizes)],
     )  # fmt: skip
     low, high = min([size for size in sizes if size >= _GROWTH_FROM] or sizes), max(sizes)
     if low < high:
@@ -169,18 +172,24 @@ def _agreement(memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, aske
     return mean(found)
 
 
-def _of_wider(memory: doxa.Memory, asked: Sequence[str]) -> float:
-    """How many of the first ten that are found among ten times as many candidates are found among the usual number."""
-    usual = [[hit.kref for hit in memory.recall(question, limit=_HITS).hits] for question in asked]
+def _of_wider(memory: doxa.Memory, asked: Sequence[str]) -> tuple[float, float]:
+    """How many of the first ten that are found among ten times as many candidates are found among the usual number, and the sum of their scores as
+    a share: of very many texts that are nearly alike, other ten may be as good."""
+    usual = [memory.recall(question, limit=_HITS).hits for question in asked]
     held = {name: getattr(pool, name) for name in ("WORDED", "MEANT", "CODED", "DATED")}
     try:
         for name, value in held.items():
             setattr(pool, name, 10 * value)
-        wider = [[hit.kref for hit in memory.recall(question, limit=_HITS).hits] for question in asked]
+        wider = [memory.recall(question, limit=_HITS).hits for question in asked]
     finally:
         for name, value in held.items():
             setattr(pool, name, value)
-    return mean([recall_at(found, set(best), _HITS) for found, best in zip(usual, wider, strict=True) if best])
+    same, scores = [], []
+    for found, best in zip(usual, wider, strict=True):
+        if best:
+            same.append(recall_at([hit.kref for hit in found], {hit.kref for hit in best}, _HITS))
+            scores.append(sum(hit.score for hit in found) / sum(hit.score for hit in best))
+    return mean(same), mean(scores)
 
 
 def _lookup(report: Report, place: str, memory: doxa.Memory) -> list[list[str]]:
