@@ -90,7 +90,7 @@ def summarise(report: Report, sizes: Sequence[int]) -> None:
 
     report.table(
         "Recall at every size, p50 / p95 in ms; recall@10 and score@10: the first ten beside those of ten times as many candidates",
-        ["exchanges", "question embedded", "vector known", "by words alone", "recall@10 %", "score@10 %", "nearest ten, %", "resident MB", "bytes each"],
+        ["exchanges", "with embedding", "vector known", "words alone", "recall@10 %", "score@10 %", "nearest ten, %", "resident MB", "bytes each"],
         [[f"{size:,}", *(spread_of(size, f"recall.{key}") for key in ("with_embedding", "without_embedding", "words_only")),
           *(percent(of(size, key)) for key in ("recall.recall_at_10", "recall.score_at_10", "vector.recall_at_10")),
           f"{of(size, 'resident_bytes') / 1e6:,.0f}", f"{of(size, 'disk.bytes_per_exchange'):,.0f}"] for size in sorted(sizes)],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import stat
+import subprocess
+import sys
 import threading
 import time
 from datetime import UTC, datetime
@@ -283,3 +285,9 @@ def test_what_is_no_memory_file_is_said(tmp_path: Path, make: str) -> None:
     with pytest.raises(doxa.StoreError) as caught:
         opened(path)
     assert caught.value.next_step
+
+
+def test_opening_imports_no_numpy(tmp_path: Path) -> None:
+    said = "import sys, doxa; doxa.open(sys.argv[1], embedder=None).close(); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", said, str(tmp_path / "m.db")], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]

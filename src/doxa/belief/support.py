@@ -27,6 +27,7 @@ from doxa.store import Reader, Transaction, int64_array
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
 # The joins are crossed so that SQLite keeps their order: each is a probe of an index for each row before it.
 _DEPENDENTS = f"SELECT DISTINCT e.src FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN {_TYPES}"
+_GROUND = f"SELECT DISTINCT e.dst FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN {_TYPES}"
 _BESIDE = (
     "SELECT g.dst FROM carray(?) f CROSS JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION' "
     "CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> f.value"
@@ -92,13 +93,10 @@ def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:
     beside = [NodeId(row[0]) for row in tx.rows(_BESIDE, (int64_array(revisions),))]
     found = dict.fromkeys(identity for identity in revisions if states[identity].live)
     known = states | _states(tx, [identity for identity in beside if identity not in states])
-    for target in dict.fromkeys((*states, *beside)):
-        dependents = _dependents(tx, [target])
-        if not dependents:
-            continue
+    for (target,) in tx.rows(_GROUND, (int64_array(sorted({*states, *beside})),)):  # of an item's many revisions usually none or few
         state = known.get(target)
         stands = state is not None and _standing_for(tx, target, state, frozenset()) is not None
-        for identity, dependent in _states(tx, dependents).items():
+        for identity, dependent in _states(tx, _dependents(tx, [target])).items():
             if dependent.live and bool(dependent.tagged) is stands:
                 found[identity] = None
     return list(found)

@@ -11,19 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from doxa.base.errors import CorruptError
 from doxa.store.vectors import INDEXED_PARTS
 
+if TYPE_CHECKING:  # numpy takes longer to import than the rest of the store; who opens a file may never need a vector
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
 _BATCH = 8_192  # vectors that are compared with their codes at once: some megabytes
 _TOLD_MAX = 10
-
-Floats = NDArray[np.float32]
 
 
 def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
@@ -34,6 +36,8 @@ def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
 def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
     """As pack_vector, for a part of a text: a sentence, of which there are many and which only tells candidates apart, takes a byte a dimension,
     after the half-precision step between them; its cosine is off by a thousandth."""
+    import numpy as np
+
     if part < INDEXED_PARTS:
         return pack_vector(vector)
     step = np.float16(max(float(np.abs(vector).max()) / 127, 1e-6))
@@ -42,18 +46,24 @@ def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
 
 def sign_code(vector: Floats) -> NDArray[np.uint8]:
     """One bit for each dimension, and zeros up to whole words of 64 bits: codes are compared by words, and equal bits count for nothing."""
+    import numpy as np
+
     code = np.packbits(vector > 0)
     return np.pad(code, (0, -len(code) % 8))
 
 
 def unpack_vectors(data: Sequence[bytes], dimensions: int | None = None) -> Floats:
     """Half-precision vectors, one a row, of so many dimensions; None: all of as many as the first. Raises CorruptError for others."""
+    import numpy as np
+
     width = _joined_length(data, None if dimensions is None else 2 * dimensions, unit=2)
     return np.frombuffer(b"".join(data), dtype="<f2").reshape(len(data), width // 2).astype(np.float32)
 
 
 def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
     """The vectors of sentences as pack_part has packed them, one a row. Raises CorruptError for another number of dimensions."""
+    import numpy as np
+
     width = _joined_length(data, 2 + dimensions)
     rows = np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(data), width)
     steps = np.ascontiguousarray(rows[:, :2]).view("<f2").astype(np.float32)
@@ -62,6 +72,8 @@ def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
 
 def unpack_codes(data: Sequence[bytes], words: int | None = None) -> NDArray[np.uint64]:
     """Sign codes by words of 64 bits, one code a row. Raises CorruptError for codes of another length, or of several."""
+    import numpy as np
+
     width = _joined_length(data, None if words is None else 8 * words, unit=8)
     return np.frombuffer(b"".join(data), dtype=np.uint64).reshape(len(data), width // 8)
 
@@ -112,6 +124,8 @@ def problems(db: apsw.Connection, vectors: str, codes: str, *, name: str, code: 
 
 def _unlike(batch: list[tuple[Any, ...]], dimensions: int) -> Iterator[tuple[Any, ...]]:
     """The rows (scope, doc, part, data, code) whose code does not fit. A number that half precision made zero may have had either sign."""
+    import numpy as np
+
     length = -(-dimensions // 64) * 8
     whole = []
     for row in batch:
@@ -128,5 +142,7 @@ def _unlike(batch: list[tuple[Any, ...]], dimensions: int) -> Iterator[tuple[Any
 
 
 def _bits(which: NDArray[np.bool_], length: int) -> NDArray[np.uint8]:
+    import numpy as np
+
     packed = np.packbits(which, axis=1)
     return np.pad(packed, ((0, 0), (0, length - packed.shape[1])))
