@@ -163,7 +163,7 @@ def _agreement(memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, aske
         believed = np.ones(shelf.count, dtype=bool)
         for question in asked:
             vector = embedder.embed([question])[0]
-            rows = shelf.index.nearest(vector, allowed=believed, depth=pool.MEANT if shelf.index.exact else pool.CODED).rows
+            rows = shelf.index.nearest(vector, allowed=believed, depth=pool.MEANT if shelf.index.exact else pool.coded(shelf.index.count)).rows
             if not shelf.index.exact:
                 rows = narrowed(reader, shelf, rows, vector=vector, centre=None, depth=pool.MEANT)
             likeness = vectors @ vector

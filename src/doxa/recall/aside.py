@@ -1,7 +1,7 @@
 """What is computed beside something else: a large index of vectors is scanned while the words of the question are looked up.
 
 The scan leaves the interpreter's lock for most of its time, and takes longer than its thread costs to make, a tenth of a millisecond. Smaller
-things do not: a question embedded aside waits longer for the lock than its model takes.
+things do not: embedding a question aside saved nothing, as its many short steps wait for the lock.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
-CODED = 300  # by sign codes, of which the MEANT nearest stay
+CODED, CODED_OF = 300, 400  # by sign codes, of which the MEANT nearest stay: so many, or one of each CODED_OF vectors if that is more
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -92,7 +92,7 @@ class Pool:
         if vector is None:
             return Near(self.rows[:0], 0.0, 0.0)
         index = self.shelf.index
-        return index.nearest(vector, allowed=allowed, depth=depth if index.exact else max(CODED, depth))
+        return index.nearest(vector, allowed=allowed, depth=depth if index.exact else max(coded(index.count), depth))
 
     def _narrow(self, reader: Reader, near: Near, depth: int) -> Near:
         vector = self._direction
@@ -164,6 +164,11 @@ def collect(reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, c
         population, allowed = eligible.population.mask.copy(), eligible.allowed.copy()
         population[hidden] = allowed[hidden] = False
         eligible = Eligible(believed(shelf["length"], population), allowed)
+
+
+def coded(count: int) -> int:
+    """How many entries an index of so many codes names: the more there are, the less codes tell the nearest of them apart."""
+    return max(CODED, count // CODED_OF)
 
 
 class Scale(NamedTuple):
