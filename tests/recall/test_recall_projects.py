@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from doxa.models import Embedder, HashEmbedder
+from doxa.models import Embedder, HashEmbedder, ScriptedCompleter
 from tests.fixtures_shared import opened
 
 _THINGS = "harbour ledger orchard violin winter bakery tunnel letter engine garden window copper river market lantern saddle".split()
@@ -109,10 +109,10 @@ def test_a_lane_that_is_off_says_nothing(tmp_path: Path) -> None:
         assert set(memory.recall("ferry", lanes=("words",)).hits[0].lanes) == {"words"}
 
 
-def test_strict_with_other_wordings_finds_what_only_they_name(tmp_path: Path) -> None:
+def test_strict_takes_what_another_wording_finds_in_a_project_of_its_own(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        memory.remember("Mira bought a telescope", name="one", project="a")
-        memory.remember("The ferry leaves from Bergen", name="ferry", project="b")
-        for text in ("what did Mira buy and where does the ferry leave", "ferry Bergen and telescope"):
-            answer = memory.recall(text, project="", strict=True, reword="rules")
-            assert {hit.project for hit in answer.hits} <= {"a", "b"}
+        memory.remember("The canteen serves food at noon", name="c", project="a")
+        memory.remember("Karim must not eat walnuts", name="k", project="b")
+        memory.recaller._model = lambda: ScriptedCompleter(["Karim must not eat walnuts"])
+        found = memory.recall("which food is dangerous?", project="", strict=True, reword="model").hits
+        assert "Karim must not eat walnuts" in {hit.text for hit in found}
