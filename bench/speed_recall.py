@@ -28,7 +28,6 @@ from bench.timing import Spread, repeated, seconds_of, spread
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
 from doxa.recall import pool
-from doxa.recall.meaning import narrowed
 from doxa.recall.scope import find_scopes
 from doxa.recall.shelf import Shelves
 
@@ -155,7 +154,7 @@ def _vectors(embedder: Embedder, turns: Sequence[Turn]) -> Floats:
 
 
 def _agreement(memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, asked: Sequence[str]) -> float:
-    """How many of the ten that brute force finds nearest are among the rows that the index and its rescoring name."""
+    """How many of the ten that brute force finds nearest are among the rows that the index names."""
     found = []
     with memory.store.read() as reader:
         shelf = Shelves().get(reader, find_scopes(reader, "")[0])
@@ -163,9 +162,7 @@ def _agreement(memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, aske
         believed = np.ones(shelf.count, dtype=bool)
         for question in asked:
             vector = embedder.embed([question])[0]
-            rows = shelf.index.nearest(vector, allowed=believed, depth=pool.MEANT if shelf.index.exact else pool.coded(shelf.index.count)).rows
-            if not shelf.index.exact:
-                rows = narrowed(reader, shelf, rows, vector=vector, centre=None, depth=pool.MEANT)
+            rows = shelf.index.nearest(vector, allowed=believed, depth=pool.MEANT).rows
             likeness = vectors @ vector
             nearest = np.argpartition(-likeness, _HITS)[:_HITS]
             found.append(len({turn_of[row] for row in rows.tolist()} & set(nearest.tolist())) / _HITS)
@@ -176,7 +173,7 @@ def _of_wider(memory: doxa.Memory, asked: Sequence[str]) -> tuple[float, float]:
     """How many of the first ten that are found among ten times as many candidates are found among the usual number, and the sum of their scores as
     a share: of very many texts that are nearly alike, other ten may be as good."""
     usual = [memory.recall(question, limit=_HITS).hits for question in asked]
-    held = {name: getattr(pool, name) for name in ("WORDED", "MEANT", "CODED", "DATED")}
+    held = {name: getattr(pool, name) for name in ("WORDED", "MEANT", "DATED")}
     try:
         for name, value in held.items():
             setattr(pool, name, 10 * value)

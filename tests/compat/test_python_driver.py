@@ -408,15 +408,3 @@ def test_a_client_that_stops_reading_takes_little_memory(server: ServerProcess) 
 def test_a_big_parameter(driver: Any) -> None:
     rows = [{"id": at, "name": f"name {at}", "vector": [0.5] * 8} for at in range(20_000)]
     assert single(driver, "UNWIND $rows AS row WITH row WHERE row.vector[0] > 0 RETURN count(row)", rows=rows) == 20_000
-
-
-def test_a_fast_driver_gets_its_rows_fast(driver: Any) -> None:
-    """The target is 60,000 rows a second, met with a margin; here a third of it, since test machines are shared."""
-    driver.execute_query("UNWIND range(1, 10000) AS x CREATE (:P {name: 'name ' + toString(x), age: x, score: x * 1.5})")
-    best = 0.0
-    with driver.session() as session:
-        for _ in range(5):
-            started = time.perf_counter()
-            count = sum(1 for _ in session.run("MATCH (n:P) RETURN n.name, n.age, n.score"))
-            best = max(best, count / (time.perf_counter() - started))
-    assert best > 20_000

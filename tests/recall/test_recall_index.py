@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall.index import WIDER, VectorIndex
+from doxa.recall import index as index_module
+from doxa.recall.index import VectorIndex
 from doxa.recall.meaning import without
 from doxa.recall.scope import believed_now, find_scopes
 from doxa.recall.shelf import Shelves
 from doxa.recall.words import Words, asked_terms, gather
-from doxa.store import INDEXED_PARTS, pack_part, sign_code, unpack_parts
+from doxa.store import INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
 from doxa.store.packing import pack_vector
 from tests.fixtures_shared import opened
 
@@ -32,9 +33,11 @@ def unit(random: np.random.Generator, *shape: int) -> NDArray[np.float32]:
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.lists(st.integers(0, 40), min_size=1, max_size=600), depth=st.integers(1, 50), seed=st.integers(0, 2**32), batches=st.integers(1, 5),
-    dimensions=st.sampled_from([1, 7, 64, 384]), hidden=st.integers(0, 41),
+    dimensions=st.sampled_from([1, 7, 64, 384]), hidden=st.integers(0, 41), signed=st.sampled_from([1, 10, 100, 2_000]),
 )  # fmt: skip
-def test_an_index_names_the_nearest_allowed_rows(rows: list[int], depth: int, seed: int, batches: int, dimensions: int, hidden: int) -> None:
+def test_an_index_names_the_nearest_allowed_rows(
+    rows: list[int], depth: int, seed: int, batches: int, dimensions: int, hidden: int, signed: int
+) -> None:
     random = np.random.default_rng(seed)
     vectors = unit(random, len(rows), dimensions)
     question = unit(random, dimensions)
@@ -46,15 +49,17 @@ def test_an_index_names_the_nearest_allowed_rows(rows: list[int], depth: int, se
         index = VectorIndex(exact=exact)
         for part in np.array_split(np.arange(len(rows)), batches):
             index.add([rows[i] for i in part], [packed[i][0 if exact else 1] for i in part])
-        found = index.nearest(question, allowed=allowed, depth=depth)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(index_module, "SIGNED", signed)
+            found = index.nearest(question, allowed=allowed, depth=depth)
         assert index.count == len(rows)
         if exact:
             near = vectors.astype(np.float16).astype(np.float32) @ question
         else:
-            bits = np.unpackbits(np.stack([sign_code(vector) for vector in vectors]), axis=1)[:, :dimensions].astype(np.float32)
-            differs = np.abs(bits - (question > 0)).sum(axis=1)
-            edge = np.sort(differs[seen])[min(WIDER * depth, len(seen)) - 1] if len(seen) else 0
-            near = np.where(differs <= edge, (2 * bits - 1) @ question, -np.inf)
+            stored = vectors.astype(np.float16).astype(np.float32)
+            differs = ((stored < 0) != (question < 0)).sum(axis=1)
+            edge = np.sort(differs[seen])[min(max(signed, depth), len(seen)) - 1] if len(seen) else 0
+            near = np.where(differs <= edge, code_products(codes_of(stored), question), -np.inf)
         order = seen[np.argsort(-near[seen], kind="stable")]
         least = near[order[min(depth, len(order)) - 1]] if len(order) else np.inf
         surely = {rows[i] for i in order if near[i] > least + 1e-5}
@@ -68,14 +73,32 @@ def test_an_index_names_the_nearest_allowed_rows(rows: list[int], depth: int, se
 
 def test_the_mean_and_spread_of_codes_are_near_those_of_the_cosines() -> None:
     random = np.random.default_rng(1)
-    vectors, question = unit(random, 5_000, 384) + 0.06, unit(random, 384)
+    vectors, question = unit(random, 50_000, 384) + 0.06, unit(random, 384) + 0.02
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    question /= np.linalg.norm(question)
     coded = VectorIndex(exact=False)
-    coded.add(list(range(5_000)), [pack_vector(vector)[1] for vector in vectors])
-    found = coded.nearest(question, allowed=np.ones(5_000, dtype=bool), depth=10)
+    coded.add(list(range(50_000)), [code.tobytes() for code in codes_of(vectors)])
+    found = coded.nearest(question, allowed=np.ones(50_000, dtype=bool), depth=10)
     cosines = vectors @ question
-    assert found.mean == pytest.approx(float(cosines.mean()), abs=0.04)
-    assert 0.5 < found.spread / float(cosines.std()) < 2.5  # the codes add their own noise
+    assert found.mean == pytest.approx(float(cosines.mean()), abs=0.005)
+    assert found.spread == pytest.approx(float(cosines.std()), rel=0.1)
+
+
+@pytest.mark.parametrize("common", [0.0, 1.0, 3.0])
+def test_codes_name_the_nearest_of_vectors_that_have_a_direction_in_common(monkeypatch: pytest.MonkeyPatch, common: float) -> None:
+    monkeypatch.setattr(index_module, "SIGNED", 600)
+    random = np.random.default_rng(2)
+    direction, centres = common * unit(random, 384), unit(random, 300, 384)
+    vectors = direction + centres[random.integers(0, 300, 30_000)] + 0.7 * unit(random, 30_000, 384)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    index, held = VectorIndex(exact=False), 0
+    for part in np.array_split(np.arange(30_000), 3):
+        index.add(part.tolist(), [code.tobytes() for code in codes_of(vectors[part])])
+    for place in range(40):
+        question = vectors[place * 700] + 0.3 * unit(random, 384)
+        nearest = np.argsort(-(vectors @ question), kind="stable")[:10]
+        held += len(set(index.nearest(question, allowed=np.ones(30_000, dtype=bool), depth=80).rows.tolist()) & set(nearest.tolist()))
+    assert held / 400 >= 0.98
 
 
 def test_an_empty_index_names_nothing() -> None:

@@ -146,11 +146,11 @@ def test_threads_ask_while_others_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("exact_max", "least"), [(100_000, 1.0), (1_000, 0.98)])
-def test_exact_finds_all_and_sign_codes_nearly_all_of_the_best(
+def test_exact_finds_all_and_codes_nearly_all_of_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int, least: float
 ) -> None:
     monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
-    monkeypatch.setattr("doxa.recall.pool.CODED", 200)
+    monkeypatch.setattr("doxa.recall.index.SIGNED", 400)
     random = np.random.default_rng(7)
     centres = random.normal(size=(40, 384))
     vectors = centres[random.integers(0, 40, 2_000)] + 0.9 * random.normal(size=(2_000, 384))

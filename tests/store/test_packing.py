@@ -7,13 +7,16 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doxa.app import Memory
 from doxa.base.errors import CorruptError
 from doxa.curation.doctor import examine
 from doxa.models import HashEmbedder
 from doxa.recall import shelf
-from doxa.store import INDEXED_PARTS, check, pack_part, sign_code, unpack_codes, unpack_parts, unpack_vectors
+from doxa.store import INDEXED_PARTS, check, code_levels, code_products, code_signs, codes_of, pack_part, unpack_codes, unpack_parts, unpack_vectors
+from doxa.store.schema import CODES
 from tests.fixtures_shared import opened
 
 ONE, TWO, LONG = "The ferry leaves at noon.", "The harbour is full. The rope is wet.", "A line of the log.\n" * 120
@@ -21,17 +24,17 @@ NEXT = HashEmbedder(dimensions=128)
 
 # What is done to the tables, and how `check` begins to tell of it. {v} and {c} are the tables of one set.
 DAMAGE = {
-    "all codes are zero": ("UPDATE {c} SET code = zeroblob(length(code))", "code that is not the signs of its {n}"),
-    "a code is of another": ("UPDATE {c} SET code = (SELECT code FROM {c} WHERE doc = 0) WHERE doc = 1 AND part = 0", "is not the signs of its {n}"),
-    "a code is cut": ("UPDATE {c} SET code = substr(code, 1, 7) WHERE doc = 0", "code that is not the signs of its {n}"),
-    "a code is no text either": ("UPDATE {c} SET code = CAST(code AS TEXT) WHERE doc = 1", "code that is not the signs of its {n}"),
-    "a code is text": ("UPDATE {c} SET code = 'signs' WHERE doc = 0", "code that is not the signs of its {n}"),
+    "all codes are zero": ("UPDATE {c} SET code = zeroblob(length(code))", "code that is not that of its {n}"),
+    "a code is of another": ("UPDATE {c} SET code = (SELECT code FROM {c} WHERE doc = 0) WHERE doc = 1 AND part = 0", "is not that of its {n}"),
+    "a code is cut": ("UPDATE {c} SET code = substr(code, 1, 7) WHERE doc = 0", "code that is not that of its {n}"),
+    "a code is no text either": ("UPDATE {c} SET code = CAST(code AS TEXT) WHERE doc = 1", "code that is not that of its {n}"),
+    "a code is text": ("UPDATE {c} SET code = 'steps' WHERE doc = 0", "code that is not that of its {n}"),
     "a passage has no code": ("DELETE FROM {c} WHERE doc = 2 AND part = 1", "{n} without its code"),
     "a vector is cut": ("UPDATE {v} SET data = substr(data, 1, 7) WHERE doc = 0 AND part = 0", "{n} of a wrong length"),
     "a vector is of another model": ("UPDATE {v} SET data = substr(data, 1, 80) WHERE doc = 1 AND part = 0", "{n} of a wrong length"),
     "a vector is empty": ("UPDATE {v} SET data = X'' WHERE doc = 0", "{n} of a wrong length"),
     "a vector is text": ("UPDATE {v} SET data = 'numbers' WHERE doc = 0", "{n} of a wrong length"),
-    "a vector has the signs of another": ("UPDATE {v} SET data = (SELECT data FROM {v} WHERE doc = 0) WHERE doc = 1 AND part = 0", "not the signs"),
+    "a vector is of another memory": ("UPDATE {v} SET data = (SELECT data FROM {v} WHERE doc = 0) WHERE doc = 1 AND part = 0", "not that of its {n}"),
     "a sentence is cut": (f"UPDATE {{v}} SET data = substr(data, 1, 7) WHERE part = {INDEXED_PARTS}", "{n} of a wrong length"),
     "a sentence is whole": (f"UPDATE {{v}} SET data = (SELECT data FROM {{v}} WHERE doc = 0) WHERE part = {INDEXED_PARTS}", "of a wrong length"),
 }
@@ -99,16 +102,76 @@ def test_a_file_without_sentences_or_vectors_is_sound(tmp_path: Path) -> None:
         assert [problem.partition(":")[0] for problem in check(memory.store)] == ["a vector of a wrong length"]
 
 
-def test_a_number_that_half_precision_makes_zero_may_have_either_sign(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["", "UPDATE {v} SET data = substr(data, 1, 7) WHERE doc = 0; UPDATE {v} SET data = 'numbers' WHERE doc = 1"])
+@pytest.mark.parametrize("coming", [False, True])
+def test_a_file_whose_codes_were_signs_gets_new_ones(tmp_path: Path, coming: bool, damage: str) -> None:
+    path = tmp_path / "m.db"
+    with made(path, coming=coming) as memory, memory.store.read() as reader:
+        before = [reader.rows(f"SELECT * FROM vector_code{end} ORDER BY scope, doc, part") for end in ("", "_next")]
+        assert all(before) if coming else before[0] and not before[1]
+    end = "_next" if coming else ""
+    raw = apsw.Connection(str(path))
+    for table in ("vector_code", "vector_code_next"):
+        raw.execute(f"UPDATE {table} SET code = zeroblob(48)")
+    raw.execute(f"DELETE FROM migration WHERE name = '{CODES}'; PRAGMA user_version = 6")
+    raw.execute(damage.format(v=f"vector{end}"))
+    raw.close()
+    with opened(path, embedder=NEXT if coming else None) as memory, memory.store.read() as reader:
+        problems = check(memory.store)
+        if damage:
+            assert {problem.partition(":")[0] for problem in problems} == {f"a {'coming ' if coming else ''}vector of a wrong length"}
+        else:
+            assert problems == []
+            assert [reader.rows(f"SELECT * FROM vector_code{end} ORDER BY scope, doc, part") for end in ("", "_next")] == before
+        assert reader.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector_signs%'") == []
+    assert len(list(tmp_path.glob(f"m.db.before-{CODES}-*"))) == 1
+
+
+def test_a_code_is_of_the_numbers_as_they_are_stored(tmp_path: Path) -> None:
+    step = 6 / 16 / np.sqrt(384)
     with made(tmp_path / "m.db") as memory:
         vector = np.zeros(384, dtype=np.float32)
-        vector[:4] = 1e-9, -1e-9, 0.6, -0.8
+        vector[:6] = 1e-9, -1e-9, 0.6, -0.6, 1.5 * step, -1.5 * step
+        vector[192:194] = np.nan, np.inf
         data, code = pack_part(0, vector)
-        assert code[0] == 0b10100000
+        assert [byte >> 4 for byte in code[:7]] == [8, 8, 15, 0, 9, 6, 8]  # half precision makes the second one zero
+        assert [byte & 15 for byte in code[:3]] == [8, 15, 8]
         plant(memory, f"UPDATE vector SET data = X'{data.hex()}' WHERE doc = 0; UPDATE vector_code SET code = X'{code.hex()}' WHERE doc = 0")
         assert check(memory.store) == []
-        plant(memory, "UPDATE vector_code SET code = CAST(X'B0' || substr(code, 2) AS BLOB) WHERE doc = 0")
+        plant(memory, "UPDATE vector_code SET code = CAST(X'98' || substr(code, 2) AS BLOB) WHERE doc = 0")
         assert len(check(memory.store)) == 1
+
+
+def test_levels_are_those_of_zero_unless_vectors_have_much_in_common() -> None:
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((2_000, 100)).astype(np.float32)
+    for common, least in ((0.0, 8), (0.3, 8), (1.5, 10)):
+        there = vectors + np.float32(common) * np.where(np.arange(100) < 50, 1, -1)
+        there /= np.linalg.norm(there, axis=1, keepdims=True)
+        levels = code_levels(codes_of(there.astype(np.float32)))
+        held = codes_of(there.astype(np.float32))
+        steps = np.concatenate((held >> 4, held & 15), axis=1)
+        assert levels.shape == (128,)
+        assert (levels[100:] == 8).all() and (levels[:50] >= least).all() and (levels[50:100] <= 16 - least).all()
+        if least > 8:
+            assert 0.4 < (steps >= levels)[:, :100].mean() < 0.6  # about as many on each side
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 400), st.integers(0, 2**32))
+def test_a_code_tells_signs_and_products(dimensions: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    vectors = random.standard_normal((7, dimensions)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    codes = codes_of(vectors)
+    assert codes.shape == (7, -(-dimensions // 64) * 32)
+    zero = np.full(2 * codes.shape[1], 8, dtype=np.uint8)
+    signs, none = code_signs(codes, zero), code_signs(codes_of(np.zeros((1, dimensions), dtype=np.float32)), zero)
+    below = np.bitwise_count(signs ^ none).sum(axis=1)  # whatever lies where there is no number is the same in all
+    assert below.tolist() == (vectors < 0).sum(axis=1).tolist()
+    step = 6 / 16 / np.sqrt(dimensions)
+    near = np.clip((np.floor(vectors / step) + 0.5) * step, -7.5 * step, 7.5 * step)
+    assert np.abs(code_products(codes, vectors[0]) - near @ vectors[0]).max() < 1e-4
 
 
 def test_vectors_that_another_version_cut_otherwise_are_counted_after_a_switch(tmp_path: Path) -> None:
@@ -124,7 +187,7 @@ def test_vectors_that_another_version_cut_otherwise_are_counted_after_a_switch(t
 
 def test_all_made_anew_mends_what_was_damaged(tmp_path: Path) -> None:
     with made(tmp_path / "m.db") as memory:
-        plant(memory, "UPDATE vector_code SET code = zeroblob(48)", COUNTED["a sentence is gone"], DAMAGE["a vector is cut"][0].format(v="vector"))
+        plant(memory, "UPDATE vector_code SET code = zeroblob(192)", COUNTED["a sentence is gone"], DAMAGE["a vector is cut"][0].format(v="vector"))
         assert len(check(memory.store)) > 3
         memory.embed(anew=True)
         assert check(memory.store) == []
@@ -159,7 +222,7 @@ def test_recall_that_meets_such_a_vector_says_that_it_is_damage(tmp_path: Path, 
 
 def test_codes_of_a_wrong_length_are_damage_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shelf, "EXACT_VECTORS_MAX", 0)
-    for sql in ("UPDATE vector_code SET code = substr(code, 1, 40) WHERE doc = 1", "UPDATE vector_code SET code = substr(code, 1, 40)"):
+    for sql in ("UPDATE vector_code SET code = substr(code, 1, 160) WHERE doc = 1", "UPDATE vector_code SET code = substr(code, 1, 160)"):
         with made(tmp_path / f"{len(sql)}.db") as memory:
             plant(memory, sql)
             with pytest.raises(CorruptError, match="doxa embed --anew"):
@@ -171,7 +234,7 @@ def test_unpacking_gives_what_was_packed_and_refuses_the_rest() -> None:
     packed = [pack_part(0, vector) for vector in vectors]
     data, codes = [row[0] for row in packed], [row[1] for row in packed]
     assert np.abs(unpack_vectors(data) - vectors).max() < 0.01
-    assert unpack_codes(codes).view(np.uint8).tolist() == [sign_code(vector).tolist() for vector in vectors]
+    assert unpack_codes(codes).tolist() == codes_of(unpack_vectors(data)).tolist()
     assert unpack_vectors([], 70).shape == (0, 70)
     sentences = [pack_part(INDEXED_PARTS, vector)[0] for vector in vectors]
     for wrong in ([*data[:2], data[2][:-2], data[2] + b"xx"], [data[0][:-1]], [b""], [*data, b""]):
@@ -184,4 +247,4 @@ def test_unpacking_gives_what_was_packed_and_refuses_the_rest() -> None:
     with pytest.raises(CorruptError):
         unpack_codes([codes[0][:-1]])
     with pytest.raises(CorruptError):
-        unpack_codes(codes, 3)
+        unpack_codes(codes, 96)

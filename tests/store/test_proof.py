@@ -6,13 +6,12 @@ import random
 from pathlib import Path
 
 import apsw
-import numpy as np
 import pytest
 
 from doxa.base.clock import FakeClock
 from doxa.base.errors import CorruptError
 from doxa.base.ids import EdgeId, NodeId
-from doxa.store import Identity, Reader, Store, check, digest, replayed_digest, sign_code, verify_log
+from doxa.store import Identity, Reader, Store, check, codes_of, digest, replayed_digest, unpack_vectors, verify_log
 from doxa.store.search import COUNT_MAX, RECORD
 
 ANA = Identity("ana", "operator")
@@ -184,9 +183,9 @@ def test_erased_content_is_gone_from_every_byte(tmp_path: Path, clock: FakeClock
             node = tx.create_node(("Doc", "Other"), {"text": f"{CANARY} secret tea", "project": "p"})
             edge = tx.create_edge("E", kept, dst=node, props={"why": CANARY})
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(scope_of(tx), 1, model="fake", vectors={0: (CANARY.encode() * 10, signs(45))})
+            tx.put_vectors(scope_of(tx), 1, model="fake", vectors={0: both(CANARY.encode() * 10)})
             tx.begin_vectors("coming")
-            assert tx.put_vectors(scope_of(tx), 1, model="coming", vectors={0: (CANARY.encode() * 20, signs(90))}, coming=True)
+            assert tx.put_vectors(scope_of(tx), 1, model="coming", vectors={0: both(CANARY.encode() * 20)}, coming=True)
         with store.write(ANA, op="b") as tx:
             tx.set_node(node, {"text": f"{CANARY} secret tea", "project": "p", "deprecated": True, "n": CANARY})
             tx.set_edge(edge, {"why": CANARY + "2"})
@@ -220,9 +219,9 @@ def test_a_set_that_is_not_wanted_any_more_keeps_no_erased_text(tmp_path: Path, 
         with store.write(ANA, op="a") as tx:
             node = tx.create_node(("Doc",), {"text": "secret tea", "project": "p"})
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: (CANARY.encode() * 10, signs(45))})
+            tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: both(CANARY.encode() * 10)})
             tx.begin_vectors("coming")
-            tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: (b"y" * 768, signs(384))}, coming=True)
+            tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: both(b"y" * 768)}, coming=True)
         with store.write(ANA, op="vectors") as tx:
             assert tx.switch_vectors("coming")
         assert check(store) == [] and CANARY.encode() in everything(path)
@@ -237,9 +236,9 @@ def test_a_set_that_is_not_wanted_any_more_keeps_no_erased_text(tmp_path: Path, 
         assert CANARY.encode() not in everything(path) and check(store) == []
 
 
-def signs(dimensions: int) -> bytes:
-    """The code of a vector whose bytes are letters: as numbers all are above zero."""
-    return sign_code(np.ones(dimensions, dtype=np.float32)).tobytes()
+def both(data: bytes) -> tuple[bytes, bytes]:
+    """Bytes that are taken for the halves of a vector, and its code."""
+    return data, codes_of(unpack_vectors([data])).tobytes()
 
 
 def scope_of(reader: Reader) -> int:
@@ -300,9 +299,9 @@ def shop(path: Path, clock: FakeClock) -> None:
             tx.create_edge("CURRENT", owner, dst=first)
             plain = tx.create_edge("PLAIN", first, dst=second)
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: (b"x" * 768, signs(384))})
+            tx.put_vectors(scope_of(tx), 0, model="fake", vectors={0: both(b"x" * 768)})
             tx.begin_vectors("coming")
-            tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: (b"x" * 768, signs(384))}, coming=True)
+            tx.put_vectors(scope_of(tx), 0, model="coming", vectors={0: both(b"x" * 768)}, coming=True)
         clock.advance(seconds=1)
         with store.write(ANA, op="b") as tx:
             tx.set_node(owner, {"n": 2})

@@ -17,7 +17,7 @@ from doxa.base.ids import NodeId
 from doxa.base.temporal import Date
 from doxa.base.words import ANALYSER, terms
 from doxa.recall import Ask, Recaller
-from doxa.store import Identity, Store, check
+from doxa.store import Identity, Store, check, codes_of, unpack_vectors
 from doxa.store.search import words_of
 
 ANA = Identity("ana", "operator")
@@ -127,7 +127,7 @@ def test_a_changed_text_is_found_by_its_new_words_alone(store: Store) -> None:
     declare(store, "Revision", RULE)
     node, _ = add(store, "green tea", "black tea")
     with store.write(ANA, op="vectors") as tx:
-        tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, b"\xff" * 48)})
+        tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, codes_of(unpack_vectors([b"x" * 768])).tobytes())})
     recaller = Recaller(store, lambda held, coming: (None, ""))
     assert [hit.text for hit in recaller.recall(Ask("green")).hits] == ["green tea"]
     change(store, node, summary="blue coffee")
@@ -263,7 +263,7 @@ def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(tmp_p
         declare(store, "Revision", RULE)
         add(store, "green tea", "black tea", "no words: the of")
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, b"\xff" * 48)})
+            tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, codes_of(unpack_vectors([b"x" * 768])).tobytes())})
         before = rows(store, "SELECT doc, node, live, length, vectors FROM doc")
         foreign(path)
         with pytest.raises(StoreError, match="another version of doxa"):

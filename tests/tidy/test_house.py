@@ -46,8 +46,9 @@ PUBLIC = {
         "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
         "Expressions", "Identity", "IndexRule", "Indexes", "Interrupted",
         "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
-        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "digest", "entries_of", "int64_array", "key_of", "pack_part",
-        "rank_of", "replayed_digest", "rule_of", "sign_code", "text_of", "unpack_codes", "unpack_parts", "unpack_vectors", "verify_log",
+        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "code_levels", "code_products", "code_signs",
+        "codes_of", "digest", "entries_of", "int64_array", "key_of", "pack_part",
+        "rank_of", "replayed_digest", "rule_of", "text_of", "unpack_codes", "unpack_parts", "unpack_vectors", "verify_log",
         "wrong_length",
     ),
     "doxa.belief": (

@@ -1,9 +1,10 @@
-"""The vectors of one project in memory, in order to name candidates: exact to EXACT_VECTORS_MAX, by their signs beyond.
+"""The vectors of one project in memory, in order to name candidates: exact to EXACT_VECTORS_MAX, by codes beyond.
 
-A sign code keeps one bit for each of D dimensions; the Hamming distance h of two codes estimates their angle as pi * h / D (Charikar,
-"Similarity Estimation Techniques from Rounding Algorithms", 2002). Codes lie by 64-bit words, one array a word, so that a scan runs through
-memory in order: a million in 6 ms on one core. Of WIDER times the wanted entries that lie nearest so, those stay whose codes the question's own
-numbers agree with most, which tells more than its signs. What ranks are the stored vectors; an index only selects, and is made anew from them.
+A code has four bits for each of D dimensions, the first of them its sign. The Hamming distance h of the signs of two estimates their angle as
+pi * h / D (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", 2002). Signs lie by 64-bit words, one array a word, so that a scan
+runs through memory in order: a million in 6 ms on one core. Those that lie nearest so are told apart by the products of their whole codes with the
+question. Vectors that have much of a direction in common have their signs from their mean. What ranks are the stored vectors; an index only selects,
+and is made anew from them.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.store import sign_code, unpack_codes, unpack_vectors, wrong_length
+from doxa.store import code_levels, code_products, code_signs, codes_of, unpack_codes, unpack_vectors, wrong_length
 
 EXACT_VECTORS_MAX = 100_000
-WIDER = 3
+SIGNED, SIGNED_OF = 2_000, 200  # entries named by their signs, whose codes are then looked at: so many, or one of each SIGNED_OF
+_SAMPLED = 2_000  # entries by whose codes mean and spread are told
 _ROOM_FIRST = 256
 _CHUNK = 65_536  # rows whose intermediate results stay in the processor's cache
-
-_SIGNS = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).astype(np.float32) - 1  # of each byte, [256, 8]
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -29,7 +29,8 @@ Mask = NDArray[np.bool_]
 
 
 class Near(NamedTuple):
-    """Rows of the nearest entries, without repetition and in order, and mean and standard deviation of the cosines of all allowed entries."""
+    """Rows of the nearest entries, without repetition and in order, and mean and standard deviation of the cosines of all allowed entries; if the
+    index keeps codes, of some of them at even distances, as codes tell."""
 
     rows: Rows
     mean: float
@@ -43,62 +44,57 @@ class VectorIndex:
         self.exact = exact
         self.count = 0
         self._rows = np.zeros(_ROOM_FIRST, dtype=np.int32)
-        self._data: NDArray[Any] | None = None  # exact: float32 [room, D]; else uint64 [words, room]
+        self._data: NDArray[Any] | None = None  # exact: float32 [room, D]; else codes, uint8 [room, bytes]
+        self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, room]
+        self._levels = np.zeros(0, dtype=np.uint8)  # what signs are taken from, told by the first entries
 
     def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
-        """`data` are half-precision vectors if the index is exact, sign codes if not; all entries of an index have one length.
+        """`data` are half-precision vectors if the index is exact, codes if not; all entries of an index have one length.
         Raises CorruptError for others."""
         if not rows:
             return
-        if self.exact:
-            new: NDArray[Any] = unpack_vectors(data, self._width)
-        else:
-            new = unpack_codes(data, self._width).T
-        needed = self.count + len(rows)
-        self._make_room(needed, width=new.shape[1] if self.exact else new.shape[0])
-        assert self._data is not None
-        self._rows[self.count : needed] = rows
-        if self.exact:
-            self._data[self.count : needed] = new
-        else:
-            self._data[:, self.count : needed] = new
-        self.count = needed
+        width = None if self._data is None else self._data.shape[1]
+        new: NDArray[Any] = unpack_vectors(data, width) if self.exact else unpack_codes(data, width)
+        start, needed = self.count, self.count + len(rows)
+        held = self._make_room(needed, new)
+        self._rows[start:needed] = rows
+        held[start:needed] = new
+        if not self.exact:
+            if not start:
+                self._levels = code_levels(new)
+            self._signs[:, start:needed] = code_signs(new, self._levels).T
+        self.count = needed  # last: who asks meanwhile sees whole entries only
 
-    @property
-    def _width(self) -> int | None:
-        """How many numbers, or words of a code, each entry has; None before the first."""
-        return None if self._data is None else self._data.shape[1 if self.exact else 0]
-
-    def _make_room(self, needed: int, *, width: int) -> None:
-        held = self._data
-        if held is not None and needed <= len(self._rows):
-            return
-        room = max(needed, 2 * len(self._rows), _ROOM_FIRST)
-        rows = np.zeros(room, dtype=np.int32)
-        rows[: self.count] = self._rows[: self.count]
-        made: NDArray[Any] = np.zeros((room, width), dtype=np.float32) if self.exact else np.zeros((width, room), dtype=np.uint64)
-        if held is not None and self.exact:
-            made[: self.count] = held[: self.count]
-        elif held is not None:
-            made[:, : self.count] = held[:, : self.count]
-        self._rows, self._data = rows, made
+    def _make_room(self, needed: int, like: NDArray[Any]) -> NDArray[Any]:
+        """The array of the data, with room for so many of such entries."""
+        width, room = like.shape[1], len(self._rows)
+        if self._data is None:
+            self._data = np.zeros((0, width), dtype=like.dtype)
+        elif needed <= room:
+            return self._data
+        room = max(needed, 2 * self.count, _ROOM_FIRST)
+        self._rows, self._data = _grown(self._rows, (room,)), _grown(self._data, (room, width))
+        if not self.exact:
+            self._signs = _grown(self._signs, (width // 8 // 4, room))
+        return self._data
 
     def nearest(self, vector: Floats, *, allowed: Mask, depth: int) -> Near:
         """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell. Raises CorruptError
         where the question has another number of dimensions."""
-        if not self.count or self._data is None:
+        count = self.count  # others may add meanwhile
+        if not count or self._data is None:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
-        asked = len(vector) if self.exact else -(-len(vector) // 64)
-        if asked != self._width:
-            raise wrong_length(self._width, asked, of="numbers" if self.exact else "words of signs")
-        rows = self._rows[: self.count]
+        asked, held = len(vector) if self.exact else -(-len(vector) // 64) * 32, self._data.shape[1]
+        if asked != held:
+            raise wrong_length(held, asked, of="numbers" if self.exact else "bytes of a code")
+        rows = self._rows[:count]
         keep = allowed[rows] if int(rows.max()) < len(allowed) else _within(rows, allowed)
         found, mean, spread = self._by_cosine(vector, keep, depth) if self.exact else self._by_code(vector, keep, depth)
         return Near(np.unique(rows[found]).astype(np.int64), mean, spread)
 
     def _by_cosine(self, vector: Floats, keep: Mask, depth: int) -> tuple[Rows, float, float]:
         assert self._data is not None
-        cosines = self._data[: self.count] @ vector
+        cosines = self._data[: len(keep)] @ vector
         kept = int(np.count_nonzero(keep))
         if not kept:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
@@ -112,16 +108,16 @@ class VectorIndex:
 
     def _by_code(self, vector: Floats, keep: Mask, depth: int) -> tuple[Rows, float, float]:
         assert self._data is not None
-        words = sign_code(vector).view(np.uint64)
+        words = code_signs(codes_of(vector[np.newaxis]), self._levels)[0]
         none = np.uint16(64 * len(words) + 1)
-        distance = np.empty(self.count, dtype=np.uint16)
-        differs = np.empty(min(_CHUNK, self.count), dtype=np.uint64)
+        distance = np.empty(len(keep), dtype=np.uint16)
+        differs = np.empty(min(_CHUNK, len(keep)), dtype=np.uint64)
         bits = np.empty(len(differs), dtype=np.uint8)
-        for start in range(0, self.count, _CHUNK):
+        for start in range(0, len(keep), _CHUNK):
             part = distance[start : start + _CHUNK]
             size = len(part)
             part[:] = 0
-            for word, held in zip(words, self._data, strict=True):
+            for word, held in zip(words, self._signs, strict=True):
                 np.bitwise_xor(held[start : start + size], word, out=differs[:size])
                 np.bitwise_count(differs[:size], out=bits[:size])
                 np.add(part, bits[:size], out=part)
@@ -130,23 +126,13 @@ class VectorIndex:
         total = int(counts.sum())
         if not total:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
-        cosines = np.cos(np.pi * np.arange(len(counts)) / len(vector))
-        limit = np.searchsorted(np.cumsum(counts), min(WIDER * depth, total))
-        mean = float(counts @ cosines / total)
-        found = self._by_signs(vector, np.flatnonzero(distance <= limit), depth)
-        return found, mean, float(np.sqrt(counts @ (cosines - mean) ** 2 / total))
-
-    def _by_signs(self, vector: Floats, found: Rows, depth: int) -> Rows:
-        """The `depth` of these entries with the greatest sum of the question's numbers under their signs, byte by byte from a table."""
-        assert self._data is not None
-        if len(found) <= depth:
-            return found
-        codes = np.ascontiguousarray(self._data[:, found].T).view(np.uint8)
-        numbers = np.zeros((codes.shape[1], 8), dtype=np.float32)
-        numbers.reshape(-1)[: len(vector)] = vector
-        table = numbers @ _SIGNS.T
-        estimate = table[np.arange(len(table)), codes].sum(axis=1)
-        return found[np.argpartition(-estimate, depth - 1)[:depth]]
+        limit = np.searchsorted(np.cumsum(counts), min(max(SIGNED, len(keep) // SIGNED_OF, depth), total))
+        found = np.flatnonzero(distance <= limit)
+        if len(found) > depth:
+            found = found[np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]]
+        sample = np.flatnonzero(keep)[:: -(-total // _SAMPLED)]
+        cosines = code_products(self._data[sample], vector)
+        return found, float(cosines.mean()), float(cosines.std())
 
 
 def _within(rows: NDArray[np.int32], allowed: Mask) -> Mask:
@@ -154,3 +140,9 @@ def _within(rows: NDArray[np.int32], allowed: Mask) -> Mask:
     known = rows < len(allowed)
     keep[known] = allowed[rows[known]]
     return keep
+
+
+def _grown(held: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    made = np.zeros(shape, dtype=held.dtype)
+    made[tuple(slice(0, size) for size in held.shape)] = held
+    return made

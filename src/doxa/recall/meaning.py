@@ -160,21 +160,6 @@ def exact(
     return np.where(by_field, FIELD * field, value).astype(np.float32), np.where(by_field, held.part[at], 0)
 
 
-def narrowed(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, depth: int) -> Rows:
-    """The `depth` of these rows that lie nearest by their stored vectors, in order."""
-    if len(rows) <= depth:
-        return rows
-    found = reader.rows(
-        f"SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part < {INDEXED_PARTS}",
-        (int64_array(rows.tolist()), shelf.scope),
-    )
-    data = unpack_vectors([row[1] for row in found], len(vector))
-    position = np.searchsorted(rows, np.fromiter((row[0] for row in found), dtype=np.int64, count=len(found)))
-    best = np.full(len(rows), -1, dtype=np.float32)
-    np.maximum.at(best, position, without(centre, data) @ vector)
-    return np.sort(rows[np.argpartition(-best, depth - 1)[:depth]])
-
-
 def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
     """All parts of `rows`, and of the other wanted ones the whole."""
     sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part "

@@ -16,7 +16,7 @@ from doxa.recall.aside import Aside
 from doxa.recall.fusion import fuse
 from doxa.recall.index import Near
 from doxa.recall.lanes import Span
-from doxa.recall.meaning import Calibration, exact, narrowed, without
+from doxa.recall.meaning import Calibration, exact, without
 from doxa.recall.phrases import phrase_postings
 from doxa.recall.question import Question
 from doxa.recall.scope import Eligible, unseen
@@ -25,7 +25,6 @@ from doxa.recall.words import Words, gather
 from doxa.store import Reader
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
-CODED, CODED_OF = 300, 400  # by sign codes, of which the MEANT nearest stay: so many, or one of each CODED_OF vectors if that is more
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -63,22 +62,22 @@ class Pool:
         self.fitted = calibration
         self._centre = calibration.centre if asked.question.remark else None
         self._near = Near(self.rows, 0.0, 0.0)
-        self._fill(reader, self._named(reader, wanted))
+        self._fill(reader, self._named(wanted))
 
-    def _named(self, reader: Reader, wanted: int) -> Rows:
+    def _named(self, wanted: int) -> Rows:
         """The best rows by words and by meaning, and of those in a time that the question names."""
         allowed, depth = self._eligible.allowed, max(MEANT, 2 * wanted)
         nearest = partial(self._scan, depth, allowed)
         scan: Callable[[], Near] = nearest if self.shelf.index.exact else Aside(nearest)
         found = [self._words.best(allowed, max(WORDED, wanted))]
-        self._near = self._narrow(reader, scan(), depth)
+        self._near = scan()
         found.append(self._near.rows)
         if self.asked.spans:
             times = self.shelf["time"]
             within = self._eligible.allowed & (lanes.in_spans(times, self.asked.spans) == 1)
             found.append(self._words.best(within, DATED))
             if self._direction is not None:
-                found.append(self._narrow(reader, self._scan(DATED, within), DATED).rows)
+                found.append(self._scan(DATED, within).rows)
         return np.unique(np.concatenate(found))
 
     @property
@@ -87,18 +86,10 @@ class Pool:
         return without(self._centre, vector) if vector is not None else None
 
     def _scan(self, depth: int, allowed: NDArray[np.bool_]) -> Near:
-        """What the index names: the `depth` nearest, or more of them if it keeps codes only."""
         vector = self._direction
         if vector is None:
             return Near(self.rows[:0], 0.0, 0.0)
-        index = self.shelf.index
-        return index.nearest(vector, allowed=allowed, depth=depth if index.exact else max(coded(index.count), depth))
-
-    def _narrow(self, reader: Reader, near: Near, depth: int) -> Near:
-        vector = self._direction
-        if vector is None or self.shelf.index.exact:
-            return near
-        return near._replace(rows=narrowed(reader, self.shelf, near.rows, vector=vector, centre=self._centre, depth=depth))
+        return self.shelf.index.nearest(vector, allowed=allowed, depth=depth)
 
     def _fill(self, reader: Reader, rows: Rows) -> None:
         """Take these rows in as candidates, and ask every lane of them."""
@@ -164,11 +155,6 @@ def collect(reader: Reader, shelf: Shelf, eligible: Eligible, asked: Asked, *, c
         population, allowed = eligible.population.mask.copy(), eligible.allowed.copy()
         population[hidden] = allowed[hidden] = False
         eligible = Eligible(believed(shelf["length"], population), allowed)
-
-
-def coded(count: int) -> int:
-    """How many entries an index of so many codes names: the more there are, the less codes tell the nearest of them apart."""
-    return max(CODED, count // CODED_OF)
 
 
 class Scale(NamedTuple):

@@ -24,7 +24,8 @@ _COLUMNS: tuple[tuple[str, str], ...] = (
 _SELECT = ", ".join(name for name, _ in _COLUMNS)
 _WINDOWS = ("valid_from", "valid_until", "vis_from", "vis_until")
 _ROOM_FIRST = 1_024
-_ROWS_BY_ONE = 500  # more changed rows than these are read in one pass
+_ROWS_BY_ONE = 500  # more changed rows than these are read in one pass,
+_ROWS_TOGETHER = 8_192  # of so many at a time
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -169,20 +170,15 @@ class Shelf:
         if anew:
             self.index = VectorIndex(exact=self.index.exact)
             self._indexed[:] = False
-        if anew or len(due) > _ROWS_BY_ONE:
-            found = [row for row in self._read(reader, None) if not self._indexed[row[0]]]
-        else:
-            found = [row for number in due for row in self._read(reader, number)]
-        self.index.add([row[0] for row in found], [row[1] for row in found])
-        self._indexed[[row[0] for row in found]] = True
-
-    def _read(self, reader: Reader, number: int | None) -> list[tuple[Any, ...]]:
-        """What the index keeps of one row, or of all."""
         table, column = ("vector", "data") if self.index.exact else ("vector_code", "code")
-        sql = f"SELECT doc, {column} FROM {table} WHERE scope = ? AND part < {INDEXED_PARTS}"
-        if number is None:
-            return reader.rows(sql + " ORDER BY doc, part", (self.scope,))
-        return reader.rows(sql + " AND doc = ? ORDER BY part", (self.scope, number))
+        sql = f"SELECT doc, {column} FROM {table} WHERE scope = ? AND doc BETWEEN ? AND ? AND part < {INDEXED_PARTS} ORDER BY doc, part"
+        spans = [(number, number) for number in due]
+        if anew or len(due) > _ROWS_BY_ONE:
+            spans = [(first, first + _ROWS_TOGETHER - 1) for first in range(0, self.count, _ROWS_TOGETHER)]
+        for span in spans:
+            found = [row for row in reader.rows(sql, (self.scope, *span)) if not self._indexed[row[0]]]
+            self.index.add([row[0] for row in found], [row[1] for row in found])
+            self._indexed[[row[0] for row in found]] = True
 
 
 class Shelves:

@@ -7,7 +7,7 @@ from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, Subject, Value
 from doxa.store.keys import after_key, key_of, rank_of
-from doxa.store.packing import pack_part, sign_code, unpack_codes, unpack_parts, unpack_vectors, wrong_length
+from doxa.store.packing import code_levels, code_products, code_signs, codes_of, pack_part, unpack_codes, unpack_parts, unpack_vectors, wrong_length
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, entries_of, rule_of, text_of
@@ -50,6 +50,10 @@ __all__ = [
     "after_key",
     "attributes_of",
     "check",
+    "code_levels",
+    "code_products",
+    "code_signs",
+    "codes_of",
     "digest",
     "entries_of",
     "int64_array",
@@ -58,7 +62,6 @@ __all__ = [
     "rank_of",
     "replayed_digest",
     "rule_of",
-    "sign_code",
     "text_of",
     "unpack_codes",
     "unpack_parts",

@@ -1,14 +1,18 @@
 """How a vector lies in the file, written and read in one place, and whether what lies there still fits.
 
     parts below INDEXED_PARTS    D numbers of half precision, little end first: 2 * D bytes
-    their codes                  a bit a number, set where it is above zero, and zeros up to whole words of 64 bits
+    their codes                  four bits a number, of W numbers: the D and zeros up to whole words of 64; W / 2 bytes
     sentences                    the half-precision step, then a signed byte a number: 2 + D bytes; no code
 
-D is one for a whole set of vectors.
+D is one for a whole set of vectors. A code is made of the halves as they are stored. It tells in which of 16 steps a number lies: 0 to 7 are
+below zero, 8 to 15 above, so the highest bit is the sign. The numbers of a unit vector have a standard deviation of 1 / sqrt(D), and the steps
+divide six of these; what lies beyond counts as in the last step. Byte i has the step of number i in its upper half and that of number
+i + W / 2 in its lower one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -23,14 +27,18 @@ if TYPE_CHECKING:  # numpy takes longer to import than the rest of the store; wh
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+    Codes = NDArray[np.uint8]
 
+_DEVIATIONS = 6  # how many standard deviations the 16 steps of a code span
+_COMMON = 0.5  # the length of the mean of unit vectors from which on they have much in common: MiniLM's has 0.2, that of E5 0.9
 _BATCH = 8_192  # vectors that are compared with their codes at once: some megabytes
 _TOLD_MAX = 10
 
 
 def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
-    """A unit vector as it is stored: half precision, and its sign code."""
-    return vector.astype("<f2").tobytes(), sign_code(vector).tobytes()
+    """A unit vector as it is stored: half precision, and its code."""
+    halves = vector.astype("<f2")
+    return halves.tobytes(), codes_of(halves.astype("f4")[None]).tobytes()
 
 
 def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
@@ -44,12 +52,52 @@ def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
     return step.tobytes() + np.clip(np.rint(vector / np.float32(step)), -127, 127).astype(np.int8).tobytes(), b""
 
 
-def sign_code(vector: Floats) -> NDArray[np.uint8]:
-    """One bit for each dimension, and zeros up to whole words of 64 bits: codes are compared by words, and equal bits count for nothing."""
+def codes_of(vectors: Floats) -> Codes:
+    """The codes of vectors, one a row."""
     import numpy as np
 
-    code = np.packbits(vector > 0)
-    return np.pad(code, (0, -len(code) % 8))
+    steps = (np.clip(np.floor(np.nan_to_num(vectors / _step(vectors.shape[1]))), -8, 7) + 8).astype(np.uint8)
+    steps = np.pad(steps, ((0, 0), (0, -vectors.shape[1] % 64)), constant_values=8)
+    half = steps.shape[1] // 2
+    codes: Codes = steps[:, :half] << 4 | steps[:, half:]
+    return codes
+
+
+def _step(dimensions: int) -> np.float32:
+    import numpy as np
+
+    return np.float32(_DEVIATIONS / 16 / math.sqrt(dimensions))
+
+
+def code_signs(codes: Codes, levels: Codes) -> NDArray[np.uint64]:
+    """On which side of a level (code_levels) the numbers in codes lie, a bit each, by words of 64 bits: [codes, words]."""
+    import numpy as np
+
+    half = codes.shape[1]
+    above = np.packbits(codes >> 4 >= levels[:half], axis=1), np.packbits(codes & 0x0F >= levels[half:], axis=1)
+    return np.concatenate(above, axis=1).view(np.uint64)
+
+
+def code_levels(codes: Codes) -> Codes:
+    """Of each of W numbers, the step from which on it counts as above: that of zero, or, where vectors have much of a direction in common, that of
+    their mean. All would lie on one side of zero in the numbers that make up that direction."""
+    import numpy as np
+
+    means = np.concatenate((codes >> 4, codes & 0x0F), axis=1).mean(axis=0) - 7.5
+    common = np.linalg.norm(means) * _step(len(means)) > _COMMON
+    return np.clip(np.rint(means) + 8, 1, 15).astype(np.uint8) if common else np.full(len(means), 8, dtype=np.uint8)
+
+
+def code_products(codes: Codes, vector: Floats) -> Floats:
+    """The scalar products of a vector with those of which these are the codes, as far as codes tell: each number as the middle of its step."""
+    import numpy as np
+
+    half = codes.shape[1]
+    numbers = np.pad(vector, (0, 2 * half - len(vector)))
+    found: Floats = (codes >> 4).astype(np.float32) @ numbers[:half] + (codes & 0x0F).astype(np.float32) @ numbers[half:]
+    found -= np.float32(7.5) * numbers.sum()
+    found *= _step(len(vector))
+    return found
 
 
 def unpack_vectors(data: Sequence[bytes], dimensions: int | None = None) -> Floats:
@@ -70,12 +118,12 @@ def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
     return rows[:, 2:].view(np.int8).astype(np.float32) * steps
 
 
-def unpack_codes(data: Sequence[bytes], words: int | None = None) -> NDArray[np.uint64]:
-    """Sign codes by words of 64 bits, one code a row. Raises CorruptError for codes of another length, or of several."""
+def unpack_codes(data: Sequence[bytes], length: int | None = None) -> Codes:
+    """Codes of so many bytes, one a row; None: all of as many as the first. Raises CorruptError for others."""
     import numpy as np
 
-    width = _joined_length(data, None if words is None else 8 * words, unit=8)
-    return np.frombuffer(b"".join(data), dtype=np.uint64).reshape(len(data), width // 8)
+    width = _joined_length(data, length, unit=32)
+    return np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(data), width)
 
 
 def _joined_length(data: Sequence[bytes], wanted: int | None, *, unit: int = 1) -> int:
@@ -97,8 +145,23 @@ def wrong_length(found: object, wanted: object, *, of: str) -> CorruptError:
     )
 
 
+def recode(db: apsw.Connection, vectors: str, former: str, codes: str) -> None:
+    """Fill a table of codes with those of the vectors that had one in the `former` table, which goes. A vector whose length no code has gets an
+    empty one: `check` names both."""
+    found = db.execute(f"SELECT v.scope, v.doc, v.part, v.data FROM {former} c CROSS JOIN {vectors} v USING(scope, doc, part)")
+    while batch := list(islice(found, _BATCH)):
+        halves = [row[3] if type(row[3]) is bytes and len(row[3]) % 2 == 0 else b"" for row in batch]
+        made = [b""] * len(batch)
+        for length in set(map(len, halves)) - {0}:
+            places = [place for place, data in enumerate(halves) if len(data) == length]
+            for place, code in zip(places, codes_of(unpack_vectors([halves[place] for place in places])), strict=True):
+                made[place] = code.tobytes()
+        db.executemany(f"INSERT INTO {codes} VALUES(?, ?, ?, ?)", ((*row[:3], code) for row, code in zip(batch, made, strict=True)))
+    db.execute(f"DROP TABLE {former}")
+
+
 def problems(db: apsw.Connection, vectors: str, codes: str, *, name: str, code: str) -> Iterator[str]:
-    """Of one set of vectors: what has not the length of the others, and what code is not the signs of its vector."""
+    """Of one set of vectors: what has not the length of the others, and what code is not that of its vector."""
     usual: Any = db.execute(
         f"SELECT length(data) FROM {vectors} WHERE part < {INDEXED_PARTS} AND typeof(data) = 'blob' AND length(data) > 0 AND length(data) % 2 = 0 "
         "GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1"
@@ -118,31 +181,11 @@ def problems(db: apsw.Connection, vectors: str, codes: str, *, name: str, code: 
     while told < _TOLD_MAX and (batch := list(islice(pairs, _BATCH))):
         for row in _unlike(batch, dimensions):
             if told < _TOLD_MAX:
-                yield f"a {code} that is not the signs of its {name}: {row[:3]}"
+                yield f"a {code} that is not that of its {name}: {row[:3]}"
             told += 1
 
 
 def _unlike(batch: list[tuple[Any, ...]], dimensions: int) -> Iterator[tuple[Any, ...]]:
-    """The rows (scope, doc, part, data, code) whose code does not fit. A number that half precision made zero may have had either sign."""
-    import numpy as np
-
-    length = -(-dimensions // 64) * 8
-    whole = []
-    for row in batch:
-        if row[4] is not None and len(row[4]) == length:
-            whole.append(row)
-        else:
-            yield row
-    halves = np.frombuffer(b"".join([row[3] for row in whole]), dtype="<i2").reshape(len(whole), dimensions)  # above zero as the numbers are
-    codes = np.frombuffer(b"".join([row[4] for row in whole]), dtype=np.uint8).reshape(len(whole), length)
-    differs = codes ^ _bits(halves > 0, length)
-    for at in np.flatnonzero(differs.any(axis=1)):
-        if (differs[at] & ~_bits(halves[at : at + 1] == 0, length)[0]).any():
-            yield whole[at]
-
-
-def _bits(which: NDArray[np.bool_], length: int) -> NDArray[np.uint8]:
-    import numpy as np
-
-    packed = np.packbits(which, axis=1)
-    return np.pad(packed, ((0, 0), (0, length - packed.shape[1])))
+    """The rows (scope, doc, part, data, code) whose code is another than that of their vector."""
+    made = codes_of(unpack_vectors([row[3] for row in batch], dimensions))
+    return (row for row, code in zip(batch, made, strict=True) if row[4] != code.tobytes())

@@ -13,14 +13,13 @@ Access       access(edge, element, data)   what is known of an element's use (ac
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
-vector.data is f16 LE; vector_code.code is its signs, one bit each;
-meta embedder names the model of all in use. Times are integer ns UTC. Search tables are derived from state and
-can be rebuilt; state can be rebuilt from the log.
+vector.data is f16 LE, vector_code.code four bits a number of it (packing.py); meta embedder names the model of all in use. Times are integer
+ns UTC. Search tables are derived from state and can be rebuilt; state can be rebuilt from the log.
 """
 
 from __future__ import annotations
 
-FORMAT = 6
+FORMAT = 7
 APPLICATION_ID = 0x646F7861  # "doxa"
 FOREVER = 2**63 - 1
 
@@ -123,8 +122,19 @@ DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node 
 INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
 """
 
+# A code was the signs of a vector until here; now it tells how great its numbers are too.
+_CODES = """
+ALTER TABLE vector_code RENAME TO vector_signs;
+ALTER TABLE vector_code_next RENAME TO vector_signs_next;
+CREATE TABLE vector_code(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
+CODES = "0007-codes"  # the store makes codes of the vectors that there are
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS), ("0005-atoms", _ATOMS),
-    ("0006-vectors-next", _VECTORS_NEXT),
+    ("0006-vectors-next", _VECTORS_NEXT), (CODES, _CODES),
 )  # fmt: skip

@@ -455,7 +455,7 @@ class Transaction(Reader):
         return False
 
     def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool = False) -> bool:
-        """Derived rows of one doc: (f16 data, sign code) for each part of its text by its number. Not logged: they can be made again.
+        """Derived rows of one doc: (f16 data, code) for each part of its text by its number. Not logged: they can be made again.
 
         All vectors of a set are of one model; the first one names that of the set in use. Raises ConstraintError for another. False if they are not
         wanted any more: the doc went while its text was embedded, or the `coming` set has them or is of another model by now.

@@ -22,7 +22,7 @@ from doxa.base.errors import ConstraintError
 from doxa.base.limits import JOB_ATTEMPTS_MAX, VECTORS_DROPPED_ITEMS_MAX
 
 # The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields of a belief; sentences of a short text. Those
-# below INDEXED_PARTS have a sign code, by which an index names candidates; the others only tell candidates apart.
+# below INDEXED_PARTS have a code, by which an index names candidates; the others only tell candidates apart.
 FIELDS_FROM = 40
 INDEXED_PARTS = 64
 # A row of the search that is new is due in the coming set too, if there is one.
