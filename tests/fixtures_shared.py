@@ -6,10 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from doxa.app import Memory, open_memory
 from doxa.models import Embedder, HashEmbedder, find_weights, load_minilm
+from doxa.store.schema import VECTORS_NUMBERED
 
 # Names that would pass for what doxa itself says of a hit, if they stood unquoted.
 SPOOFS = (
@@ -22,6 +24,21 @@ SPOOFS = (
 def opened(path: Path, **options: Any) -> Memory:
     """A memory as an operator has it, without a background job."""
     return open_memory(path, **({"role": "operator", "embedder": HashEmbedder(dimensions=384), "background": False} | options))
+
+
+def as_format_6(path: Path) -> None:
+    """Turn a file into one of that format: vectors under composite keys, and their signs for codes."""
+    raw = apsw.Connection(str(path))
+    for end in ("", "_next"):
+        for table, column, value in (("vector", "data", "data"), ("vector_code", "code", "zeroblob(48)")):
+            raw.execute(f"ALTER TABLE {table}{end} RENAME TO numbered")
+            raw.execute(
+                f"CREATE TABLE {table}{end}(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, {column} BLOB NOT NULL,\n"
+                "  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID"
+            )
+            raw.execute(f"INSERT INTO {table}{end} SELECT scope, doc, part, {value} FROM numbered; DROP TABLE numbered")
+    raw.execute(f"DELETE FROM migration WHERE name = '{VECTORS_NUMBERED}'; PRAGMA user_version = 6")
+    raw.close()
 
 
 @cache

@@ -25,7 +25,7 @@ from doxa.models import HashEmbedder
 from doxa.models.cache import CachedEmbedder
 from doxa.store import Store, pack_part
 from doxa.store.schema import FORMAT, MIGRATIONS
-from tests.fixtures_shared import opened
+from tests.fixtures_shared import as_format_6, opened
 
 TABLES = ("vector", "vector_code", "vector_next", "vector_code_next", "vector_next_due")
 
@@ -466,6 +466,7 @@ def test_a_file_of_the_format_before_opens_with_its_vectors(tmp_path: Path) -> N
         scope, doc = rows(memory, "SELECT d.scope, d.doc FROM doc d JOIN node n ON n.id = d.node WHERE n.kref LIKE '%/canary.fact?r=1'")[0]
         memory.forget("kref://default/canary.fact", erase=True)
     Store(tmp_path / "old.db", migrations=MIGRATIONS[:5]).close()
+    as_format_6(path)
     raw = apsw.Connection(str(path))
     for statement in (*(f"DROP TABLE {table}" for table in TABLES[2:]), "DROP INDEX doc_given_up", "DELETE FROM migration WHERE name > '0006'"):
         raw.execute(statement)

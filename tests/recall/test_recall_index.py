@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
 from doxa.recall import index as index_module
+from doxa.recall import words as words_module
 from doxa.recall.index import VectorIndex
 from doxa.recall.meaning import without
 from doxa.recall.scope import believed_now, find_scopes
@@ -110,12 +111,32 @@ def test_an_empty_index_names_nothing() -> None:
     assert index.nearest(np.ones(64, dtype=np.float32), allowed=np.zeros(1, dtype=bool), depth=3).rows.tolist() == []  # a row newer than the mask
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_index_lends_the_vectors_of_whole_texts(exact: bool) -> None:
+    random = np.random.default_rng(5)
+    vectors = unit(random, 900, 100).astype(np.float16).astype(np.float32)
+    index = VectorIndex(exact=exact)
+    assert index.wholes(np.arange(3), 100)[0].tolist() == []
+    for start in range(0, 900, 300):  # row 2, 12, ...: three entries, of which the first is its whole text
+        rows = [10 * (place // 3) + 2 for place in range(start, start + 300)]
+        index.add(rows, [pack_vector(vector)[0 if exact else 1] for vector in vectors[start : start + 300]])
+    rows, found = index.wholes(np.array([0, 2, 3, 1_502, 2_992, 5_000_000]), 100)
+    assert rows.tolist() == [2, 1_502, 2_992]
+    wanted = vectors[[0, 450, 897]]
+    assert found.tolist() == wanted.tolist() if exact else (found * wanted).sum(axis=1).min() > 0.98
+
+
 WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=60), st.integers(1, 12), st.integers(0, 2**32))
-def test_the_best_by_words_are_those_of_all_rows(tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], depth: int, seed: int) -> None:
+@given(
+    texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=60), depth=st.integers(1, 12),
+    seed=st.integers(0, 2**32), few=st.sampled_from([0, 16]),
+)  # fmt: skip
+def test_the_best_by_words_are_those_of_all_rows(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], depth: int, seed: int, few: int
+) -> None:
     random = np.random.default_rng(seed)
     with opened(tmp_path_factory.mktemp("m") / "m.db", embedder=None) as memory:
         memory.ingest([{"speaker": "Ana", "text": " ".join(words)} for words in texts], extract=False)
@@ -127,7 +148,10 @@ def test_the_best_by_words_are_those_of_all_rows(tmp_path_factory: pytest.TempPa
             allowed = population.mask & (random.random(shelf.count) < 0.8)
             everywhere = words.of(np.arange(shelf.count))
             held = everywhere[allowed]
-            best = words.best(allowed, depth)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(words_module, "_FEW", few)  # 0: every row is looked up by itself
+                best = words.best(allowed, depth)
+                assert words.of(best).tolist() == everywhere[best].tolist()
             wanted = np.sort(held[held > 0])[::-1][:depth]
             assert allowed[best].all() and best.tolist() == sorted(set(best.tolist()))
             assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(wanted.tolist(), abs=1e-6)

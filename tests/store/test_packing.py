@@ -11,16 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.app import Memory
-from doxa.base.errors import CorruptError
+from doxa.base.errors import CorruptError, LimitError
 from doxa.curation.doctor import examine
 from doxa.models import HashEmbedder
 from doxa.recall import shelf
-from doxa.store import INDEXED_PARTS, check, code_levels, code_products, code_signs, codes_of, pack_part, unpack_codes, unpack_parts, unpack_vectors
-from doxa.store.schema import CODES
-from tests.fixtures_shared import opened
+from doxa.store import (
+    INDEXED_PARTS,
+    PARTS,
+    Identity,
+    check,
+    code_levels,
+    code_products,
+    code_signs,
+    codes_of,
+    pack_part,
+    unpack_codes,
+    unpack_parts,
+    unpack_vectors,
+    vector_id,
+)  # fmt: skip
+from doxa.store.schema import VECTORS_NUMBERED
+from tests.fixtures_shared import as_format_6, opened
 
 ONE, TWO, LONG = "The ferry leaves at noon.", "The harbour is full. The rope is wet.", "A line of the log.\n" * 120
 NEXT = HashEmbedder(dimensions=128)
+ENDS = ("", "_next", "_code_next", "_code")
 
 # What is done to the tables, and how `check` begins to tell of it. {v} and {c} are the tables of one set.
 DAMAGE = {
@@ -41,7 +56,7 @@ DAMAGE = {
 COUNTED = {
     "a sentence is gone": f"DELETE FROM vector WHERE part = {INDEXED_PARTS + 1}",
     "a passage is gone": "DELETE FROM vector WHERE part = 1; DELETE FROM vector_code WHERE part = 1",
-    "one too many": "INSERT INTO vector SELECT scope, doc, 70, data FROM vector WHERE part = 64",
+    "one too many": "INSERT INTO vector(id, data) SELECT id - 64 + 70, data FROM vector WHERE part = 64",
     "the count": "UPDATE doc SET vectors = vectors + 1 WHERE doc = 0",
 }
 
@@ -104,16 +119,14 @@ def test_a_file_without_sentences_or_vectors_is_sound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["", "UPDATE {v} SET data = substr(data, 1, 7) WHERE doc = 0; UPDATE {v} SET data = 'numbers' WHERE doc = 1"])
 @pytest.mark.parametrize("coming", [False, True])
-def test_a_file_whose_codes_were_signs_gets_new_ones(tmp_path: Path, coming: bool, damage: str) -> None:
+def test_a_file_of_format_6_keeps_its_vectors_and_gets_codes(tmp_path: Path, coming: bool, damage: str) -> None:
     path = tmp_path / "m.db"
     with made(path, coming=coming) as memory, memory.store.read() as reader:
-        before = [reader.rows(f"SELECT * FROM vector_code{end} ORDER BY scope, doc, part") for end in ("", "_next")]
-        assert all(before) if coming else before[0] and not before[1]
+        before = [reader.rows(f"SELECT * FROM vector{end} ORDER BY id") for end in ENDS]
+        assert all(before) if coming else before[0] and not any(before[1:3])
     end = "_next" if coming else ""
+    as_format_6(path)
     raw = apsw.Connection(str(path))
-    for table in ("vector_code", "vector_code_next"):
-        raw.execute(f"UPDATE {table} SET code = zeroblob(48)")
-    raw.execute(f"DELETE FROM migration WHERE name = '{CODES}'; PRAGMA user_version = 6")
     raw.execute(damage.format(v=f"vector{end}"))
     raw.close()
     with opened(path, embedder=NEXT if coming else None) as memory, memory.store.read() as reader:
@@ -122,9 +135,9 @@ def test_a_file_whose_codes_were_signs_gets_new_ones(tmp_path: Path, coming: boo
             assert {problem.partition(":")[0] for problem in problems} == {f"a {'coming ' if coming else ''}vector of a wrong length"}
         else:
             assert problems == []
-            assert [reader.rows(f"SELECT * FROM vector_code{end} ORDER BY scope, doc, part") for end in ("", "_next")] == before
-        assert reader.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector_signs%'") == []
-    assert len(list(tmp_path.glob(f"m.db.before-{CODES}-*"))) == 1
+            assert [reader.rows(f"SELECT * FROM vector{end} ORDER BY id") for end in ENDS] == before
+        assert reader.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector_former%'") == []
+    assert len(list(tmp_path.glob(f"m.db.before-{VECTORS_NUMBERED}-*"))) == 1
 
 
 def test_a_code_is_of_the_numbers_as_they_are_stored(tmp_path: Path) -> None:
@@ -172,6 +185,19 @@ def test_a_code_tells_signs_and_products(dimensions: int, seed: int) -> None:
     step = 6 / 16 / np.sqrt(dimensions)
     near = np.clip((np.floor(vectors / step) + 0.5) * step, -7.5 * step, 7.5 * step)
     assert np.abs(code_products(codes, vectors[0]) - near @ vectors[0]).max() < 1e-4
+
+
+def test_numbers_of_vectors_end_somewhere(tmp_path: Path) -> None:
+    with made(tmp_path / "m.db") as memory:
+        packed = {0: pack_part(0, np.ones(384, dtype=np.float32))}
+        for scope, row in ((1, 1 << 30), (1 << 26, 0)):
+            with pytest.raises(LimitError), memory.store.write(Identity("doxa", "system"), op="vectors") as tx:
+                tx.put_vectors(scope, row, model="m", vectors=packed)
+        last = vector_id((1 << 26) - 1, (1 << 30) - 1, PARTS - 1)
+        assert last == 2**63 - 1 and vector_id(0, 0) == 0
+        plant(memory, f"INSERT INTO vector(id, data) VALUES({last}, X'00')")
+        with memory.store.read() as reader:
+            assert reader.rows(f"SELECT scope, doc, part FROM vector WHERE id = {last}") == [((1 << 26) - 1, (1 << 30) - 1, PARTS - 1)]
 
 
 def test_vectors_that_another_version_cut_otherwise_are_counted_after_a_switch(tmp_path: Path) -> None:

@@ -43,12 +43,12 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
+        "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
         "Expressions", "Identity", "IndexRule", "Indexes", "Interrupted",
         "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
-        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "code_levels", "code_products", "code_signs",
+        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "code_levels", "code_products", "code_signs", "code_vectors",
         "codes_of", "digest", "entries_of", "int64_array", "key_of", "pack_part",
-        "rank_of", "replayed_digest", "rule_of", "text_of", "unpack_codes", "unpack_parts", "unpack_vectors", "verify_log",
+        "rank_of", "replayed_digest", "rule_of", "text_of", "unpack_codes", "unpack_parts", "unpack_vectors", "vector_id", "verify_log",
         "wrong_length",
     ),
     "doxa.belief": (

@@ -9,7 +9,7 @@ import numpy as np
 from doxa.recall.hits import Ranked
 from doxa.recall.pool import Scale
 from doxa.recall.types import Hit
-from doxa.store import Reader, int64_array, unpack_vectors
+from doxa.store import Reader, int64_array, unpack_vectors, vector_id
 
 SPARSE_MEMORIES = 2_000  # fewer leave much room between them: what is near lies farther away
 STANDS_OUT, STANDS_OUT_SPARSE = 2.0, 1.0  # standard deviations of the project's cosines above their mean
@@ -59,8 +59,8 @@ def _wholes(reader: Reader, ranked: Sequence[Ranked]) -> np.ndarray[tuple[int, i
     held: dict[tuple[int, int], bytes] = {}
     for scope in {item.shelf.scope for item in ranked}:
         rows = [item.row for item in ranked if item.shelf.scope == scope]
-        sql = "SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part = 0"
-        held |= {(scope, doc): data for doc, data in reader.rows(sql, (int64_array(rows), scope))}
+        sql = "SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.id = f.value"
+        held |= {(scope, doc): data for doc, data in reader.rows(sql, (int64_array([vector_id(scope, row) for row in rows]),))}
     width = len(next(iter(held.values()))) // 2 if held else 1
     none = np.zeros(width, dtype="<f2").tobytes()
     return unpack_vectors([held.get((item.shelf.scope, item.row), none) for item in ranked], width)

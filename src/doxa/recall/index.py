@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.store import code_levels, code_products, code_signs, codes_of, unpack_codes, unpack_vectors, wrong_length
+from doxa.store import code_levels, code_products, code_signs, code_vectors, codes_of, unpack_codes, unpack_vectors, wrong_length
 
 EXACT_VECTORS_MAX = 100_000
 SIGNED, SIGNED_OF = 2_000, 200  # entries named by their signs, whose codes are then looked at: so many, or one of each SIGNED_OF
@@ -44,13 +44,14 @@ class VectorIndex:
         self.exact = exact
         self.count = 0
         self._rows = np.zeros(_ROOM_FIRST, dtype=np.int32)
+        self._wholes = np.full(_ROOM_FIRST, -1, dtype=np.int32)  # by row: its first entry
         self._data: NDArray[Any] | None = None  # exact: float32 [room, D]; else codes, uint8 [room, bytes]
         self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, room]
         self._levels = np.zeros(0, dtype=np.uint8)  # what signs are taken from, told by the first entries
 
     def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
-        """`data` are half-precision vectors if the index is exact, codes if not; all entries of an index have one length.
-        Raises CorruptError for others."""
+        """`data` are half-precision vectors if the index is exact, codes if not; all entries of an index have one length. Those of a row come at
+        once, its whole text first. Raises CorruptError for others."""
         if not rows:
             return
         width = None if self._data is None else self._data.shape[1]
@@ -58,11 +59,17 @@ class VectorIndex:
         start, needed = self.count, self.count + len(rows)
         held = self._make_room(needed, new)
         self._rows[start:needed] = rows
+        first, places = np.unique(rows, return_index=True)
+        if first[-1] >= len(self._wholes):
+            wholes = np.full(max(int(first[-1]) + 1, 2 * len(self._wholes)), -1, dtype=np.int32)
+            wholes[: len(self._wholes)] = self._wholes
+            self._wholes = wholes
         held[start:needed] = new
         if not self.exact:
             if not start:
                 self._levels = code_levels(new)
             self._signs[:, start:needed] = code_signs(new, self._levels).T
+        self._wholes[first] = start + places
         self.count = needed  # last: who asks meanwhile sees whole entries only
 
     def _make_room(self, needed: int, like: NDArray[Any]) -> NDArray[Any]:
@@ -78,6 +85,15 @@ class VectorIndex:
             self._signs = _grown(self._signs, (width // 8 // 4, room))
         return self._data
 
+    def wholes(self, rows: Rows, dimensions: int) -> tuple[Rows, Floats]:
+        """Which of these rows have entries, and the vectors of their whole texts, as far as codes tell if the index keeps codes."""
+        rows = rows[rows < len(self._wholes)]
+        rows = rows[self._wholes[rows] >= 0]
+        if self._data is None:
+            return rows, np.zeros((0, dimensions), dtype=np.float32)
+        held = self._data[self._wholes[rows]]
+        return rows, held if self.exact else code_vectors(held, dimensions)
+
     def nearest(self, vector: Floats, *, allowed: Mask, depth: int) -> Near:
         """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell. Raises CorruptError
         where the question has another number of dimensions."""
@@ -88,7 +104,7 @@ class VectorIndex:
         if asked != held:
             raise wrong_length(held, asked, of="numbers" if self.exact else "bytes of a code")
         rows = self._rows[:count]
-        keep = allowed[rows] if int(rows.max()) < len(allowed) else _within(rows, allowed)
+        keep = allowed.take(rows) if int(rows.max()) < len(allowed) else _within(rows, allowed)
         found, mean, spread = self._by_cosine(vector, keep, depth) if self.exact else self._by_code(vector, keep, depth)
         return Near(np.unique(rows[found]).astype(np.int64), mean, spread)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from doxa.recall.fusion import FIELD, NEIGHBOUR_LENGTH_MEANING, NEXT_MEANING, PREVIOUS, SENTENCE, passages, share
 from doxa.recall.shelf import Shelf
-from doxa.store import FIELDS_FROM, INDEXED_PARTS, Reader, SearchRule, entries_of, int64_array, unpack_parts, unpack_vectors
+from doxa.store import FIELDS_FROM, INDEXED_PARTS, PARTS, Reader, SearchRule, entries_of, int64_array, unpack_parts, unpack_vectors, vector_id
 
 CALIBRATED_ROWS_MAX = 2_048
 _CENTRE_WEIGHT = 50  # memories' worth of "no common direction": a handful of memories says little about what all have in common
@@ -70,8 +70,8 @@ def field_texts(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, s
 def calibrate(reader: Reader, shelf: Shelf, rows: Rows) -> Calibration:
     """Measured on at most CALIBRATED_ROWS_MAX of these rows, at even distances: a function of what is stored, the same in every process."""
     rows = rows[:: max(1, -(-len(rows) // CALIBRATED_ROWS_MAX))]
-    sql = "SELECT v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part = 0"
-    found = reader.rows(sql, (int64_array(rows.tolist()), shelf.scope))
+    sql = "SELECT v.data FROM carray(?) f CROSS JOIN vector v ON v.id = f.value"
+    found = reader.rows(sql, (int64_array(vector_id(shelf.scope, rows).tolist()),))
     if not found:
         return Calibration(_SPREAD_FIRST, None)
     data = unpack_vectors([row[0] for row in found])
@@ -142,7 +142,7 @@ def exact(
     beside = np.concatenate((previous, following))
     wanted = np.union1d(rows, beside[beside >= 0])
     at = np.searchsorted(wanted, rows)
-    held = _load(reader, shelf.scope, wanted, rows, vector=vector, centre=centre)
+    held = _load(reader, shelf, wanted, rows, vector=vector, centre=centre)
     own = passages(held.whole, held.passage, count=held.passages, spread=spread)
     lengths = shelf["length"][rows]
     near = share(lengths, NEIGHBOUR_LENGTH_MEANING)
@@ -160,19 +160,22 @@ def exact(
     return np.where(by_field, FIELD * field, value).astype(np.float32), np.where(by_field, held.part[at], 0)
 
 
-def _load(reader: Reader, scope: int, wanted: Rows, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
-    """All parts of `rows`, and of the other wanted ones the whole."""
-    sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.scope = ? AND v.doc = f.value AND v.part "
-    asked, others = int64_array(rows.tolist()), np.setdiff1d(wanted, rows, assume_unique=True)
-    found = reader.rows(f"{sql} < {INDEXED_PARTS}", (asked, scope))
-    found += reader.rows(sql + "= 0", (int64_array(others.tolist()), scope)) if len(others) else []
-    sentences = reader.rows(f"{sql} >= {INDEXED_PARTS}", (asked, scope))
+def _load(reader: Reader, shelf: Shelf, wanted: Rows, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
+    """All parts of `rows` from the store, and of the other wanted ones, their neighbours, the whole from the index."""
+    sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.id BETWEEN f.value "
+    asked = int64_array(vector_id(shelf.scope, rows).tolist())
+    found = reader.rows(f"{sql} AND f.value + {INDEXED_PARTS - 1}", (asked,))
+    sentences = reader.rows(f"{sql} + {INDEXED_PARTS} AND f.value + {PARTS - 1}", (asked,))
     size = len(wanted)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32), np.zeros((size, len(vector)), dtype=np.float32), np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.float32), np.full(size, -1, dtype=np.float32), np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.int64),
     )  # fmt: skip
+    others, beside = shelf.index.wholes(np.setdiff1d(wanted, rows, assume_unique=True), len(vector))
+    if len(others):
+        place, beside = np.searchsorted(wanted, others), without(centre, beside)
+        held.whole[place], held.direction[place] = beside @ vector, beside
     if not found:
         return held
     data = unpack_vectors([row[2] for row in found], len(vector))

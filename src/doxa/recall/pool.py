@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from doxa.base.words import terms
 from doxa.recall import lanes
-from doxa.recall.aside import Aside
 from doxa.recall.fusion import fuse
 from doxa.recall.index import Near
 from doxa.recall.lanes import Span
@@ -67,11 +65,8 @@ class Pool:
     def _named(self, wanted: int) -> Rows:
         """The best rows by words and by meaning, and of those in a time that the question names."""
         allowed, depth = self._eligible.allowed, max(MEANT, 2 * wanted)
-        nearest = partial(self._scan, depth, allowed)
-        scan: Callable[[], Near] = nearest if self.shelf.index.exact else Aside(nearest)
-        found = [self._words.best(allowed, max(WORDED, wanted))]
-        self._near = scan()
-        found.append(self._near.rows)
+        self._near = self._scan(depth, allowed)
+        found = [self._near.rows, self._words.best(allowed, max(WORDED, wanted))]
         if self.asked.spans:
             times = self.shelf["time"]
             within = self._eligible.allowed & (lanes.in_spans(times, self.asked.spans) == 1)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall.index import EXACT_VECTORS_MAX, VectorIndex
-from doxa.store import INDEXED_PARTS, Reader, int64_array
+from doxa.store import INDEXED_PARTS, Reader, int64_array, vector_id
 
 _COLUMNS: tuple[tuple[str, str], ...] = (
     ("node", "i8"), ("live", "?"), ("kind", "i4"), ("space", "i4"), ("speaker", "i4"), ("thread", "i4"), ("time", "i8"), ("valid_from", "i8"),
@@ -171,12 +171,13 @@ class Shelf:
             self.index = VectorIndex(exact=self.index.exact)
             self._indexed[:] = False
         table, column = ("vector", "data") if self.index.exact else ("vector_code", "code")
-        sql = f"SELECT doc, {column} FROM {table} WHERE scope = ? AND doc BETWEEN ? AND ? AND part < {INDEXED_PARTS} ORDER BY doc, part"
+        sql = f"SELECT doc, {column} FROM {table} WHERE id BETWEEN ? AND ? AND part < {INDEXED_PARTS} ORDER BY id"
         spans = [(number, number) for number in due]
         if anew or len(due) > _ROWS_BY_ONE:
             spans = [(first, first + _ROWS_TOGETHER - 1) for first in range(0, self.count, _ROWS_TOGETHER)]
-        for span in spans:
-            found = [row for row in reader.rows(sql, (self.scope, *span)) if not self._indexed[row[0]]]
+        for first, last in spans:
+            span = vector_id(self.scope, first), vector_id(self.scope, last + 1) - 1
+            found = [row for row in reader.rows(sql, span) if not self._indexed[row[0]]]
             self.index.add([row[0] for row in found], [row[1] for row in found])
             self._indexed[[row[0] for row in found]] = True
 

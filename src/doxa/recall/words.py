@@ -25,6 +25,7 @@ _RARE = 0.25  # of the question's mass may be left to terms that name no rows, b
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
 _LEAST = 1e-9  # more than nothing
 _RUNS = 64  # of rows for each that is wanted
+_FEW = 16  # a row is looked up among so many that hold a term sooner than these are spread out
 _LETTERS = (  # Latin and its accents, Greek, Cyrillic
     "abcdefghijklmnopqrstuvwxyz0123456789", "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő", "αβγδεζηθικλμνξοπρσςτυφχψω",
     "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ",
@@ -210,12 +211,19 @@ class Words:
         near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
         from_before = np.where(before >= 0, PREVIOUS * near, 0).astype(np.float32)
         from_after = np.where((after >= 0) & (self._shelf["prev"][after] == rows), NEXT * near, 0).astype(np.float32)  # of a branch to one only
-        held = np.zeros(self._shelf.count, dtype=np.float32)  # of one term at a time
+        wanted = np.concatenate((rows, before, after))
+        spread = np.zeros(self._shelf.count, dtype=np.float32)  # one term at a time
         for weight, docs, own in self._terms:
-            held[docs] = own
-            frequency = held[rows] + from_before * held[before] + from_after * held[after]
+            if len(docs) > _FEW * len(wanted):
+                places = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
+                held = np.where(docs[places] == wanted, own[places], 0)
+            else:
+                spread[docs] = own
+                held = spread[wanted]
+                spread[docs] = 0
+            here, previous, following = held.reshape(3, len(rows))
+            frequency = here + from_before * previous + from_after * following
             scores += weight * frequency / (frequency + K1)
-            held[docs] = 0
         return scores / np.float32(self._mass)
 
 

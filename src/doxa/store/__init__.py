@@ -7,20 +7,32 @@ from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, Subject, Value
 from doxa.store.keys import after_key, key_of, rank_of
-from doxa.store.packing import code_levels, code_products, code_signs, codes_of, pack_part, unpack_codes, unpack_parts, unpack_vectors, wrong_length
+from doxa.store.packing import (
+    code_levels,
+    code_products,
+    code_signs,
+    code_vectors,
+    codes_of,
+    pack_part,
+    unpack_codes,
+    unpack_parts,
+    unpack_vectors,
+    wrong_length,
+)
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
 from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, entries_of, rule_of, text_of
 from doxa.store.sight import Sight
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction
-from doxa.store.vectors import FIELDS_FROM, INDEXED_PARTS
+from doxa.store.vectors import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 
 __all__ = [
     "DYNAMIC",
     "FIELDS_FROM",
     "INDEXED_PARTS",
+    "PARTS",
     "SUPPRESSING",
     "TRUSTS",
     "TRUST_DEFAULT",
@@ -53,6 +65,7 @@ __all__ = [
     "code_levels",
     "code_products",
     "code_signs",
+    "code_vectors",
     "codes_of",
     "digest",
     "entries_of",
@@ -66,6 +79,7 @@ __all__ = [
     "unpack_codes",
     "unpack_parts",
     "unpack_vectors",
+    "vector_id",
     "verify_log",
     "wrong_length",
 ]

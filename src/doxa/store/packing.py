@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # numpy takes longer to import than the rest of the store; wh
 
 _DEVIATIONS = 6  # how many standard deviations the 16 steps of a code span
 _COMMON = 0.5  # the length of the mean of unit vectors from which on they have much in common: MiniLM's has 0.2, that of E5 0.9
+_ENOUGH = 100  # vectors to tell it by: the mean of a few is long by chance
 _BATCH = 8_192  # vectors that are compared with their codes at once: some megabytes
 _TOLD_MAX = 10
 
@@ -84,12 +85,20 @@ def code_levels(codes: Codes) -> Codes:
     import numpy as np
 
     means = np.concatenate((codes >> 4, codes & 0x0F), axis=1).mean(axis=0) - 7.5
-    common = np.linalg.norm(means) * _step(len(means)) > _COMMON
+    common = len(codes) >= _ENOUGH and np.linalg.norm(means) * _step(len(means)) > _COMMON
     return np.clip(np.rint(means) + 8, 1, 15).astype(np.uint8) if common else np.full(len(means), 8, dtype=np.uint8)
 
 
+def code_vectors(codes: Codes, dimensions: int) -> Floats:
+    """The vectors of which these are the codes, as far as codes tell: each number as the middle of its step."""
+    import numpy as np
+
+    steps = np.concatenate((codes >> 4, codes & 0x0F), axis=1)[:, :dimensions]
+    return (steps.astype(np.float32) - np.float32(7.5)) * _step(dimensions)
+
+
 def code_products(codes: Codes, vector: Floats) -> Floats:
-    """The scalar products of a vector with those of which these are the codes, as far as codes tell: each number as the middle of its step."""
+    """The scalar products of a vector with those that code_vectors gives, without making these."""
     import numpy as np
 
     half = codes.shape[1]
@@ -145,19 +154,17 @@ def wrong_length(found: object, wanted: object, *, of: str) -> CorruptError:
     )
 
 
-def recode(db: apsw.Connection, vectors: str, former: str, codes: str) -> None:
-    """Fill a table of codes with those of the vectors that had one in the `former` table, which goes. A vector whose length no code has gets an
-    empty one: `check` names both."""
-    found = db.execute(f"SELECT v.scope, v.doc, v.part, v.data FROM {former} c CROSS JOIN {vectors} v USING(scope, doc, part)")
+def recode(db: apsw.Connection, vectors: str, codes: str) -> None:
+    """Make the codes of one set, which has none. A vector whose length no code has gets an empty one: `check` names both."""
+    found = db.execute(f"SELECT id, data FROM {vectors} WHERE part < {INDEXED_PARTS} ORDER BY id")
     while batch := list(islice(found, _BATCH)):
-        halves = [row[3] if type(row[3]) is bytes and len(row[3]) % 2 == 0 else b"" for row in batch]
+        halves = [data if type(data) is bytes and len(data) % 2 == 0 else b"" for _, data in batch]
         made = [b""] * len(batch)
         for length in set(map(len, halves)) - {0}:
             places = [place for place, data in enumerate(halves) if len(data) == length]
             for place, code in zip(places, codes_of(unpack_vectors([halves[place] for place in places])), strict=True):
                 made[place] = code.tobytes()
-        db.executemany(f"INSERT INTO {codes} VALUES(?, ?, ?, ?)", ((*row[:3], code) for row, code in zip(batch, made, strict=True)))
-    db.execute(f"DROP TABLE {former}")
+        db.executemany(f"INSERT INTO {codes}(id, code) VALUES(?, ?)", ((row[0], code) for row, code in zip(batch, made, strict=True)))
 
 
 def problems(db: apsw.Connection, vectors: str, codes: str, *, name: str, code: str) -> Iterator[str]:
@@ -173,7 +180,7 @@ def problems(db: apsw.Connection, vectors: str, codes: str, *, name: str, code: 
         yield f"a {name} of a wrong length: {row}"
     pairs = db.execute(
         "SELECT v.scope, v.doc, v.part, v.data, CASE typeof(c.code) WHEN 'blob' THEN c.code END "
-        f"FROM {vectors} v CROSS JOIN {codes} c USING(scope, doc, part) "
+        f"FROM {vectors} v CROSS JOIN {codes} c USING(id) "
         f"WHERE v.part < {INDEXED_PARTS} AND typeof(v.data) = 'blob' AND length(v.data) = ?",
         (2 * dimensions,),
     )

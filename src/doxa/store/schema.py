@@ -8,7 +8,7 @@ Catalogue    catalogue(name, value)   search declarations, guards, indexes, cons
 Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx, key, element)   keys of closed versions
 Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
              atom(scope, key, node)   what live nodes state (search.py)
-             vector(scope, doc, part, data)   vector_code(...)   and the same with _next, of a coming model (vectors.py)
+             vector(id, data)   vector_code(id, code)   and the same with _next, of a coming model (vectors.py)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
 
@@ -122,6 +122,52 @@ DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node 
 INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
 """
 
+# Vectors lay in the order of a composite key, whose tree keeps rows in its inner pages too: each had room for five, so that nearly every step of a
+# search for a row was a page to read. Under one number a row is three steps away. And a code was the signs of a vector; now it tells more.
+_ONE_SET = """
+ALTER TABLE vector_next RENAME TO vector_former;
+CREATE TABLE vector_next(id INTEGER PRIMARY KEY, data BLOB NOT NULL,
+  scope INTEGER AS (id >> 37), doc INTEGER AS (id >> 7 & 1073741823), part INTEGER AS (id & 127));
+INSERT INTO vector_next(id, data) SELECT (scope << 30 | doc) << 7 | part, data FROM vector_former ORDER BY scope, doc, part;
+DROP TABLE vector_former;
+DROP TABLE vector_code_next;
+CREATE TABLE vector_code_next(id INTEGER PRIMARY KEY, code BLOB NOT NULL,
+  scope INTEGER AS (id >> 37), doc INTEGER AS (id >> 7 & 1073741823), part INTEGER AS (id & 127));
+"""
+_VECTORS_NUMBERED = _ONE_SET + _ONE_SET.replace("_next", "")
+
+PAST_ENTRIES = """
+CREATE TABLE entry_past(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
+CREATE INDEX node_past_until ON node_past(until);
+CREATE INDEX edge_past_until ON edge_past(until);
+"""
+
+_ACCESS = """
+DROP TABLE access;
+CREATE TABLE access(edge INTEGER NOT NULL, element INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(edge, element)) WITHOUT ROWID;
+ALTER TABLE node ADD COLUMN fades BLOB;
+ALTER TABLE edge ADD COLUMN fades BLOB;
+"""
+
+_ATOMS = """
+CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NULL, PRIMARY KEY(scope, key, node)) WITHOUT ROWID;
+CREATE INDEX atom_node ON atom(node);
+"""
+
+# Before this format a job could write the vectors of a text that was erased while the job embedded it: they go, and the bytes with them.
+_VECTORS_NEXT = """
+CREATE TABLE vector_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
+CREATE TABLE vector_next_due(scope INTEGER NOT NULL, doc INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY(scope, doc)) WITHOUT ROWID;
+CREATE INDEX doc_given_up ON doc(scope, doc) WHERE vectors < 0;
+DELETE FROM vector_code WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
+DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
+INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
+"""
+
 # A code was the signs of a vector until here; now it tells how great its numbers are too.
 _CODES = """
 ALTER TABLE vector_code RENAME TO vector_signs;
@@ -133,8 +179,8 @@ CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part
 """
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
-CODES = "0007-codes"  # the store makes codes of the vectors that there are
+VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS), ("0005-atoms", _ATOMS),
-    ("0006-vectors-next", _VECTORS_NEXT), (CODES, _CODES),
+    ("0006-vectors-next", _VECTORS_NEXT), (VECTORS_NUMBERED, _VECTORS_NUMBERED),
 )  # fmt: skip

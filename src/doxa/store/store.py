@@ -29,7 +29,7 @@ from doxa.store.judge import Expressions
 from doxa.store.log import LogWriter
 from doxa.store.packing import recode
 from doxa.store.reader import Reader
-from doxa.store.schema import APPLICATION_ID, CODES, FORMAT, MIGRATIONS, PAST_ENTRIES
+from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, note_analyser, rules_of
 from doxa.store.transaction import Identity, Transaction
@@ -322,9 +322,9 @@ class Store:
                 if name == PAST_ENTRIES and existing:
                     for rule in Indexes(Reader(db, now=0).catalogue_all("index:")).rules:
                         build_past(db, rule)
-                if name == CODES:
-                    for end in ("", "_next"):
-                        recode(db, f"vector{end}", f"vector_signs{end}", f"vector_code{end}")
+                if name == VECTORS_NUMBERED:
+                    recode(db, "vector", "vector_code")
+                    recode(db, "vector_next", "vector_code_next")
                 db.execute("INSERT INTO migration VALUES(?, ?)", (name, self.clock.now_ns()))
             db.execute("INSERT OR IGNORE INTO meta VALUES('catalogue', 0)")
             if not existing:

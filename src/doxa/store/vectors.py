@@ -18,27 +18,41 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import ConstraintError
+from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.limits import JOB_ATTEMPTS_MAX, VECTORS_DROPPED_ITEMS_MAX
 
 # The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields of a belief; sentences of a short text. Those
 # below INDEXED_PARTS have a code, by which an index names candidates; the others only tell candidates apart.
 FIELDS_FROM = 40
 INDEXED_PARTS = 64
+# The number of a vector: its scope, row and part in 26, 30 and 7 bits, so that what lies together in a conversation does so in the file.
+PARTS, ROWS = 1 << 7, 1 << 30
+_SCOPES = 1 << 26
 # A row of the search that is new is due in the coming set too, if there is one.
 DUE_NEXT = "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
 
-_TABLES = ("vector", "vector_code", "vector_next", "vector_code_next", "vector_next_due")
+_TABLES = ("vector", "vector_code", "vector_next", "vector_code_next")
 _LACKED = """
-UPDATE doc INDEXED BY {} SET vectors = (SELECT count(*) FROM vector_next v WHERE v.scope = doc.scope AND v.doc = doc.doc), attempts = 0
-WHERE vectors {} 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
+UPDATE doc INDEXED BY {index} SET vectors = (SELECT count(*) FROM vector_next v WHERE v.id BETWEEN {ids}), attempts = 0
+WHERE vectors {test} 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
 """
 _RECOUNT = """
-UPDATE doc SET vectors = (SELECT count(*) FROM vector v WHERE v.scope = doc.scope AND v.doc = doc.doc)
-WHERE vectors > 0 AND (scope, doc) IN (SELECT scope, doc FROM vector_next WHERE (scope, doc) <= (?, ?))
-AND vectors <> (SELECT count(*) FROM vector v WHERE v.scope = doc.scope AND v.doc = doc.doc)
+UPDATE doc SET vectors = (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids})
+WHERE vectors > 0 AND (scope, doc) IN (SELECT scope, doc FROM vector_next WHERE id <= ?)
+AND vectors <> (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids})
 """
 _GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM vector_next_due)"
+
+
+def vector_id(scope: int, row: Any, part: int = 0) -> Any:
+    """The number of the vector of a row, or the numbers of those of an array of rows."""
+    return (scope * ROWS + row) * PARTS + part
+
+
+def ids_of(row: str) -> str:
+    """For SQL: between which numbers lie the vectors of a row of doc, by the name that a statement gives it."""
+    first = f"({row}.scope * {ROWS} + {row}.doc) * {PARTS}"
+    return f"{first} AND {first} + {PARTS - 1}"
 
 
 def embedder_name(db: apsw.Connection) -> str | None:
@@ -60,8 +74,10 @@ def has_former(db: apsw.Connection) -> bool:
 
 def forget_vectors(db: apsw.Connection, scope: int, doc: int) -> None:
     """The text of a row is gone: no table keeps anything that was made of it."""
+    first = vector_id(scope, doc)
     for table in _TABLES:
-        db.execute(f"DELETE FROM {table} WHERE scope = ? AND doc = ?", (scope, doc))
+        db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (first, first + PARTS - 1))
+    db.execute("DELETE FROM vector_next_due WHERE scope = ? AND doc = ?", (scope, doc))
 
 
 class VectorWriter:
@@ -73,13 +89,21 @@ class VectorWriter:
     def put(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool) -> bool:
         """See Transaction.put_vectors."""
         assert 0 in vectors, "the whole text has a vector, whatever else has"
+        if not (scope < _SCOPES and doc < ROWS):
+            raise LimitError(
+                f"There are vectors for {ROWS:,} memories of a project and {_SCOPES:,} names; this one is number {doc:,} of {scope:,}.",
+                next_step="Begin another file: `doxa export` and `doxa import` bring what is believed there.",
+                limit_rows=ROWS,
+                limit_scopes=_SCOPES,
+            )
         if not (self._take_next(scope, doc, model) if coming else self._take(scope, doc, model)):
             return False
         end = "_next" if coming else ""
         for part, (data, code) in vectors.items():
-            self._db.execute(f"INSERT OR REPLACE INTO vector{end} VALUES(?, ?, ?, ?)", (scope, doc, part, data))
+            identity = vector_id(scope, doc, part)
+            self._db.execute(f"INSERT OR REPLACE INTO vector{end}(id, data) VALUES(?, ?)", (identity, data))
             if part < INDEXED_PARTS:
-                self._db.execute(f"INSERT OR REPLACE INTO vector_code{end} VALUES(?, ?, ?, ?)", (scope, doc, part, code))
+                self._db.execute(f"INSERT OR REPLACE INTO vector_code{end}(id, code) VALUES(?, ?)", (identity, code))
         if not coming:
             self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (len(vectors), self._change(), scope, doc))
         return True
@@ -137,7 +161,7 @@ class VectorWriter:
             return False
         self._change()  # who watches it sees another set, and reads every row again
         for index, test in (("doc_unembedded", "="), ("doc_given_up", "<")):
-            self._db.execute(_LACKED.format(index, test))
+            self._db.execute(_LACKED.format(index=index, test=test, ids=ids_of("doc")))
         self._db.execute(_GIVEN_UP, (JOB_ATTEMPTS_MAX,))
         for table in ("vector", "vector_code"):
             self._db.execute(f"ALTER TABLE {table} RENAME TO {table}_former")
@@ -153,15 +177,14 @@ class VectorWriter:
         """See Transaction.drop_former_vectors."""
         if not has_former(self._db):
             return False
-        last: Any = self._db.execute(
-            "SELECT scope, doc FROM vector_next ORDER BY scope, doc, part LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)
-        ).fetchone()
-        self._db.execute(_RECOUNT, last or (2**63 - 1, 0))  # the rows that a switch left as they were
+        found: Any = self._db.execute("SELECT id FROM vector_next ORDER BY id LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)).get
+        last = None if found is None else found | PARTS - 1  # with all parts of its row
+        self._db.execute(_RECOUNT.format(ids=ids_of("doc")), (2**63 - 1 if last is None else last,))  # the rows that a switch left as they were
         for table in ("vector_next", "vector_code_next"):
             if last is None:
                 self._db.execute(f"DELETE FROM {table}")
             else:
-                self._db.execute(f"DELETE FROM {table} WHERE (scope, doc) <= (?, ?)", last)
+                self._db.execute(f"DELETE FROM {table} WHERE id <= ?", (last,))
         if last is None:
             self._db.execute("DELETE FROM meta WHERE key = 'vectors_former'")
         return last is not None

@@ -25,7 +25,7 @@ from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, texts_of, words_of
 from doxa.store.store import Store
-from doxa.store.vectors import INDEXED_PARTS
+from doxa.store.vectors import INDEXED_PARTS, ids_of
 from doxa.store.window import WindowWriter
 from doxa.store.window import problems as window_problems
 
@@ -193,12 +193,15 @@ def _vector_invariants(vectors: str, codes: str, name: str, code: str) -> tuple[
     """Of one set of vectors: rows, codes and search rows fit together, and what has no content any more has no vector."""
     return (
         (f"a {name} of no search row", f"SELECT v.scope, v.doc FROM {vectors} v LEFT JOIN doc d USING(scope, doc) WHERE d.doc IS NULL"),
-        (f"a {name} of a text that is gone", f"SELECT d.scope, d.doc FROM doc d JOIN {vectors} v USING(scope, doc) WHERE d.node < 0"),
+        (
+            f"a {name} of a text that is gone",
+            f"SELECT d.scope, d.doc FROM doc d CROSS JOIN {vectors} v ON v.id BETWEEN {ids_of('d')} WHERE d.node < 0",
+        ),
         (
             f"a {name} without its code",
-            f"SELECT v.doc FROM {vectors} v LEFT JOIN {codes} c USING(scope, doc, part) WHERE c.doc IS NULL AND v.part < {INDEXED_PARTS}",
+            f"SELECT v.doc FROM {vectors} v LEFT JOIN {codes} c USING(id) WHERE c.id IS NULL AND v.part < {INDEXED_PARTS}",
         ),
-        (f"a {code} without its vector", f"SELECT c.doc FROM {codes} c LEFT JOIN {vectors} v USING(scope, doc, part) WHERE v.doc IS NULL"),
+        (f"a {code} without its vector", f"SELECT c.doc FROM {codes} c LEFT JOIN {vectors} v USING(id) WHERE v.id IS NULL"),
     )
 
 
@@ -206,6 +209,7 @@ _EDGES_WITH_ENDS = (
     "SELECT e.id, e.src, e.dst, s.labels, s.kref IS NOT NULL, d.labels, d.kref IS NOT NULL FROM edge e JOIN node s ON s.id = e.src "
     "JOIN node d ON d.id = e.dst WHERE e.type = ? ORDER BY e.id"
 )
+_FIRST = ids_of("d").partition(" AND ")[0]  # the number of the vector of a whole text
 _INVARIANTS = (
     (
         "a label row without its node's label",
@@ -231,19 +235,17 @@ _INVARIANTS = (
     *_vector_invariants("vector_next", "vector_code_next", "coming vector", "coming code"),
     (
         "a memory that counts as embedded and has no vector",
-        "SELECT d.scope, d.doc FROM doc d LEFT JOIN vector v ON v.scope = d.scope AND v.doc = d.doc AND v.part = 0 "
-        "WHERE d.vectors > 0 AND d.node > 0 AND v.doc IS NULL",
+        f"SELECT d.scope, d.doc FROM doc d LEFT JOIN vector v ON v.id = {_FIRST} WHERE d.vectors > 0 AND d.node > 0 AND v.id IS NULL",
     ),
     (  # a set that was put into use may have other numbers of vectors: they are counted while the former one is dropped
         "a memory that counts more or fewer vectors than it has",
         "SELECT d.scope, d.doc FROM doc d WHERE d.vectors > 0 AND d.node > 0 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'vectors_former') "
-        "AND d.vectors <> (SELECT count(*) FROM vector v WHERE v.scope = d.scope AND v.doc = d.doc)",
+        "AND d.vectors <> (SELECT count(*) FROM vector v WHERE v.id BETWEEN " + ids_of("d") + ")",
     ),
     (
         "a memory that the coming vectors will lack",
         "SELECT d.scope, d.doc FROM meta m CROSS JOIN doc d LEFT JOIN vector_next_due q USING(scope, doc) "
-        "LEFT JOIN vector_next v ON v.scope = d.scope AND v.doc = d.doc AND v.part = 0 "
-        "WHERE m.key = 'embedder_next' AND d.node > 0 AND q.doc IS NULL AND v.doc IS NULL",
+        f"LEFT JOIN vector_next v ON v.id = {_FIRST} WHERE m.key = 'embedder_next' AND d.node > 0 AND q.doc IS NULL AND v.id IS NULL",
     ),
     (
         "a coming vector that is due for no memory",
