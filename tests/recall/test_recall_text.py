@@ -100,6 +100,31 @@ def test_words_of_every_script_are_found(memory: Memory, query: str, text: str) 
     assert "shares" in hits[0].why
 
 
+@pytest.mark.parametrize(("query", "text"), [
+    ("春", "我们明年春天去东京旅行"), ("行", "我们明年春天去东京旅行"), ("我", "我们明年春天去东京旅行"), ("す", "来年の会議は京都で開きます"),
+    ("서", "서울에서 회의가 열립니다"), ("都？", "来年の会議は京都で開きます"),
+])  # fmt: skip
+def test_one_character_of_a_script_without_blanks_is_found_wherever_it_stands(memory: Memory, query: str, text: str) -> None:
+    hits = memory.recall(query, lanes=("words",)).hits
+    assert [hit.text for hit in hits] == [text]
+    assert f"shares {query[0]}" in hits[0].why
+
+
+def test_a_character_is_counted_in_every_place(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        for number, text in enumerate(("茶", "茶と茶", "お茶、茶会、茶", "水", "tea$ 茶$ x", "茶々")):
+            memory.remember(text, name=f"n{number}")
+        with memory.store.read() as reader:
+            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
+            (posting,) = gather(reader, shelf.scope, asked_terms("茶"), eligible=np.ones(shelf.count, dtype=bool))
+            assert dict(zip(posting.docs.tolist(), posting.counts.tolist(), strict=True)) == {0: 1, 1: 2, 2: 3, 4: 1, 5: 1}
+            (none,) = gather(reader, shelf.scope, asked_terms("火"), eligible=np.ones(shelf.count, dtype=bool))
+            assert none.held == 0
+        memory.revise("kref://default/n0.fact", "水")
+        assert memory.check() == [] and memory.recall("茶", limit=9).searched == 6
+        assert {hit.kref.rpartition("/")[2] for hit in memory.recall("茶").hits} == {f"n{number}.fact?r=1" for number in (1, 2, 4, 5)}
+
+
 def covered(memory: Memory, query: str) -> list[float]:
     with memory.store.read() as reader:
         shelf = Shelves().get(reader, find_scopes(reader, "default")[0])

@@ -1,7 +1,8 @@
 """How text becomes index terms, in one place, because what is written and what is asked must be cut alike.
 
 Terms are stems (Snowball English) of case-folded words; runs of Chinese, Japanese and Korean characters become overlapping pairs,
-since such text has no blanks; an emoji is a term of its own. Stop words are left out of both index and query.
+since such text has no blanks; an emoji is a term of its own. Stop words are left out of both index and query. An index also holds the last character
+of each run with RUN_END, so that every character begins some term: by that a question that is one character finds it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import Stemmer
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
 
-ANALYSER = "snowball-english-1"  # stored with the index: raise the number with any change of rules, and files are indexed anew when opened
+ANALYSER = "snowball-english-2"  # stored with the index: raise the number with any change of rules, and files are indexed anew when opened
 
 STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being but by can could did do does doing done down
@@ -28,9 +29,10 @@ STOP_WORDS = frozenset(
 )
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+RUN_END = "$"
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
 _TOKEN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+|[{_EMOJI}]")
-_CJK_RUN = re.compile(f"[{_CJK}]")
+_CJK_RUN = re.compile(f"[{_CJK}]+")
 _stemmer = Stemmer.Stemmer("english")
 
 
@@ -62,6 +64,19 @@ def terms(text: str) -> list[str]:
 def term_counts(text: str) -> Counter[str]:
     """Terms with their counts."""
     return Counter(terms(text))
+
+
+def run_ends(text: str) -> Counter[str]:
+    """What an index holds beside the terms of a text: the last character of each of its runs, with RUN_END. Those of one character are terms."""
+    if text.isascii():
+        return Counter()
+    runs = _CJK_RUN.findall(unicodedata.normalize("NFKC", text).casefold())
+    return Counter(run[-1] + RUN_END for run in runs[:INDEX_TOKENS_MAX] if len(run) > 1)
+
+
+def is_character(term: str) -> bool:
+    """Whether a term is one character of a script without blanks."""
+    return len(term) == 1 and _CJK_RUN.match(term) is not None
 
 
 def has_phrase(held: Sequence[str], phrase: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
-from doxa.base.words import terms
+from doxa.base.words import is_character, terms
 from doxa.recall.fusion import K1, NEIGHBOUR_LENGTH, NEXT, PREVIOUS, B, share
 from doxa.recall.shelf import Believed, Shelf
 from doxa.store import Reader
@@ -62,6 +62,7 @@ def asked_terms(text: str) -> list[str]:
 def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
     """The postings of each asked term; one that no eligible row holds is tried at edit distance 1, and stays as it is if that fails."""
     found = {term: _eligible(parts, eligible) for term, parts in _data(reader, scope, asked).items()}
+    found |= {term: _together(_eligible(_beginning(reader, scope, term), eligible)) for term in asked if is_character(term)}
     none = _eligible([], eligible)
     postings = []
     for term in asked:
@@ -85,6 +86,19 @@ def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes
     ):
         found.setdefault(term, []).append(data)
     return found
+
+
+def _beginning(reader: Reader, scope: int, character: str) -> list[bytes]:
+    """The stored records of every term that begins with a character: all places where it stands."""
+    last = character + chr(0x10FFFF)
+    sql = "SELECT data FROM {} WHERE scope = ? AND term >= ? AND term < ?"
+    return [row[0] for table in ("posting", "posting_new") for row in reader.rows(sql.format(table), (scope, character, last))]
+
+
+def _together(held: Held) -> Held:
+    """One entry for each row: how often it holds any of the terms."""
+    docs, place = np.unique(held[0], return_inverse=True)
+    return docs, np.bincount(place, weights=held[1], minlength=len(docs)).astype(np.float32)
 
 
 def _eligible(parts: list[bytes], eligible: Mask) -> Held:

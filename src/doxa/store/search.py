@@ -26,7 +26,7 @@ import apsw
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.values import decode, decode_properties
-from doxa.base.words import ANALYSER, term_counts
+from doxa.base.words import ANALYSER, run_ends, term_counts
 from doxa.policy.sentence import Sentence, atoms, parse_sentence
 from doxa.store.judge import Verdict, common_window
 from doxa.store.vectors import DUE_NEXT, forget_vectors
@@ -127,7 +127,10 @@ def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
     most: Counter[str] = Counter()
     for counts in entries:
         most |= counts
-    return own + most, own.total() + max((counts.total() for counts in entries), default=0)
+    ends = Counter[str]()
+    for text in texts:
+        ends |= run_ends(text)
+    return own + most + ends, own.total() + max((counts.total() for counts in entries), default=0)
 
 
 def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
