@@ -132,10 +132,10 @@ WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]
 @settings(max_examples=25, deadline=None)
 @given(
     texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=60), depth=st.integers(1, 12),
-    seed=st.integers(0, 2**32), few=st.sampled_from([0, 16]),
+    seed=st.integers(0, 2**32), few=st.sampled_from([0, 16]), tried=st.sampled_from([1, 5, 13, 1_000]),
 )  # fmt: skip
 def test_the_best_by_words_are_those_of_all_rows(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], depth: int, seed: int, few: int
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], depth: int, seed: int, few: int, tried: int
 ) -> None:
     random = np.random.default_rng(seed)
     with opened(tmp_path_factory.mktemp("m") / "m.db", embedder=None) as memory:
@@ -150,6 +150,8 @@ def test_the_best_by_words_are_those_of_all_rows(
             held = everywhere[allowed]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(words_module, "_FEW", few)  # 0: every row is looked up by itself
+                patch.setattr(words_module, "_TRIED", tried)
+                patch.setattr(words_module, "_MANY", 0)
                 best = words.best(allowed, depth)
                 assert words.of(best).tolist() == everywhere[best].tolist()
             wanted = np.sort(held[held > 0])[::-1][:depth]

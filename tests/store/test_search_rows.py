@@ -278,6 +278,23 @@ def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(tmp_p
         assert check(store) == []
 
 
+def test_an_index_that_was_made_anew_has_short_rows_and_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.store.search.POSTING_BYTES_MAX", 20 * 5)
+    monkeypatch.setattr("doxa.store.search._POSTINGS_HELD", 70)
+    path = tmp_path / "a.db"
+    with Store(path) as store:
+        declare(store, "Revision", RULE)
+        add(store, *(f"tea number{n}" for n in range(130)))
+        wanted = rows(store, "SELECT count(*), sum(length(data)) FROM (SELECT data FROM posting UNION ALL SELECT data FROM posting_new)")[0][1]
+        foreign(path)
+    with Store(path) as store:
+        assert rows(store, "SELECT count(*) FROM posting_new") == [(0,)]
+        lengths = [length for (length,) in rows(store, "SELECT length(data) / 5 FROM posting WHERE term = 'tea' ORDER BY first")]
+        assert sum(lengths) == 130 and max(lengths) <= 20
+        assert rows(store, "SELECT sum(length(data)) FROM posting") == [(wanted,)]
+        assert found(store, "tea number7")[0] == "tea number7" and check(store) == []
+
+
 def test_a_file_that_does_not_say_is_of_the_first_analyser(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     Store(path).close()

@@ -25,6 +25,7 @@ _RARE = 0.25  # of the question's mass may be left to terms that name no rows, b
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
 _LEAST = 1e-9  # more than nothing
 _RUNS = 64  # of rows for each that is wanted
+_TRIED, _MANY = 1_000, 16_000  # rows that are scored first to see what is worth it, where there are many
 _FEW = 16  # a row is looked up among so many that hold a term sooner than these are spread out
 _LETTERS = (  # Latin and its accents, Greek, Cyrillic
     "abcdefghijklmnopqrstuvwxyz0123456789", "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő", "αβγδεζηθικλμνξοπρσςτυφχψω",
@@ -201,7 +202,8 @@ class Words:
         """The allowed rows that can be among the `depth` best, given what rows say themselves and that other terms add `rest` at most.
 
         As g(f) = f / (f + K1) is concave, g(own + c * other) <= g(own) + g(c * other), and g(c * f) <= c (F + K1) / (c F + K1) * g(f) for f <= F.
-        First as if every row were short and borrowed all it can, which needs no lengths; then those that are left by their own.
+        First as if every row were short and borrowed all it can, which needs no lengths; then those that are left by their own. Of many, some of
+        the most promising are scored: what cannot reach the best of these goes too.
         """
         top = max(float(term.own.max()) for term in self._terms)
         least = np.float32(max(_ROUNDED * _reached(said[:-1] * allowed, depth) - rest, _LEAST))
@@ -214,6 +216,10 @@ class Words:
         most = said[rows]
         for lent, part in beside:
             most += lent[rows] * (part * near * np.float32(top + K1) / (part * near * np.float32(top) + np.float32(K1)))
+        if len(rows) > max(_TRIED, _MANY):
+            tried = self.of(rows[np.argpartition(-most, _TRIED - 1)[:_TRIED]])
+            reached = float(np.partition(tried, _TRIED - depth)[_TRIED - depth]) if depth <= _TRIED else 0.0
+            least = max(least, np.float32(_ROUNDED * reached * self._mass - rest))
         return rows[most >= least]
 
     def of(self, rows: Rows) -> Floats:

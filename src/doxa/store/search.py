@@ -34,11 +34,11 @@ from doxa.store.vectors import DUE_NEXT, forget_vectors
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
 COMPACT_AFTER_ROWS = 4_000
-POSTING_BYTES_MAX = 10_240
+POSTING_BYTES_MAX = 2_048 * RECORD.size
 TRUSTS = ("untrusted", "candidate", "stated", "verified")  # stored by rank; a later one is trusted more
 TRUST_DEFAULT = "stated"
 
-_POSTINGS_HELD = 200_000  # terms in memory before they are written, so that a declaration over a large file stays small
+_POSTINGS_HELD = 1_000_000  # records in memory before they are written, so that a declaration over a large file stays small: some 100 MB
 _PAGE_DOCS = 1_000
 _FIRST_ANALYSER = "snowball-english-1"
 _INSERT = (
@@ -202,6 +202,7 @@ class SearchWriter:
         self._tokens: dict[str, int] = {}
         self._change = 0
         self._postings: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+        self._held = 0  # records in it
         self._numbers: dict[int, int] = {}
         self._followers: dict[int, None] = {}
         self._forget_names = False
@@ -304,6 +305,7 @@ class SearchWriter:
                 self._db.execute("UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?", (length, self._change, scope, number))
             at = rows[-1][:2]
         self._write_postings()
+        compact(self._db)
 
     def _refresh(self, identity: int) -> None:
         sql = "SELECT labels, json(props), vis_from, vis_until, born, json(fades) FROM node WHERE id = ?"
@@ -350,7 +352,8 @@ class SearchWriter:
         counts, length = words_of(texts)
         for term, count in counts.items():
             self._postings[scope, term].append((number, min(count, COUNT_MAX)))
-        if len(self._postings) > _POSTINGS_HELD:
+        self._held += len(counts)
+        if self._held > _POSTINGS_HELD:
             self._write_postings()
         return length
 
@@ -361,6 +364,7 @@ class SearchWriter:
             self._db.execute("INSERT INTO posting_new(scope, first, term, data) VALUES(?, ?, ?, ?)", (scope, entries[0][0], term, data))
         added = len(self._postings)
         self._postings.clear()
+        self._held = 0
         self._compact_when_due(added)
 
     def _note_followers(self, identity: int) -> None:
@@ -469,7 +473,8 @@ def _fetched(db: apsw.Connection, sql: str, args: tuple[int, ...]) -> list[Any]:
 
 
 def compact(db: apsw.Connection) -> None:
-    """Append the new posting rows of each term to its last long row. Reads stay the same; they only get shorter."""
+    """Append the new posting rows of each term to its last long row, or make others of at most POSTING_BYTES_MAX. Reads stay the same; they only get
+    shorter, and so does what an erasure writes."""
     pending: dict[tuple[int, str], list[bytes]] = defaultdict(list)
     for scope, term, data in db.execute("SELECT scope, term, data FROM posting_new ORDER BY scope, term, first"):
         pending[scope, term].append(data)
@@ -479,6 +484,8 @@ def compact(db: apsw.Connection) -> None:
         if last and len(last[1]) + len(data) <= POSTING_BYTES_MAX:
             db.execute("UPDATE posting SET data = ? WHERE scope = ? AND term = ? AND first = ?", (last[1] + data, scope, term, last[0]))
         else:
-            db.execute("INSERT INTO posting(scope, term, first, data) VALUES(?, ?, ?, ?)", (scope, term, RECORD.unpack_from(data, 0)[0], data))
+            for start in range(0, len(data), POSTING_BYTES_MAX):
+                row = scope, term, RECORD.unpack_from(data, start)[0], data[start : start + POSTING_BYTES_MAX]
+                db.execute("INSERT INTO posting(scope, term, first, data) VALUES(?, ?, ?, ?)", row)
     db.execute("DELETE FROM posting_new")
     db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")
