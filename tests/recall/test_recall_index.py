@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,8 +19,8 @@ from doxa.recall import words as words_module
 from doxa.recall.index import VectorIndex
 from doxa.recall.meaning import without
 from doxa.recall.scope import believed_now, find_scopes
-from doxa.recall.shelf import Shelves
-from doxa.recall.words import Words, asked_terms, gather
+from doxa.recall.shelf import Believed, Shelves
+from doxa.recall.words import Posting, Words, asked_terms, gather
 from doxa.store import INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
 from doxa.store.packing import pack_vector
 from tests.fixtures_shared import opened
@@ -59,8 +61,9 @@ def test_an_index_names_the_nearest_allowed_rows(
         else:
             stored = vectors.astype(np.float16).astype(np.float32)
             differs = ((stored < 0) != (question < 0)).sum(axis=1)
-            edge = np.sort(differs[seen])[min(max(signed, depth), len(seen)) - 1] if len(seen) else 0
-            near = np.where(differs <= edge, code_products(codes_of(stored), question), -np.inf)
+            near = np.full(len(rows), -np.inf)
+            named = seen[np.argsort(differs[seen], kind="stable")][: max(signed, depth)]
+            near[named] = code_products(codes_of(stored), question)[named]
         order = seen[np.argsort(-near[seen], kind="stable")]
         least = near[order[min(depth, len(order)) - 1]] if len(order) else np.inf
         surely = {rows[i] for i in order if near[i] > least + 1e-5}
@@ -124,6 +127,105 @@ def test_an_index_lends_the_vectors_of_whole_texts(exact: bool) -> None:
     assert rows.tolist() == [2, 1_502, 2_992]
     wanted = vectors[[0, 450, 897]]
     assert found.tolist() == wanted.tolist() if exact else (found * wanted).sum(axis=1).min() > 0.98
+
+
+def test_entries_that_are_alike_are_named_as_far_as_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def counted(codes: NDArray[np.uint8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        looked_at.append(len(codes))
+        return code_products(codes, vector)
+
+    monkeypatch.setattr(index_module, "code_products", counted)
+    random = np.random.default_rng(8)
+    same, other = unit(random, 2, 384)
+    index = VectorIndex(exact=False)
+    index.add(list(range(30_000)), [pack_vector(same)[1]] * 29_990 + [pack_vector(other)[1]] * 10)
+    found = index.nearest(other, allowed=np.ones(30_000, dtype=bool), depth=80)
+    assert max(looked_at) <= 2_000
+    assert len(found.rows) == 80 and set(range(29_990, 30_000)) <= set(found.rows.tolist())
+
+
+def test_a_question_without_the_mean_is_told_by_signs_from_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "SIGNED", 60)
+    monkeypatch.setattr(index_module, "SIGNED_OF", 10**9)
+    random = np.random.default_rng(6)
+    vectors = 5 * unit(random, 384) + unit(random, 200, 384)[random.integers(0, 200, 20_000)] + 0.6 * unit(random, 20_000, 384)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    index, centre, held = VectorIndex(exact=False), vectors.mean(axis=0), {True: 0, False: 0}
+    index.add(list(range(20_000)), [code.tobytes() for code in codes_of(vectors)])
+    for place in range(30):
+        question = without(centre, vectors[place * 600] + 0.2 * unit(random, 384))
+        nearest = set(np.argsort(-(vectors @ question), kind="stable")[:10].tolist())
+        for centred in held:
+            found = index.nearest(question, allowed=np.ones(20_000, dtype=bool), depth=30, centred=centred)
+            held[centred] += len(nearest & set(found.rows.tolist()))
+    assert held[True] >= 240 and held[True] > held[False] + 10, held
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_who_asks_while_another_adds_gets_whole_entries(exact: bool) -> None:
+    random = np.random.default_rng(9)
+    vectors = unit(random, 6_000, 64)
+    packed = [pack_vector(vector)[0 if exact else 1] for vector in vectors]
+    index, failed, done = VectorIndex(exact=exact), [], threading.Event()
+    index.add([0], packed[:1])
+
+    def ask() -> None:
+        try:
+            while not done.is_set():
+                count = index.count
+                assert 0 in index.nearest(vectors[0], allowed=np.ones(6_000, dtype=bool), depth=5).rows
+                rows, _ = index.wholes(np.arange(count), 64)
+                assert len(rows) == count
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for start in range(1, 6_000, 7):
+        part = range(start, min(start + 7, 6_000))
+        index.add(list(part), [packed[i] for i in part])
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failed == [] and index.count == 6_000
+
+
+def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
+    random = np.random.default_rng(4)
+    count = 40_000
+    linked = random.random(count) < 0.8
+    before = np.where(linked, np.arange(count) - 1, -1).astype(np.int32)
+    before[0] = -1
+    branches = random.choice(np.arange(100, count), 500, replace=False)
+    before[branches] = branches - random.integers(2, 90, 500)
+    following = np.full(count, -1, dtype=np.int32)
+    following[before[before >= 0]] = np.flatnonzero(before >= 0)
+    lengths = random.integers(1, 60, count).astype(np.float32)
+    shelf = FakeShelf(count, {"prev": before, "length": lengths}, following)
+    for held in ((200, 9_000, 20_000), (30_000,), (20, 35_000, 36_000), (5_000, 6_000, 7_000, 8_000)):
+        docs = [np.sort(random.choice(count, size, replace=False)) for size in held]
+        postings = [Posting(f"t{i}", f"t{i}", rows, random.integers(1, 6, len(rows)).astype(np.float32)) for i, rows in enumerate(docs)]
+        words = Words(shelf, postings, Believed(np.ones(count, dtype=bool), count, float(lengths.mean())))  # type: ignore[arg-type]
+        everywhere = words.of(np.arange(count))
+        allowed = random.random(count) < 0.9
+        for depth in (1, 50, 1_500):
+            best = words.best(allowed, depth)
+            wanted = np.sort(everywhere[allowed])[::-1][:depth]
+            assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(wanted.tolist(), abs=1e-6)
+
+
+class FakeShelf(NamedTuple):
+    """What the lane of words reads of a shelf."""
+
+    count: int
+    columns: dict[str, NDArray[Any]]
+    following: NDArray[np.int32]
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.columns[name]
 
 
 WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]

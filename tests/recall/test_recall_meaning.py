@@ -8,11 +8,16 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from doxa.app import Memory
+from doxa.base.errors import CorruptError
 from doxa.models import Embedder, FailingEmbedder, HashEmbedder
+from doxa.recall.scope import find_scopes
+from doxa.store import INDEXED_PARTS
 from tests.fixtures_shared import opened
 
 
@@ -212,3 +217,91 @@ def test_a_model_may_have_any_number_of_dimensions(tmp_path: Path, dimensions: i
         assert answer.hits[0].lanes["meaning"] == pytest.approx(1, abs=0.01)
         if dimensions > 50:
             assert answer.hits[0].text == "The ferry leaves from Bergen"
+
+
+def cloud(count: int, *, great: float = 0.0, seed: int = 3) -> NDArray[np.float32]:
+    """Unit vectors in clusters; `great`: what one number of all of them is, before they get length one."""
+    random = np.random.default_rng(seed)
+    centres = random.normal(size=(30, 384))
+    vectors = centres[random.integers(0, 30, count)] + 0.7 * random.normal(size=(count, 384))
+    vectors[:, 7] += great * np.sqrt(384)
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("great", [0.0, -1.5])
+def test_codes_score_as_the_vectors_do_whatever_else_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, great: float) -> None:
+    vectors = cloud(600, great=great)
+    table = {f"row {number}": vector for number, vector in enumerate(vectors)} | {"": vectors[0]}
+    table |= {f"question {number}": vectors[number * 29] for number in range(20)}
+    told: dict[int, list[list[tuple[str, float]]]] = {}
+    for exact_max in (100_000, 0):
+        monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
+        with opened(tmp_path / f"{exact_max}.db", embedder=TableEmbedder(table)) as memory:
+            turns = [{"speaker": "user", "text": f"row {number}", "session": str(number // 20)} for number in range(600)]
+            memory.ingest(turns, extract=False)
+            assert memory.embed() == 600
+            few = [memory.recall(f"question {number}", lanes=("meaning",), limit=5).hits for number in range(20)]
+            many = [memory.recall(f"question {number}", lanes=("meaning",), limit=100).hits for number in range(20)]
+            for some, more in zip(few, many, strict=True):
+                assert [(hit.text, hit.score) for hit in some] == [(hit.text, hit.score) for hit in more[:5]]
+            told[exact_max] = [[(hit.text, hit.score) for hit in hits] for hits in few]
+    for exactly, coded in zip(told[100_000], told[0], strict=True):
+        assert exactly[0][0] == coded[0][0]
+        assert [score for _, score in coded] == pytest.approx([score for _, score in exactly], abs=0.05)
+
+
+@pytest.mark.parametrize("exact_max", [100_000, 0])
+def test_a_turn_is_found_by_what_the_one_before_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int) -> None:
+    monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
+    random = np.random.default_rng(5)
+    asked, *others = np.linalg.qr(random.normal(size=(384, 41)))[0].T.astype(np.float32)
+    table = {f"row {number}": vector for number, vector in enumerate(others)} | {"what is it": asked, "": asked}
+    table["row 20"] = asked
+    with opened(tmp_path / "m.db", embedder=TableEmbedder(table)) as memory:
+        memory.ingest([{"speaker": "user", "text": f"row {number}", "session": str(number > 30)} for number in range(40)], extract=False)
+        memory.embed()
+        hits = memory.recall("what is it", lanes=("meaning",), limit=3).hits
+        assert [hit.text for hit in hits] == ["row 20", "row 21", "row 19"]  # the next one borrows more than the one before
+        assert hits[1].score > 3 * abs(memory.recall("what is it", lanes=("meaning",), limit=40).hits[-1].score)
+
+
+@pytest.mark.parametrize("exact_max", [100_000, 0])
+def test_every_part_of_every_row_is_in_the_index_however_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int) -> None:
+    monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
+    monkeypatch.setattr("doxa.recall.shelf._ROWS_TOGETHER", 7)
+    long = "A line of the log.\n" * 120
+
+    def held(memory: Memory) -> tuple[int, int]:
+        with memory.store.read() as reader:
+            shelf = memory.recaller._shelves.get(reader, find_scopes(reader, "default")[0])
+            parts = reader.rows(f"SELECT count(*) FROM vector WHERE part < {INDEXED_PARTS}")[0][0]
+            return shelf.index.count, int(parts)
+
+    with opened(tmp_path / "m.db") as memory:
+        for number in range(23):
+            memory.remember(f"Item {number}. {long if number % 3 == 0 else ''}", name=f"n{number}")
+            memory.embed()
+            memory.recall("item")
+        assert held(memory)[0] == held(memory)[1] > 30  # one after the other
+    with opened(tmp_path / "m.db") as memory:
+        memory.recall("item")
+        assert held(memory)[0] == held(memory)[1]  # all at once
+
+
+def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.recall.shelf._ROWS_TOGETHER", 5)
+    with opened(tmp_path / "m.db") as memory:
+        memory.ingest([{"speaker": "user", "text": f"ferry {number}"} for number in range(20)], extract=False)
+        memory.embed()
+    raw = apsw.Connection(str(tmp_path / "m.db"))
+    (data,) = raw.execute("SELECT data FROM vector WHERE doc = 12").fetchone() or (b"",)
+    raw.execute("UPDATE vector SET data = X'00' WHERE doc = 12")
+    with opened(tmp_path / "m.db") as memory:
+        for _ in range(2):
+            with pytest.raises(CorruptError):
+                memory.recall("ferry")
+        raw.execute("UPDATE vector SET data = ? WHERE doc = 12", (data,))
+        raw.close()
+        memory.recall("ferry")
+        with memory.store.read() as reader:
+            assert memory.recaller._shelves.get(reader, find_scopes(reader, "default")[0]).index.count == 20

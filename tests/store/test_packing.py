@@ -48,6 +48,8 @@ DAMAGE = {
     "a vector is cut": ("UPDATE {v} SET data = substr(data, 1, 7) WHERE doc = 0 AND part = 0", "{n} of a wrong length"),
     "a vector is of another model": ("UPDATE {v} SET data = substr(data, 1, 80) WHERE doc = 1 AND part = 0", "{n} of a wrong length"),
     "a vector is empty": ("UPDATE {v} SET data = X'' WHERE doc = 0", "{n} of a wrong length"),
+    "all vectors are empty": ("UPDATE {v} SET data = X''", "{n} of a wrong length"),
+    "a vector is a number": ("UPDATE {v} SET data = 5 WHERE doc = 0", "{n} of a wrong length"),
     "a vector is text": ("UPDATE {v} SET data = 'numbers' WHERE doc = 0", "{n} of a wrong length"),
     "a vector is of another memory": ("UPDATE {v} SET data = (SELECT data FROM {v} WHERE doc = 0) WHERE doc = 1 AND part = 0", "not that of its {n}"),
     "a sentence is cut": (f"UPDATE {{v}} SET data = substr(data, 1, 7) WHERE part = {INDEXED_PARTS}", "{n} of a wrong length"),
@@ -119,7 +121,8 @@ def test_a_file_without_sentences_or_vectors_is_sound(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["", "UPDATE {v} SET data = substr(data, 1, 7) WHERE doc = 0; UPDATE {v} SET data = 'numbers' WHERE doc = 1"])
 @pytest.mark.parametrize("coming", [False, True])
-def test_a_file_of_format_6_keeps_its_vectors_and_gets_codes(tmp_path: Path, coming: bool, damage: str) -> None:
+def test_a_file_of_format_6_keeps_its_vectors_and_gets_codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coming: bool, damage: str) -> None:
+    monkeypatch.setattr("doxa.store.packing._BATCH", 2)
     path = tmp_path / "m.db"
     with made(path, coming=coming) as memory, memory.store.read() as reader:
         before = [reader.rows(f"SELECT * FROM vector{end} ORDER BY id") for end in ENDS]
@@ -138,6 +141,23 @@ def test_a_file_of_format_6_keeps_its_vectors_and_gets_codes(tmp_path: Path, com
             assert [reader.rows(f"SELECT * FROM vector{end} ORDER BY id") for end in ENDS] == before
         assert reader.rows("SELECT name FROM sqlite_schema WHERE name LIKE 'vector_former%'") == []
     assert len(list(tmp_path.glob(f"m.db.before-{VECTORS_NUMBERED}-*"))) == 1
+
+
+def test_a_stray_vector_does_not_keep_a_file_of_format_6_closed(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with made(path) as memory, memory.store.read() as reader:
+        before = reader.rows("SELECT * FROM vector ORDER BY id")
+    as_format_6(path)
+    raw = apsw.Connection(str(path))
+    for key in (
+        "scope, doc + (1 << 30), part", "scope + (1 << 26), doc, part", "scope, doc, part + 128", "scope, -1 - doc, part", "scope, 77, part",
+        "scope, doc, 'x'",
+    ):  # fmt: skip
+        raw.execute(f"INSERT INTO vector SELECT {key}, data FROM vector WHERE doc = 0 AND part = 0")
+    raw.close()
+    with opened(path) as memory, memory.store.read() as reader:
+        assert check(memory.store) == []
+        assert reader.rows("SELECT * FROM vector ORDER BY id") == before
 
 
 def test_a_code_is_of_the_numbers_as_they_are_stored(tmp_path: Path) -> None:
@@ -230,6 +250,7 @@ def test_all_made_anew_mends_what_was_damaged(tmp_path: Path) -> None:
         f"UPDATE vector SET data = substr(data, 1, 7) WHERE part >= {INDEXED_PARTS}",
         "UPDATE vector SET data = X''",
         "UPDATE vector SET data = 'numbers'",
+        "UPDATE vector SET data = 5",
     ],
 )
 def test_recall_that_meets_such_a_vector_says_that_it_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, exact: bool) -> None:

@@ -86,27 +86,33 @@ class VectorIndex:
         return self._data
 
     def wholes(self, rows: Rows, dimensions: int) -> tuple[Rows, Floats]:
-        """Which of these rows have entries, and the vectors of their whole texts, as far as codes tell if the index keeps codes."""
+        """Which of these rows have entries, and the vectors of their whole texts, as far as codes tell if the index keeps codes. Raises
+        CorruptError where these have another number of dimensions."""
         rows = rows[rows < len(self._wholes)]
         rows = rows[self._wholes[rows] >= 0]
         if self._data is None:
             return rows, np.zeros((0, dimensions), dtype=np.float32)
+        self._require(dimensions)
         held = self._data[self._wholes[rows]]
         return rows, held if self.exact else code_vectors(held, dimensions)
 
-    def nearest(self, vector: Floats, *, allowed: Mask, depth: int) -> Near:
-        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell. Raises CorruptError
-        where the question has another number of dimensions."""
+    def nearest(self, vector: Floats, *, allowed: Mask, depth: int, centred: bool = False) -> Near:
+        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell. `centred`: the mean of all is not in the
+        question's vector. Raises CorruptError where it has another number of dimensions."""
         count = self.count  # others may add meanwhile
         if not count or self._data is None:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
-        asked, held = len(vector) if self.exact else -(-len(vector) // 64) * 32, self._data.shape[1]
-        if asked != held:
-            raise wrong_length(held, asked, of="numbers" if self.exact else "bytes of a code")
+        self._require(len(vector))
         rows = self._rows[:count]
         keep = allowed.take(rows) if int(rows.max()) < len(allowed) else _within(rows, allowed)
-        found, mean, spread = self._by_cosine(vector, keep, depth) if self.exact else self._by_code(vector, keep, depth)
+        found, mean, spread = self._by_cosine(vector, keep, depth) if self.exact else self._by_code(vector, keep, depth, centred=centred)
         return Near(np.unique(rows[found]).astype(np.int64), mean, spread)
+
+    def _require(self, dimensions: int) -> None:
+        assert self._data is not None
+        asked, held = dimensions if self.exact else -(-dimensions // 64) * 32, self._data.shape[1]
+        if asked != held:
+            raise wrong_length(held, asked, of="numbers" if self.exact else "bytes of a code")
 
     def _by_cosine(self, vector: Floats, keep: Mask, depth: int) -> tuple[Rows, float, float]:
         assert self._data is not None
@@ -122,9 +128,9 @@ class VectorIndex:
             return np.argpartition(-cosines, depth - 1)[:depth], mean, spread
         return np.flatnonzero(keep), mean, spread
 
-    def _by_code(self, vector: Floats, keep: Mask, depth: int) -> tuple[Rows, float, float]:
+    def _by_code(self, vector: Floats, keep: Mask, depth: int, *, centred: bool) -> tuple[Rows, float, float]:
         assert self._data is not None
-        words = code_signs(codes_of(vector[np.newaxis]), self._levels)[0]
+        words = code_signs(codes_of(vector[np.newaxis]), np.full_like(self._levels, 8) if centred else self._levels)[0]
         none = np.uint16(64 * len(words) + 1)
         distance = np.empty(len(keep), dtype=np.uint16)
         differs = np.empty(min(_CHUNK, len(keep)), dtype=np.uint64)
@@ -142,8 +148,12 @@ class VectorIndex:
         total = int(counts.sum())
         if not total:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
-        limit = np.searchsorted(np.cumsum(counts), min(max(SIGNED, len(keep) // SIGNED_OF, depth), total))
+        wanted, upto = min(max(SIGNED, len(keep) // SIGNED_OF, depth), total), np.cumsum(counts)
+        limit = int(np.searchsorted(upto, wanted))
         found = np.flatnonzero(distance <= limit)
+        if upto[limit] > wanted:  # of those at the limit the first ones: there may be very many that are alike
+            at = np.flatnonzero(distance[found] == limit)
+            found = np.delete(found, at[wanted - int(upto[limit]) :])
         if len(found) > depth:
             found = found[np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]]
         sample = np.flatnonzero(keep)[:: -(-total // _SAMPLED)]

@@ -1,4 +1,4 @@
-"""The lane of meaning: an index names candidates, and their stored vectors say exactly how near they are.
+"""The lane of meaning: an index names candidates, their stored vectors say how near they are, and the index what their neighbours lend.
 
 A memory has several vectors: of its whole text as far as the model reads; of the passages of a long text or the fields of a belief; of the
 sentences of a short one. A turn also has its neighbours. See `curation/embedding.py` for the numbers of the parts.
@@ -34,11 +34,13 @@ Mask = NDArray[np.bool_]
 
 
 class Calibration(NamedTuple):
-    """What the cosines of a project are measured by: their standard deviation and mean between memories, and the mean of its vectors."""
+    """What the cosines of a project are measured by: their standard deviation and mean between memories, and the mean of its vectors. Where the
+    index keeps codes, `shift` is what the mean of these lacks: codes cut off what is great in a number."""
 
     spread: float
     centre: Floats | None
     mean: float = 0.0
+    shift: Floats | None = None
 
 
 class Vectors(NamedTuple):
@@ -75,13 +77,16 @@ def calibrate(reader: Reader, shelf: Shelf, rows: Rows) -> Calibration:
     if not found:
         return Calibration(_SPREAD_FIRST, None)
     data = unpack_vectors([row[0] for row in found])
-    centre = data.sum(axis=0) / (len(data) + _CENTRE_WEIGHT)
+    centre, shift = data.sum(axis=0) / (len(data) + _CENTRE_WEIGHT), None
+    if not shelf.index.exact:
+        coded = shelf.index.wholes(rows, data.shape[1])[1]
+        shift = data.mean(axis=0) - coded.mean(axis=0) if len(coded) else None
     if len(data) < _ROWS_ENOUGH:
         pairs = (data @ data.T)[np.triu_indices(len(data), 1)]
-        return Calibration(_SPREAD_FIRST, centre, float(pairs.mean()) if len(pairs) else 0.0)
+        return Calibration(_SPREAD_FIRST, centre, float(pairs.mean()) if len(pairs) else 0.0, shift)
     shifts = [1 + len(data) * number // (_SHIFTS + 1) for number in range(1, _SHIFTS + 1)]
     cosines = np.concatenate([np.einsum("ij,ij->i", data, np.roll(data, shift, axis=0)) for shift in shifts])
-    return Calibration(max(float(cosines.std()), 1e-3), centre, float(cosines.mean()))
+    return Calibration(max(float(cosines.std()), 1e-3), centre, float(cosines.mean()), shift)
 
 
 def measured_rows(shelf: Shelf, believed: Mask) -> tuple[Rows, bool]:
@@ -93,8 +98,9 @@ def measured_rows(shelf: Shelf, believed: Mask) -> tuple[Rows, bool]:
 
 
 class _Measured(NamedTuple):
-    """A calibration, among how many rows it was measured, whether these were all, and which of them were believed."""
+    """A calibration, for which kind of index and among how many rows it was measured, whether these were all, and which of them were believed."""
 
+    exact: bool
     among: int
     everywhere: bool
     believed: Mask
@@ -109,13 +115,14 @@ class Calibrations:
 
     def of(self, reader: Reader, shelf: Shelf, believed: Mask) -> Calibration:
         first, held = calibrated_rows(shelf.count), self._held.get(shelf.scope)
-        fits = held is not None and held.among == (shelf.count if held.everywhere else first) and shelf.oldest_changed >= held.among
+        same = held is not None and held.exact == shelf.index.exact
+        fits = held is not None and same and held.among == (shelf.count if held.everywhere else first) and shelf.oldest_changed >= held.among
         if held is not None and fits and np.array_equal(held.believed, believed[: held.among]):
             return held.calibration
         rows, everywhere = measured_rows(shelf, believed)
         among = shelf.count if everywhere else first
         made = calibrate(reader, shelf, rows)
-        self._held[shelf.scope] = _Measured(among, everywhere, believed[:among].copy(), made)
+        self._held[shelf.scope] = _Measured(shelf.index.exact, among, everywhere, believed[:among].copy(), made)
         shelf.oldest_changed = shelf.count
         return made
 
@@ -134,48 +141,45 @@ def without(centre: Floats | None, vectors: Floats) -> Floats:
 
 
 def exact(
-    reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, spread: float, believed: Mask
+    reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None, shift: Floats | None, spread: float, believed: Mask
 ) -> tuple[Floats, Rows]:
     """The likeness of the given rows to the question, as a cosine; nan where a row has no vector. And the part of the field that said most, 0 where
-    none did. `spread` is that of the question's cosines."""
-    previous, following = shelf["prev"][rows].astype(np.int64), shelf.following[rows].astype(np.int64)
-    beside = np.concatenate((previous, following))
-    wanted = np.union1d(rows, beside[beside >= 0])
-    at = np.searchsorted(wanted, rows)
-    held = _load(reader, shelf, wanted, rows, vector=vector, centre=centre)
+    none did. `spread` is that of the question's cosines. Neighbours lend the vectors that the index holds, whether they are among the rows or not."""
+    held = _load(reader, shelf, rows, vector=vector, centre=centre)
     own = passages(held.whole, held.passage, count=held.passages, spread=spread)
-    lengths = shelf["length"][rows]
-    near = share(lengths, NEIGHBOUR_LENGTH_MEANING)
-    total, square = own[at].copy(), np.ones(len(rows), dtype=np.float32)
-    for other, part in ((previous, PREVIOUS), (following, NEXT_MEANING)):
-        beside = np.minimum(np.searchsorted(wanted, np.maximum(other, 0)), len(wanted) - 1)
-        linked = (other >= 0) & ~np.isnan(held.whole[beside]) & believed[np.maximum(other, 0)]
+    near = share(shelf["length"][rows], NEIGHBOUR_LENGTH_MEANING)
+    total, square = own.copy(), np.ones(len(rows), dtype=np.float32)
+    previous, following = shelf["prev"][rows].astype(np.int64), shelf.following[rows].astype(np.int64)
+    known, lent = shelf.index.wholes(np.unique(np.concatenate((previous[previous >= 0], following[following >= 0]))), len(vector))
+    if shift is not None:
+        lent = lent + shift
+        lent /= np.maximum(np.linalg.norm(lent, axis=1, keepdims=True), np.float32(1e-6))
+    lent = without(centre, lent)
+    cosines = lent @ vector
+    for other, part in ((previous, PREVIOUS), (following, NEXT_MEANING)) if len(known) else ():
+        beside = np.minimum(np.searchsorted(known, other), len(known) - 1)
+        linked = (known[beside] == other) & believed[np.maximum(other, 0)]
         weight = np.where(linked, part * near, 0).astype(np.float32)
-        total += weight * np.where(linked, held.whole[beside], 0)
-        square += weight * (weight + 2 * np.einsum("ij,ij->i", held.direction[at], held.direction[beside]))
+        total += weight * cosines[beside]
+        square += weight * (weight + 2 * np.einsum("ij,ij->i", held.direction, lent[beside]))
     value = total / np.sqrt(np.maximum(square, 1e-6))
-    sentence, field = held.sentence[at], held.field[at]
-    value = np.where(sentence > -1, (1 - SENTENCE) * value + SENTENCE * sentence, value)
-    by_field = (field > -1) & ~(value >= FIELD * field)
-    return np.where(by_field, FIELD * field, value).astype(np.float32), np.where(by_field, held.part[at], 0)
+    value = np.where(held.sentence > -1, (1 - SENTENCE) * value + SENTENCE * held.sentence, value)
+    by_field = (held.field > -1) & ~(value >= FIELD * held.field)
+    return np.where(by_field, FIELD * held.field, value).astype(np.float32), np.where(by_field, held.part, 0)
 
 
-def _load(reader: Reader, shelf: Shelf, wanted: Rows, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
-    """All parts of `rows` from the store, and of the other wanted ones, their neighbours, the whole from the index."""
+def _load(reader: Reader, shelf: Shelf, rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
+    """All parts of these rows from the store."""
     sql = "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.id BETWEEN f.value "
     asked = int64_array(vector_id(shelf.scope, rows).tolist())
     found = reader.rows(f"{sql} AND f.value + {INDEXED_PARTS - 1}", (asked,))
     sentences = reader.rows(f"{sql} + {INDEXED_PARTS} AND f.value + {PARTS - 1}", (asked,))
-    size = len(wanted)
+    size = len(rows)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32), np.zeros((size, len(vector)), dtype=np.float32), np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.float32), np.full(size, -1, dtype=np.float32), np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.int64),
     )  # fmt: skip
-    others, beside = shelf.index.wholes(np.setdiff1d(wanted, rows, assume_unique=True), len(vector))
-    if len(others):
-        place, beside = np.searchsorted(wanted, others), without(centre, beside)
-        held.whole[place], held.direction[place] = beside @ vector, beside
     if not found:
         return held
     data = unpack_vectors([row[2] for row in found], len(vector))
@@ -185,7 +189,7 @@ def _load(reader: Reader, shelf: Shelf, wanted: Rows, rows: Rows, *, vector: Flo
     data = without(centre, data)
     cosines = data @ vector
     docs, numbers, _ = zip(*found, strict=True)
-    position, part = np.searchsorted(wanted, np.array(docs, dtype=np.int64)), np.array(numbers, dtype=np.int64)
+    position, part = np.searchsorted(rows, np.array(docs, dtype=np.int64)), np.array(numbers, dtype=np.int64)
     first = part == 0
     held.whole[position[first]] = cosines[first]
     held.direction[position[first]] = data[first]

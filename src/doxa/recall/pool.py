@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from doxa.recall.question import Question
 from doxa.recall.scope import Eligible, unseen
 from doxa.recall.shelf import Shelf, believed
 from doxa.recall.words import Words, gather
-from doxa.store import Reader
+from doxa.store import Reader, wrong_length
 
 WORDED, MEANT, DATED = 50, 80, 30  # candidates of each project by words, meaning, and in a time that is named; more if more hits are asked for
 
@@ -84,7 +85,13 @@ class Pool:
         vector = self._direction
         if vector is None:
             return Near(self.rows[:0], 0.0, 0.0)
-        return self.shelf.index.nearest(vector, allowed=allowed, depth=depth)
+        near = self.shelf.index.nearest(vector, allowed=allowed, depth=depth, centred=self.centred)
+        shift = self.fitted.shift
+        if shift is None:
+            return near
+        if len(shift) != len(vector):
+            raise wrong_length(len(shift), len(vector), of="numbers")
+        return near._replace(mean=near.mean + float(shift @ vector))
 
     def _fill(self, reader: Reader, rows: Rows) -> None:
         """Take these rows in as candidates, and ask every lane of them."""
@@ -94,7 +101,8 @@ class Pool:
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
             mask = self._eligible.population.mask
-            cosine, fields = exact(reader, shelf, rows, vector=vector, centre=self._centre, spread=self._near.spread, believed=mask)
+            told = partial(exact, centre=self._centre, shift=self.fitted.shift, spread=self._near.spread, believed=mask)
+            cosine, fields = told(reader, shelf, rows, vector=vector)
         new = {
             "words": self._words.of(rows),
             "meaning": cosine,

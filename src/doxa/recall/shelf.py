@@ -125,7 +125,11 @@ class Shelf:
                 numbers = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
                 before = self._vectors_before(numbers)
                 self._store_rows(rows, numbers)
-                self._store_vectors(reader, rows, before)
+                try:
+                    self._store_vectors(reader, rows, before)
+                except BaseException:
+                    self.change = -1  # what the index lacks is asked for again
+                    raise
                 if self._mask_rows is not None:
                     self._mask_rows.append(numbers)
                 self.oldest_changed = min(self.oldest_changed, int(numbers[0]))

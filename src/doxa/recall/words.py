@@ -98,8 +98,9 @@ def _beginning(reader: Reader, scope: int, character: str) -> list[bytes]:
 
 def _together(held: Held) -> Held:
     """One entry for each row: how often it holds any of the terms."""
-    docs, place = np.unique(held[0], return_inverse=True)
-    return docs, np.bincount(place, weights=held[1], minlength=len(docs)).astype(np.float32)
+    counts = np.bincount(held[0], weights=held[1])
+    docs = np.flatnonzero(counts)
+    return docs, counts[docs].astype(np.float32)
 
 
 def _eligible(parts: list[bytes], eligible: Mask) -> Held:

@@ -137,9 +137,9 @@ def unpack_codes(data: Sequence[bytes], length: int | None = None) -> Codes:
 
 def _joined_length(data: Sequence[bytes], wanted: int | None, *, unit: int = 1) -> int:
     """How many bytes each of these has. Raises CorruptError unless all have the wanted number (None: the first one's), whole units of it."""
-    length = wanted if wanted is not None else len(data[0]) if data else 0
-    for kind, found in set(zip(map(type, data), map(len, data), strict=True)):
-        if kind is not bytes or found != length or not found or found % unit:
+    length = wanted if wanted is not None else len(data[0]) if data and type(data[0]) is bytes else 0
+    for found in {len(item) if type(item) is bytes else None for item in data}:
+        if found is None or found != length or not found or found % unit:
             raise wrong_length(found, length, of="bytes")
     return length
 
@@ -173,7 +173,11 @@ def problems(db: apsw.Connection, vectors: str, codes: str, *, name: str, code: 
         f"SELECT length(data) FROM {vectors} WHERE part < {INDEXED_PARTS} AND typeof(data) = 'blob' AND length(data) > 0 AND length(data) % 2 = 0 "
         "GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1"
     ).get
-    dimensions = (usual or 0) // 2
+    if usual is None:
+        for row in db.execute(f"SELECT scope, doc, part FROM {vectors} LIMIT ?", (_TOLD_MAX,)):
+            yield f"a {name} of a wrong length: {row}"
+        return
+    dimensions = usual // 2
     length = f"CASE WHEN part < {INDEXED_PARTS} THEN {2 * dimensions} ELSE {2 + dimensions} END"
     wrong = f"SELECT scope, doc, part FROM {vectors} WHERE NOT (typeof(data) = 'blob' AND length(data) = {length} AND length(data) > 2) LIMIT ?"
     for row in db.execute(wrong, (_TOLD_MAX,)):

@@ -123,60 +123,20 @@ INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
 """
 
 # Vectors lay in the order of a composite key, whose tree keeps rows in its inner pages too: each had room for five, so that nearly every step of a
-# search for a row was a page to read. Under one number a row is three steps away. And a code was the signs of a vector; now it tells more.
+# search for a row was a page to read. Under one number a row is three steps away. A code was the signs of a vector; now it tells more. What no row
+# of doc has is left behind.
 _ONE_SET = """
 ALTER TABLE vector_next RENAME TO vector_former;
 CREATE TABLE vector_next(id INTEGER PRIMARY KEY, data BLOB NOT NULL,
   scope INTEGER AS (id >> 37), doc INTEGER AS (id >> 7 & 1073741823), part INTEGER AS (id & 127));
-INSERT INTO vector_next(id, data) SELECT (scope << 30 | doc) << 7 | part, data FROM vector_former ORDER BY scope, doc, part;
+INSERT INTO vector_next(id, data) SELECT (v.scope << 30 | v.doc) << 7 | v.part, v.data FROM vector_former v JOIN doc d USING(scope, doc)
+  WHERE v.scope < 1 << 26 AND v.doc < 1 << 30 AND typeof(v.part) = 'integer' AND v.part BETWEEN 0 AND 127 ORDER BY v.scope, v.doc, v.part;
 DROP TABLE vector_former;
 DROP TABLE vector_code_next;
 CREATE TABLE vector_code_next(id INTEGER PRIMARY KEY, code BLOB NOT NULL,
   scope INTEGER AS (id >> 37), doc INTEGER AS (id >> 7 & 1073741823), part INTEGER AS (id & 127));
 """
 _VECTORS_NUMBERED = _ONE_SET + _ONE_SET.replace("_next", "")
-
-PAST_ENTRIES = """
-CREATE TABLE entry_past(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
-CREATE INDEX node_past_until ON node_past(until);
-CREATE INDEX edge_past_until ON edge_past(until);
-"""
-
-_ACCESS = """
-DROP TABLE access;
-CREATE TABLE access(edge INTEGER NOT NULL, element INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(edge, element)) WITHOUT ROWID;
-ALTER TABLE node ADD COLUMN fades BLOB;
-ALTER TABLE edge ADD COLUMN fades BLOB;
-"""
-
-_ATOMS = """
-CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NULL, PRIMARY KEY(scope, key, node)) WITHOUT ROWID;
-CREATE INDEX atom_node ON atom(node);
-"""
-
-# Before this format a job could write the vectors of a text that was erased while the job embedded it: they go, and the bytes with them.
-_VECTORS_NEXT = """
-CREATE TABLE vector_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
-  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
-  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-CREATE TABLE vector_next_due(scope INTEGER NOT NULL, doc INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY(scope, doc)) WITHOUT ROWID;
-CREATE INDEX doc_given_up ON doc(scope, doc) WHERE vectors < 0;
-DELETE FROM vector_code WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
-DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
-INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
-"""
-
-# A code was the signs of a vector until here; now it tells how great its numbers are too.
-_CODES = """
-ALTER TABLE vector_code RENAME TO vector_signs;
-ALTER TABLE vector_code_next RENAME TO vector_signs_next;
-CREATE TABLE vector_code(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
-  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
-  PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-"""
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are

@@ -38,7 +38,7 @@ POSTING_BYTES_MAX = 2_048 * RECORD.size
 TRUSTS = ("untrusted", "candidate", "stated", "verified")  # stored by rank; a later one is trusted more
 TRUST_DEFAULT = "stated"
 
-_POSTINGS_HELD = 1_000_000  # records in memory before they are written, so that a declaration over a large file stays small: some 100 MB
+_POSTINGS_HELD = 1_000_000  # records in memory before they are written, so that a declaration over a large file stays small: of ordinary text 100 MB
 _PAGE_DOCS = 1_000
 _FIRST_ANALYSER = "snowball-english-1"
 _INSERT = (
@@ -123,7 +123,8 @@ def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
     All entries count as one: of each term the most that one of them holds, and of their lengths the greatest. So what many entries repeat does not
     count many times, and having many makes no row so long that its own words are lost in it.
     """
-    own, *entries = map(term_counts, texts or ("",))
+    texts = tuple(texts) or ("",)
+    own, *entries = map(term_counts, texts)
     most: Counter[str] = Counter()
     for counts in entries:
         most |= counts

@@ -26,8 +26,7 @@ from doxa.base.limits import JOB_ATTEMPTS_MAX, VECTORS_DROPPED_ITEMS_MAX
 FIELDS_FROM = 40
 INDEXED_PARTS = 64
 # The number of a vector: its scope, row and part in 26, 30 and 7 bits, so that what lies together in a conversation does so in the file.
-PARTS, ROWS = 1 << 7, 1 << 30
-_SCOPES = 1 << 26
+PARTS, _ROWS, _SCOPES = 1 << 7, 1 << 30, 1 << 26
 # A row of the search that is new is due in the coming set too, if there is one.
 DUE_NEXT = "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
 
@@ -46,12 +45,12 @@ _GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SE
 
 def vector_id(scope: int, row: Any, part: int = 0) -> Any:
     """The number of the vector of a row, or the numbers of those of an array of rows."""
-    return (scope * ROWS + row) * PARTS + part
+    return (scope * _ROWS + row) * PARTS + part
 
 
 def ids_of(row: str) -> str:
     """For SQL: between which numbers lie the vectors of a row of doc, by the name that a statement gives it."""
-    first = f"({row}.scope * {ROWS} + {row}.doc) * {PARTS}"
+    first = f"({row}.scope * {_ROWS} + {row}.doc) * {PARTS}"
     return f"{first} AND {first} + {PARTS - 1}"
 
 
@@ -88,12 +87,13 @@ class VectorWriter:
 
     def put(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool) -> bool:
         """See Transaction.put_vectors."""
-        assert 0 in vectors, "the whole text has a vector, whatever else has"
-        if not (scope < _SCOPES and doc < ROWS):
+        assert 0 in vectors and max(vectors) < PARTS, "the whole text has a vector, whatever else has"
+        if not (scope < _SCOPES and doc < _ROWS):
             raise LimitError(
-                f"There are vectors for {ROWS:,} memories of a project and {_SCOPES:,} names; this one is number {doc:,} of {scope:,}.",
+                f"A project has vectors for at most {_ROWS:,} memories, a file for projects among its first {_SCOPES:,} names; "
+                f"this is memory {doc:,} of the project that is name {scope:,}.",
                 next_step="Begin another file: `doxa export` and `doxa import` bring what is believed there.",
-                limit_rows=ROWS,
+                limit_rows=_ROWS,
                 limit_scopes=_SCOPES,
             )
         if not (self._take_next(scope, doc, model) if coming else self._take(scope, doc, model)):
