@@ -18,7 +18,7 @@ from doxa.base.temporal import Date
 from doxa.base.words import ANALYSER, terms
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store, check, codes_of, unpack_vectors
-from doxa.store.search import words_of
+from doxa.store.search import SearchWriter, words_of
 
 ANA = Identity("ana", "operator")
 RULE: dict[str, Any] = {"text": ["summary"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"}
@@ -106,10 +106,19 @@ def test_a_changed_rule_changes_words_and_liveness(store: Store) -> None:
 
 def test_a_declaration_over_many_nodes_is_written_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doxa.store.search._POSTINGS_HELD", 50)
+    written: list[int] = []
+    write = SearchWriter._write_postings
+
+    def counted(writer: SearchWriter) -> None:
+        written.append(sum(map(len, writer._postings.values())))
+        write(writer)
+
+    monkeypatch.setattr(SearchWriter, "_write_postings", counted)
     rng = random.Random(7)
     add(store, *(" ".join(rng.choices([f"word{i}" for i in range(40)], k=9)) + f" n{n}" for n in range(300)))
     declare(store, "Revision", RULE)
     assert rows(store, "SELECT count(*) FROM doc") == [(300,)]
+    assert sum(written) > 2_000 and max(written) <= 60 and sum(count > 40 for count in written) > 30  # full, and never much more
     assert check(store) == []
 
 
