@@ -13,6 +13,7 @@ from bench import (
     agm,
     beam,
     beside,
+    embedding,
     locomo,
     locomo_plus,
     longmemeval,
@@ -34,7 +35,7 @@ from doxa.models.cache import CachedEmbedder
 
 SEED = 7
 SIZES = (500, 10_000, 25_000, 125_000, 250_000, 1_000_000)
-_RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "ablation", "sensitivity")
+_RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "embedding", "ablation", "sensitivity")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -118,6 +119,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return sensitivity.run(options.data, embedder, seed=options.seed, only=options.only)
     if options.command == "beside":
         return beside.run(options.data, embedder, seed=options.seed, quick=options.quick, sizes=options.sizes, python=options.peers)
+    if options.command == "embedding":
+        return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick)
 
 
@@ -138,9 +141,9 @@ def _sizes(text: str) -> tuple[int, ...]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Figures of doxa beside plain baselines.")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "ablation", "sensitivity", "all"):
+    for name in ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "embedding", "ablation", "sensitivity", "all"):
         command = commands.add_parser(name)
-        command.add_argument("--data", type=Path, required=name != "speed", help="the data set's file or folder")
+        command.add_argument("--data", type=Path, required=name not in ("speed", "embedding"), help="the data set's file or folder")
         command.add_argument("--seed", type=int, default=SEED)
         command.add_argument("--words-only", action="store_true", help="run without an embedding model")
         if name != "all":
@@ -156,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--document", type=Path, help="put the table between its marks in this document")
         if name in ("speed", "all"):
             command.add_argument("--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000")
+        if name in ("speed", "embedding", "all"):
             command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
         if name == "all":
             _graph_options(command)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import ablation, beam, beside, locomo, locomo_plus, longmemeval, peers, plot, speed
+from bench import ablation, beam, beside, embedding, locomo, locomo_plus, longmemeval, peers, plot, speed
 from bench.report import Report, configuration, machine, plain, write_json
 from doxa.models import Embedder
 
@@ -24,7 +24,9 @@ DOCUMENT = _HERE.parent / "docs" / "benchmarks.md"
 PLOTS = "plots"  # beside the document
 BEGIN = "<!-- figures: begin, written by `python -m bench table` -->"
 END = "<!-- figures: end -->"
-_COMMANDS = ("locomo", "locomo-plus", "beam", "speed", "beside", "graph", "persistence", "agm", "longmemeval", "qa", "ablation", "sensitivity")
+_COMMANDS = (
+    "locomo", "locomo-plus", "beam", "speed", "embedding", "beside", "graph", "persistence", "agm", "longmemeval", "qa", "ablation", "sensitivity",
+)  # fmt: skip
 _ORDER = {name: number for number, name in enumerate(_COMMANDS)}
 
 INTRODUCTION = f"""# Benchmarks
@@ -42,7 +44,7 @@ None yet.
 
 
 def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool, python: Path | None = None) -> Iterator[Report]:
-    """A report for each set that is there, and three on speed. One after the other: they share the processor."""
+    """A report for each set that is there, and four on speed. One after the other: they share the processor."""
     talks, cues, chats = data / "locomo", data / "locomo-plus", data / "beam"
     if talks.exists():
         yield locomo.run(talks, embedder, seed=seed)
@@ -55,6 +57,7 @@ def run_all(data: Path, embedder: Embedder | None, *, seed: int, sizes: Sequence
     if talks.exists() and cues.exists() and chats.exists():
         yield ablation.run(data, embedder, seed=seed)
     yield speed.run(talks if talks.exists() else None, embedder, seed=seed, sizes=sizes, quick=quick)
+    yield embedding.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
     yield beside.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
     yield peers.run(python, seed=seed, quick=quick)
 
