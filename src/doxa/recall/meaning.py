@@ -85,7 +85,7 @@ def calibrate(reader: Reader, shelf: Shelf, rows: Rows) -> Calibration:
         pairs = (data @ data.T)[np.triu_indices(len(data), 1)]
         return Calibration(_SPREAD_FIRST, centre, float(pairs.mean()) if len(pairs) else 0.0, shift)
     shifts = [1 + len(data) * number // (_SHIFTS + 1) for number in range(1, _SHIFTS + 1)]
-    cosines = np.concatenate([np.einsum("ij,ij->i", data, np.roll(data, shift, axis=0)) for shift in shifts])
+    cosines = np.concatenate([np.einsum("ij,ij->i", data, np.roll(data, places, axis=0)) for places in shifts])
     return Calibration(max(float(cosines.std()), 1e-3), centre, float(cosines.mean()), shift)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -100,9 +99,10 @@ class Pool:
         zero = np.zeros(len(rows), dtype=np.float32)
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
-            mask = self._eligible.population.mask
-            told = partial(exact, centre=self._centre, shift=self.fitted.shift, spread=self._near.spread, believed=mask)
-            cosine, fields = told(reader, shelf, rows, vector=vector)
+            cosine, fields = exact(
+                reader, shelf, rows, vector=vector, centre=self._centre, shift=self.fitted.shift, spread=self._near.spread,
+                believed=self._eligible.population.mask,
+            )  # fmt: skip
         new = {
             "words": self._words.of(rows),
             "meaning": cosine,
