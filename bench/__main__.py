@@ -1,4 +1,5 @@
-"""The door of the harness: `python -m bench NAME`. Only here are arguments read; every command is a function that returns a report."""
+"""The door of the harness: `python -m bench NAME`. Only here are arguments read; every command is a
+function that returns a report."""
 
 from __future__ import annotations
 
@@ -35,14 +36,27 @@ from doxa.models.cache import CachedEmbedder
 
 SEED = 7
 SIZES = (500, 10_000, 25_000, 125_000, 250_000, 1_000_000)
-_RECORDED = ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "embedding", "ablation", "sensitivity")
+_RECORDED = (
+    "locomo",
+    "locomo-plus",
+    "beam",
+    "longmemeval",
+    "speed",
+    "embedding",
+    "ablation",
+    "sensitivity",
+)
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
-    if options.command in _PARTS and options.record and set(options.parts) != set(_PARTS[options.command]):
+    if (
+        options.command in _PARTS
+        and options.record
+        and set(options.parts) != set(_PARTS[options.command])
+    ):
         parser.error("only a run of all parts is kept: leave --parts or --record out")
     if options.command == "table":
         print(results.render(options.results, options.document))
@@ -55,25 +69,38 @@ def main(argv: Sequence[str] | None = None) -> int:
             results.write(options.results, [report])
         return _finish(report, options.json)
     if options.command == "agm":
-        report, passed = agm.run(options.data, seed=options.seed, quick=options.quick, parts=options.parts)
+        report, passed = agm.run(
+            options.data, seed=options.seed, quick=options.quick, parts=options.parts
+        )
         if options.record:
             results.write(options.results, [report])
         _finish(report, options.json)
         return 0 if passed else 1
     if options.command == "persistence":
-        report, passed = persistence.run(QUICK if options.quick else FULL, seed=options.seed, parts=options.parts)
+        report, passed = persistence.run(
+            QUICK if options.quick else FULL, seed=options.seed, parts=options.parts
+        )
         if options.record:
             results.write(options.results, [report])
         _finish(report, options.json)
         return 0 if passed else 1
     if options.command == "updates":
-        return updates.command(options.seed, quick=options.quick, fit=options.fit, path=options.json)
+        return updates.command(
+            options.seed, quick=options.quick, fit=options.fit, path=options.json
+        )
     if options.command == "qa":
         return _qa(options)
     embedder = None if getattr(options, "words_only", False) else _cached()
     if options.command == "all":
         reports = []
-        for report in results.run_all(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick, python=options.peers):
+        for report in results.run_all(
+            options.data,
+            embedder,
+            seed=options.seed,
+            sizes=options.sizes,
+            quick=options.quick,
+            python=options.peers,
+        ):
             reports.append(report)
             print(report.text(), flush=True)
         print(f"written: {results.write(options.results, reports)}")
@@ -118,10 +145,19 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     if options.command == "sensitivity":
         return sensitivity.run(options.data, embedder, seed=options.seed, only=options.only)
     if options.command == "beside":
-        return beside.run(options.data, embedder, seed=options.seed, quick=options.quick, sizes=options.sizes, python=options.peers)
+        return beside.run(
+            options.data,
+            embedder,
+            seed=options.seed,
+            quick=options.quick,
+            sizes=options.sizes,
+            python=options.peers,
+        )
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
-    return speed.run(options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick)
+    return speed.run(
+        options.data, embedder, seed=options.seed, sizes=options.sizes, quick=options.quick
+    )
 
 
 _CACHE_BYTES = 2**31
@@ -131,7 +167,9 @@ def _cached() -> Embedder | None:
     inner = local_embedder()
     if inner is None:
         print("No embedding model is installed: figures are by words alone.", file=sys.stderr)
-    return CachedEmbedder(inner, bytes_max=_CACHE_BYTES) if inner else None  # the same conversations are filled into many stores
+    return (
+        CachedEmbedder(inner, bytes_max=_CACHE_BYTES) if inner else None
+    )  # the same conversations are filled into many stores
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -139,35 +177,71 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Figures of doxa beside plain baselines.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Figures of doxa beside plain baselines."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("locomo", "locomo-plus", "beam", "longmemeval", "speed", "embedding", "ablation", "sensitivity", "all"):
+    for name in (
+        "locomo",
+        "locomo-plus",
+        "beam",
+        "longmemeval",
+        "speed",
+        "embedding",
+        "ablation",
+        "sensitivity",
+        "all",
+    ):
         command = commands.add_parser(name)
-        command.add_argument("--data", type=Path, required=name not in ("speed", "embedding"), help="the data set's file or folder")
+        command.add_argument(
+            "--data",
+            type=Path,
+            required=name not in ("speed", "embedding"),
+            help="the data set's file or folder",
+        )
         command.add_argument("--seed", type=int, default=SEED)
-        command.add_argument("--words-only", action="store_true", help="run without an embedding model")
+        command.add_argument(
+            "--words-only", action="store_true", help="run without an embedding model"
+        )
         if name != "all":
             command.add_argument("--json", type=Path, help="write figures and tables here")
         if name == "locomo-plus":
-            command.add_argument("--locomo", type=Path, required=True, help="the LoCoMo file with the base conversations")
+            command.add_argument(
+                "--locomo",
+                type=Path,
+                required=True,
+                help="the LoCoMo file with the base conversations",
+            )
         if name in _RECORDED:
             _record_options(command)
         if name == "longmemeval":
             command.add_argument("--limit", type=int, help="the first so many questions only")
         if name == "sensitivity":
-            command.add_argument("--only", type=_names, default=(), help="some constants only, as K1,B")
-            command.add_argument("--document", type=Path, help="put the table between its marks in this document")
+            command.add_argument(
+                "--only", type=_names, default=(), help="some constants only, as K1,B"
+            )
+            command.add_argument(
+                "--document", type=Path, help="put the table between its marks in this document"
+            )
         if name in ("speed", "all"):
-            command.add_argument("--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000")
+            command.add_argument(
+                "--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000"
+            )
         if name in ("speed", "embedding", "all"):
-            command.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
+            command.add_argument(
+                "--quick", action="store_true", help="fewer repetitions and a small graph"
+            )
         if name == "all":
             _graph_options(command)
     graph = commands.add_parser("graph")
     graph.add_argument("--seed", type=int, default=SEED)
     graph.add_argument("--quick", action="store_true", help="fewer repetitions and a small graph")
     graph.add_argument("--json", type=Path, help="write figures and tables here")
-    graph.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
+    graph.add_argument(
+        "--record",
+        action="store_true",
+        help="keep it in the results of the day, beside what other commands left there",
+    )
     _graph_options(graph)
     _beside_options(commands.add_parser("beside"))
     qa.options(commands.add_parser("qa"), seed=SEED)
@@ -177,7 +251,9 @@ def _parser() -> argparse.ArgumentParser:
     _parted_options(revision, "agm")
     updates.options(commands.add_parser("updates"), seed=SEED)
     features = commands.add_parser("tck")
-    features.add_argument("--features", type=Path, required=True, help="a folder of openCypher feature files")
+    features.add_argument(
+        "--features", type=Path, required=True, help="a folder of openCypher feature files"
+    )
     features.add_argument("--json", type=Path, help="write figures and tables here")
     table = commands.add_parser("table")
     table.add_argument("--results", type=Path, default=results.FOLDER)
@@ -187,25 +263,51 @@ def _parser() -> argparse.ArgumentParser:
 
 def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--seed", type=int, default=SEED)
-    command.add_argument("--quick", action="store_true", help="fewer keys, operations, elements and repetitions")
-    command.add_argument("--parts", type=partial(_parts, name), default=tuple(_PARTS[name]), help="some parts only, with commas")
+    command.add_argument(
+        "--quick", action="store_true", help="fewer keys, operations, elements and repetitions"
+    )
+    command.add_argument(
+        "--parts",
+        type=partial(_parts, name),
+        default=tuple(_PARTS[name]),
+        help="some parts only, with commas",
+    )
     command.add_argument("--json", type=Path, help="write figures and tables here")
-    command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
+    command.add_argument(
+        "--record",
+        action="store_true",
+        help="keep it in the results of the day, beside what other commands left there",
+    )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
 
 def _beside_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--data", type=Path, help="LoCoMo's file or folder; without it all turns are synthetic")
+    command.add_argument(
+        "--data", type=Path, help="LoCoMo's file or folder; without it all turns are synthetic"
+    )
     command.add_argument("--seed", type=int, default=SEED)
-    command.add_argument("--sizes", type=_sizes, default=(), help="store sizes, as 25000,100000; 25,000 unless given, quick 5,000")
+    command.add_argument(
+        "--sizes",
+        type=_sizes,
+        default=(),
+        help="store sizes, as 25000,100000; 25,000 unless given, quick 5,000",
+    )
     command.add_argument("--quick", action="store_true", help="fewer turns and questions")
-    command.add_argument("--peers", type=Path, help="the Python that has the peers, unless scripts/recall_peers.sh installed them")
+    command.add_argument(
+        "--peers",
+        type=Path,
+        help="the Python that has the peers, unless scripts/recall_peers.sh installed them",
+    )
     command.add_argument("--json", type=Path, help="write figures and tables here")
     _record_options(command)
 
 
 def _record_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--record", action="store_true", help="keep it in the results of the day, beside what other commands left there")
+    command.add_argument(
+        "--record",
+        action="store_true",
+        help="keep it in the results of the day, beside what other commands left there",
+    )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
 
@@ -217,12 +319,18 @@ def _parts(command: str, text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in _PARTS[command]]
     if unknown:
-        raise argparse.ArgumentTypeError(f"there is no part {unknown[0]!r}; they are {', '.join(_PARTS[command])}")
+        raise argparse.ArgumentTypeError(
+            f"there is no part {unknown[0]!r}; they are {', '.join(_PARTS[command])}"
+        )
     return names
 
 
 def _graph_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--peers", type=Path, help="the Python that has the peers, unless scripts/peers.sh installed them")
+    command.add_argument(
+        "--peers",
+        type=Path,
+        help="the Python that has the peers, unless scripts/peers.sh installed them",
+    )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
 

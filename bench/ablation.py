@@ -1,7 +1,9 @@
-"""What each lane of recall and each way of fusing them is worth: every lane switched off in turn, every lane alone, every mode.
+"""What each lane of recall and each way of fusing them is worth: every lane switched off in turn,
+every lane alone, every mode.
 
-Lanes and modes are read from the product, so that a new one is measured when it appears. A lane that names no candidates by itself cannot be asked
-alone: it is added to those that do. Differences are paired with the default by question; a lane that does nothing has a difference of exactly 0.
+Lanes and modes are read from the product, so that a new one is measured when it appears. A lane
+that names no candidates by itself cannot be asked alone: it is added to those that do. Differences
+are paired with the default by question; a lane that does nothing has a difference of exactly 0.
 """
 
 from __future__ import annotations
@@ -48,9 +50,18 @@ def run(data: Path, embedder: Embedder | None, *, seed: int) -> Report:
             print(name, file=sys.stderr, flush=True)
             found = sets.ask(**options)
             usual = usual or found
-            rows.append([name, *_cells(report, sets, name.replace(",", "").replace(" ", "_"), found, usual)])
-        heads = [head for key in sets.asked for head in (f"{TITLES[key]} (n = {len(sets.asked[key])})", "less the default, 95 %")]
-    title = "Lanes and modes: evidence found in the first ten, %, and the difference in points, drawn by question"
+            rows.append(
+                [name, *_cells(report, sets, name.replace(",", "").replace(" ", "_"), found, usual)]
+            )
+        heads = [
+            head
+            for key in sets.asked
+            for head in (f"{TITLES[key]} (n = {len(sets.asked[key])})", "less the default, 95 %")
+        ]
+    title = (
+        "Lanes and modes: evidence found in the first ten, %, and the difference in points, drawn"
+        " by question"
+    )
     report.table(title, ["configuration", *heads], rows)
     return report.end()
 
@@ -62,8 +73,15 @@ def _cells(report: Report, sets: Sets, key: str, found: Found, usual: Found) -> 
         if found is usual:
             yield ""
             continue
-        gaps = [one - other for one, other in zip(found.values[name], usual.values[name], strict=True)]
-        by_question = paired_bootstrap(gaps, [str(number) for number in range(len(gaps))], seed=report.seed)
+        gaps = [
+            one - other for one, other in zip(found.values[name], usual.values[name], strict=True)
+        ]
+        by_question = paired_bootstrap(
+            gaps, [str(number) for number in range(len(gaps))], seed=report.seed
+        )
         report.put_interval(f"{key}.{name}.gain.by_question", by_question)
-        report.put_interval(f"{key}.{name}.gain.by_conversation", paired_bootstrap(gaps, sets.groups(name), seed=report.seed))
+        report.put_interval(
+            f"{key}.{name}.gain.by_conversation",
+            paired_bootstrap(gaps, sets.groups(name), seed=report.seed),
+        )
         yield points(by_question)

@@ -1,8 +1,10 @@
-"""The graph refines the model: random sequences of belief operations, each done on a memory and on the pure operators, compared after each step.
+"""The graph refines the model: random sequences of belief operations, each done on a memory and on
+the pure operators, compared after each step.
 
-The model knows revisions as lists of sentences with a standing and a window, and nothing of nodes or edges. It is asked at a few instants of valid
-time; at each of them what is current in the graph must be what the model believes. Then all changes are undone one by one, and each earlier base
-must come back as it was; what was believed at each moment is read again as of that moment.
+The model knows revisions as lists of sentences with a standing and a window, and nothing of nodes
+or edges. It is asked at a few instants of valid time; at each of them what is current in the graph
+must be what the model believes. Then all changes are undone one by one, and each earlier base must
+come back as it was; what was believed at each moment is read again as of that moment.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ GivenUp = dict[int, dict[int, list[int]]]  # number of the revision, place of th
 
 @dataclass(frozen=True)
 class Rev:
-    """A believed revision of the model: its sentences hold at the same instants, which follow on each other."""
+    """A believed revision of the model: its sentences hold at the same instants, which follow on
+    each other."""
 
     item: str
     sentences: tuple[Sentence, ...]
@@ -68,23 +71,41 @@ class Model:
         self.number = 0
 
     def base(self) -> Base:
-        return {instant: frozenset(text for rev in self.believed for text in rev.said(instant)) for instant in INSTANTS}
+        return {
+            instant: frozenset(text for rev in self.believed for text in rev.said(instant))
+            for instant in INSTANTS
+        }
 
     def laws(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Every law about every item that is spoken of: more than the connected part, which must make no difference."""
+        """Every law about every item that is spoken of: more than the connected part, which must
+        make no difference."""
         spoken = {atom.topic for sentence in sentences for atom in atoms(sentence)}
         named = {topic[0] for topic in spoken}
         predicates = {atom.topic[1] for law in self.constraints.laws for atom in atoms(law)}
-        return list(dict.fromkeys(law for item in sorted(named) for name in sorted(predicates) for law in self.constraints.about((item, name))))
+        return list(
+            dict.fromkeys(
+                law
+                for item in sorted(named)
+                for name in sorted(predicates)
+                for law in self.constraints.about((item, name))
+            )
+        )
 
-    def operate(self, operation: Callable[..., Outcome], sentences: Sequence[Sentence], instants: Sequence[int]) -> GivenUp:
+    def operate(
+        self,
+        operation: Callable[..., Outcome],
+        sentences: Sequence[Sentence],
+        instants: Sequence[int],
+    ) -> GivenUp:
         """What is given up, in the order in which it goes."""
         lost: GivenUp = {}
         for instant in instants:
             base = [
                 Belief((number, place), sentence, (*self.order.key(rev.standing), -place))
-                for number, rev in enumerate(self.believed) if instant in rev.instants for place, sentence in enumerate(rev.sentences)
-            ]  # fmt: skip
+                for number, rev in enumerate(self.believed)
+                if instant in rev.instants
+                for place, sentence in enumerate(rev.sentences)
+            ]
             laws = self.laws([*sentences, *(belief.sentence for belief in base)])
             for loss in operation(base, conjunction(sentences), self.constraints, laws=laws).lost:
                 number, place = cast("tuple[int, int]", loss.belief.id)
@@ -92,18 +113,26 @@ class Model:
         return lost
 
     def apply(self, lost: GivenUp) -> None:
-        """What stays of a revision is said by later ones, in its name: first what loses nothing, then what is left of the rest, early first."""
+        """What stays of a revision is said by later ones, in its name: first what loses nothing,
+        then what is left of the rest, early first."""
         gone, made = set(lost), []
         for number, places in lost.items():
             rev = self.believed[number]
             pieces: dict[tuple[int, ...], list[Sentence]] = {}
             for place, sentence in enumerate(rev.sentences):
-                for run in runs([instant for instant in rev.instants if instant not in places.get(place, ())]):
+                for run in runs(
+                    [instant for instant in rev.instants if instant not in places.get(place, ())]
+                ):
                     pieces.setdefault(run, []).append(sentence)
             for count, run in enumerate(sorted(pieces, key=lambda run: (run != rev.instants, run))):
                 item = rev.item if count == 0 else f"{rev.item} {self.number}"
-                made.append(Rev(item, tuple(pieces[run]), rev.standing._replace(revision=self.next()), run))
-        self.believed = [*(rev for number, rev in enumerate(self.believed) if number not in gone), *made]
+                made.append(
+                    Rev(item, tuple(pieces[run]), rev.standing._replace(revision=self.next()), run)
+                )
+        self.believed = [
+            *(rev for number, rev in enumerate(self.believed) if number not in gone),
+            *made,
+        ]
 
     def next(self) -> tuple[int]:
         """The number of the next revision."""
@@ -116,7 +145,10 @@ class Model:
     def other_than(self, item: str) -> Model:
         """A copy without what an item says."""
         found = Model(self.constraints)
-        found.believed, found.number = [rev for rev in self.believed if rev.item != item], self.number
+        found.believed, found.number = (
+            [rev for rev in self.believed if rev.item != item],
+            self.number,
+        )
         return found
 
 
@@ -137,7 +169,11 @@ def base_in(reader: Reader, project: str, time: int | None = None) -> Base:
     """What is current in the graph, now or as of a system time, at each instant of valid time."""
     found: dict[int, set[str]] = {instant: set() for instant in INSTANTS}
     for identity, _ in items_of(reader, project):
-        edges = reader.edges_out(identity, CURRENT) if time is None else reader.edges_as_of(identity, time, kind=CURRENT)
+        edges = (
+            reader.edges_out(identity, CURRENT)
+            if time is None
+            else reader.edges_as_of(identity, time, kind=CURRENT)
+        )
         for node in reader.nodes([edge.dst for edge in edges]):
             window = node_window(node)
             for instant in INSTANTS:
@@ -169,7 +205,13 @@ class RandomSequence:
             before = [*self.model.believed]
             options = [self._believe, self._believe, self._contract]
             if not self.windows:
-                options += [self._put, self._put, self._deprecate_or_restore, self._rollback, self._contract_fact]
+                options += [
+                    self._put,
+                    self._put,
+                    self._deprecate_or_restore,
+                    self._rollback,
+                    self._contract_fact,
+                ]
             step = self.rng.choice(options)
             base = self.model.base()
             change = step()
@@ -196,7 +238,10 @@ class RandomSequence:
         if found != wanted:
             for instant in INSTANTS:
                 if found[instant] != wanted[instant]:
-                    more, less = sorted(found[instant] - wanted[instant]), sorted(wanted[instant] - found[instant])
+                    more, less = (
+                        sorted(found[instant] - wanted[instant]),
+                        sorted(wanted[instant] - found[instant]),
+                    )
                     self._wrong(f"{when}, at {instant}: too much {more}, too little {less}")
                     return
 
@@ -205,25 +250,36 @@ class RandomSequence:
             self.ledger.undo(change.change or 0)
             with self.store.read() as reader:
                 if base_in(reader, self.project) != base:
-                    self._wrong(f"undoing {change.action} {change.kref} does not bring the base before it back")
+                    self._wrong(
+                        f"undoing {change.action} {change.kref} does not bring the base before it"
+                        " back"
+                    )
                     return
 
     # Steps: each on both, returning the change of the graph; None where both refused
 
     def _constrain(self) -> None:
-        rule: dict[str, Any] = self.rng.choice((
-            {"exclusions": [[["*", "likes", "tea"], ["*", "likes", "milk"]]]},
-            {"rules": [{"if": ["*", "lives in", "Oslo"], "then": ["*", "likes", "tea"]}]},
-            {"functional": []},
-            {"rules": [{"if": ["Ana", "likes", "tea"], "then": {"not": ["Bo", "likes", "tea"]}}]},
-        ))  # fmt: skip
+        rule: dict[str, Any] = self.rng.choice(
+            (
+                {"exclusions": [[["*", "likes", "tea"], ["*", "likes", "milk"]]]},
+                {"rules": [{"if": ["*", "lives in", "Oslo"], "then": ["*", "likes", "tea"]}]},
+                {"functional": []},
+                {
+                    "rules": [
+                        {"if": ["Ana", "likes", "tea"], "then": {"not": ["Bo", "likes", "tea"]}}
+                    ]
+                },
+            )
+        )
         self.told.append(f"constrain {rule}")
         self.ledger.constrain(self.project, constraints=rule)
         self.model = Model(parse_constraints(rule))
 
     def _sentence(self, depth: int = 2) -> Sentence:
         if depth == 0 or self.rng.random() < 0.6:
-            predicate, values = self.rng.choice((("lives in", ("Oslo", "Rome", "Bonn")), ("likes", ("tea", "milk"))))
+            predicate, values = self.rng.choice(
+                (("lives in", ("Oslo", "Rome", "Bonn")), ("likes", ("tea", "milk")))
+            )
             return Atom(self.rng.choice(("Ana", "Bo")), predicate, self.rng.choice(values))
         parts = self._sentence(depth - 1), self._sentence(depth - 1)
         return self.rng.choice((Not(parts[0]), And(parts), Or(parts), Implies(*parts)))
@@ -234,31 +290,57 @@ class RandomSequence:
         start, end = sorted(self.rng.sample(range(len(_BORDERS)), 2))
         return _BORDERS[start], _BORDERS[end]
 
-    def _draft(self, sentences: Sequence[Sentence], window: Window, name: str = "") -> tuple[Draft, str]:
+    def _draft(
+        self, sentences: Sequence[Sentence], window: Window, name: str = ""
+    ) -> tuple[Draft, str]:
         facts, rest = stated_facts(sentences)
-        kind, trust = self.rng.choice(_KINDS), self.rng.choice(("stated", "stated", "stated", "candidate", "verified"))
+        kind, trust = (
+            self.rng.choice(_KINDS),
+            self.rng.choice(("stated", "stated", "stated", "candidate", "verified")),
+        )
         draft = Draft(
-            "; ".join(map(worded, sentences)), project=self.project, name=name, kind=kind, facts=facts, sentences=rest, trust=trust,
-            confidence=self.rng.choice((0.5, 1.0)), valid_from=None if window[0] == -TIME_MAX else window[0],
+            "; ".join(map(worded, sentences)),
+            project=self.project,
+            name=name,
+            kind=kind,
+            facts=facts,
+            sentences=rest,
+            trust=trust,
+            confidence=self.rng.choice((0.5, 1.0)),
+            valid_from=None if window[0] == -TIME_MAX else window[0],
             valid_until=None if window[1] == TIME_MAX else window[1],
-        )  # fmt: skip
-        self.told.append(f"{name or 'believe'} {trust} {kind}: {draft.summary} {'' if window == _ALWAYS else window}")
+        )
+        self.told.append(
+            f"{name or 'believe'} {trust} {kind}: {draft.summary}"
+            f" {'' if window == _ALWAYS else window}"
+        )
         return draft, f"kref://{self.project}/{name}.{kind}" if name else ""
 
     def _believe(self) -> Change | None:
         """Nothing may be lost but what contradicts it, whatever address it gets."""
         window = self._window()
-        draft, _ = self._draft([self._sentence() for _ in range(self.rng.choice((1, 1, 2)))], window)
+        draft, _ = self._draft(
+            [self._sentence() for _ in range(self.rng.choice((1, 1, 2)))], window
+        )
         return self._state(draft, window, "", lambda: self.ledger.believe(draft))
 
     def _put(self) -> Change | None:
         """What the item said before is replaced."""
         window = self._window()
-        draft, item = self._draft([self._sentence() for _ in range(self.rng.choice((1, 2, 3)))], window, self.rng.choice(_NAMES))
+        draft, item = self._draft(
+            [self._sentence() for _ in range(self.rng.choice((1, 2, 3)))],
+            window,
+            self.rng.choice(_NAMES),
+        )
         return self._state(draft, window, item, lambda: self.ledger.put(draft))
 
-    def _state(self, draft: Draft, window: Window, item: str, call: Callable[[], Change]) -> Change | None:
-        sentences, instants = (*(Atom(*fact) for fact in draft.facts), *draft.sentences), within(window)
+    def _state(
+        self, draft: Draft, window: Window, item: str, call: Callable[[], Change]
+    ) -> Change | None:
+        sentences, instants = (
+            (*(Atom(*fact) for fact in draft.facts), *draft.sentences),
+            within(window),
+        )
         rest = self.model.other_than(item)
         replaced = [rev for rev in self.model.believed if rev.item == item]
         try:
@@ -269,30 +351,48 @@ class RandomSequence:
                 self._wrong("what cannot be true was taken in")
             return None
         trust = TRUSTS.index(draft.trust)
-        higher = rest.trusts_more(lost, trust) or any(rev.standing.trust > trust for rev in replaced)
+        higher = rest.trusts_more(lost, trust) or any(
+            rev.standing.trust > trust for rev in replaced
+        )
         change = call()
         if change.action == "unchanged":
             return change
         if (change.action == "challenged") != higher:
-            self._wrong(f"{change.action}, but what is trusted more {'is' if higher else 'is not'} at stake")
+            self._wrong(
+                f"{change.action}, but what is trusted more {'is' if higher else 'is not'} at stake"
+            )
         made = Rev(
-            change.kref.partition("?")[0], sentences, Standing(draft.kind, trust, 1, draft.confidence, change.time, self.model.next()), instants
+            change.kref.partition("?")[0],
+            sentences,
+            Standing(draft.kind, trust, 1, draft.confidence, change.time, self.model.next()),
+            instants,
         )
         if change.action == "challenged":
             return self._decided(change, made)
         rest.number = self.model.number
         rest.apply(lost)
-        rest.believed = [*(self._without(rev, made) if rev.item == made.item else rev for rev in rest.believed), made]
+        rest.believed = [
+            *(self._without(rev, made) if rev.item == made.item else rev for rev in rest.believed),
+            made,
+        ]
         self.model = rest
         return change
 
     @staticmethod
     def _without(rev: Rev, again: Rev) -> Rev:
         """A revision at an address that a statement got, which then must say all of it."""
-        return replace(rev, sentences=tuple(sentence for sentence in rev.sentences if stored(sentence) not in again.said(again.instants[0])))
+        return replace(
+            rev,
+            sentences=tuple(
+                sentence
+                for sentence in rev.sentences
+                if stored(sentence) not in again.said(again.instants[0])
+            ),
+        )
 
     def _decided(self, change: Change, made: Rev) -> Change:
-        """Sometimes somebody decides at once; the conflict and the decision are undone one after the other."""
+        """Sometimes somebody decides at once; the conflict and the decision are undone one after
+        the other."""
         if self.rng.random() < 0.5:
             return change
         self.changes.append((change, self.model.base()))
@@ -320,7 +420,12 @@ class RandomSequence:
         return self.ledger.contract_sentence(self.project, [sentence])
 
     def _contract_fact(self) -> Change | None:
-        said = [(rev.item, sentence) for rev in self.model.believed for sentence in rev.sentences if isinstance(sentence, Atom)]
+        said = [
+            (rev.item, sentence)
+            for rev in self.model.believed
+            for sentence in rev.sentences
+            if isinstance(sentence, Atom)
+        ]
         if not said:
             return None
         item, atom = self.rng.choice(said)
@@ -361,10 +466,14 @@ class RandomSequence:
     def _again(self, item: str, node: Any, call: Callable[[], Change]) -> Change | None:
         """An old revision is the input, with the standing that it has."""
         p = node.props
-        standing = Standing(p["kind"], TRUSTS.index(p["trust"]), 1, p["confidence"], p["time"], self.model.next())
+        standing = Standing(
+            p["kind"], TRUSTS.index(p["trust"]), 1, p["confidence"], p["time"], self.model.next()
+        )
         made = Rev(item, sentences_of(node), standing, INSTANTS)
         rest = self.model.other_than(item)
-        if made.sentences and rest.trusts_more(rest.operate(revise, made.sentences, INSTANTS), standing.trust):
+        if made.sentences and rest.trusts_more(
+            rest.operate(revise, made.sentences, INSTANTS), standing.trust
+        ):
             with suppress(ConflictError):
                 call()
                 self._wrong("what is trusted more gave way to an old revision")

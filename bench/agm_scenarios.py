@@ -1,7 +1,10 @@
-"""Scenarios of belief revision, written as keys, edges, operations and assertions: each asserted through the Python verbs, recall and Cypher.
+"""Scenarios of belief revision, written as keys, edges, operations and assertions: each asserted
+through the Python verbs, recall and Cypher.
 
-A key is an item, its value the fact (key, "value", value) and the text "key: value". What a scenario calls a DERIVED_FROM edge of a revised key is
-the edge by which the new revision names the old one; here that is SUPERSEDES. A revision that states the same value again is asked for with `again`.
+A key is an item, its value the fact (key, "value", value) and the text "key: value". What a
+scenario calls a DERIVED_FROM edge of a revised key is the edge by which the new revision names the
+old one; here that is SUPERSEDES. A revision that states the same value again is asked for with
+`again`.
 """
 
 from __future__ import annotations
@@ -43,7 +46,10 @@ def scenarios(path: Path | None) -> Part:
     part.take(tally, key="scenarios")
     part.figures |= {"scenarios.passed": right, "scenarios.all": asked}
     answers = sum(tally.asked.values())
-    part.summary = f"{right} of {asked} scenarios, {sum(tally.right.values())} of {answers} assertions, each by the doors that show it"
+    part.summary = (
+        f"{right} of {asked} scenarios, {sum(tally.right.values())} of {answers} assertions, each"
+        " by the doors that show it"
+    )
     rows = [[name, f"{one} of {all_}"] for name, (one, all_) in passed.items()]
     part.tables.append(("Scenarios, by what they are about", ["postulate", "passed"], rows))
     rows = [[about, str(tally.asked[about]), tally.cell(about)] for about in tally.asked]
@@ -79,7 +85,9 @@ class _Scenario:
                 self._state(key, operation["value"])
             case "revise":
                 value = operation["new_value"]
-                self.session.revise(self.kref(key), f"{key}: {value}", facts=[(key, "value", value)], again=True)
+                self.session.revise(
+                    self.kref(key), f"{key}: {value}", facts=[(key, "value", value)], again=True
+                )
                 self.revised.add(key)
             case "contract":
                 self.session.contract(self.kref(key))
@@ -95,8 +103,16 @@ class _Scenario:
         """What each door says that a key's value is."""
         found = self.session.get(self.kref(key))
         assert isinstance(found, doxa.Revision)
-        rows = ask(self.session, "MATCH (i:Item {kref: $kref})-[:CURRENT]->(r) UNWIND r.facts AS fact RETURN fact", {"kref": self.kref(key)})
-        hits = [hit for hit in self.session.recall(key.replace("_", " ") + f" {key}", limit=50).hits if hit.kref.startswith(self.kref(key) + "?")]
+        rows = ask(
+            self.session,
+            "MATCH (i:Item {kref: $kref})-[:CURRENT]->(r) UNWIND r.facts AS fact RETURN fact",
+            {"kref": self.kref(key)},
+        )
+        hits = [
+            hit
+            for hit in self.session.recall(key.replace("_", " ") + f" {key}", limit=50).hits
+            if hit.kref.startswith(self.kref(key) + "?")
+        ]
         return {
             "verbs": [str(fact.value) for fact in found.facts] if found.status == "current" else [],
             "Cypher": [json.loads(row[0])[2] for row in rows],
@@ -114,13 +130,24 @@ class _Scenario:
     def _revision_count(self, assertion: dict[str, Any]) -> None:
         kref, expected = self.kref(assertion["key"]), assertion["expected"]
         self._see("revisions, by verbs", len(self.session.history(kref).revisions), expected)
-        rows = ask(self.session, "MATCH (:Item {kref: $kref})-[:HAS_REVISION]->(r) RETURN count(r)", {"kref": kref})
+        rows = ask(
+            self.session,
+            "MATCH (:Item {kref: $kref})-[:HAS_REVISION]->(r) RETURN count(r)",
+            {"kref": kref},
+        )
         self._see("revisions, by Cypher", rows, [(expected,)])
 
     def _item_count(self, assertion: dict[str, Any]) -> None:
-        rows = ask(self.session, "MATCH (:Project {name: $name})-[:HAS_ITEM]->(i:Item) RETURN count(i)", {"name": self.session.project})
+        rows = ask(
+            self.session,
+            "MATCH (:Project {name: $name})-[:HAS_ITEM]->(i:Item) RETURN count(i)",
+            {"name": self.session.project},
+        )
         self._see("items, by Cypher", rows, [(assertion["expected"],)])
-        found = {hit.kref.partition("?")[0] for hit in self.session.recall(" ".join(self._keys()), limit=50).hits}
+        found = {
+            hit.kref.partition("?")[0]
+            for hit in self.session.recall(" ".join(self._keys()), limit=50).hits
+        }
         self._see("items, by recall", len(found), assertion["expected"])
 
     def _keys(self) -> set[str]:
@@ -128,13 +155,20 @@ class _Scenario:
 
     def _edge_count(self, source: str, target: str | None, kind: str) -> tuple[int, int]:
         kinds = [kind, "SUPERSEDES"] if target is None and source in self.revised else [kind]
-        found = [step for step in self.session.traverse(self.kref(source), depth=1, types=kinds).steps]
-        text = "MATCH (:Item {kref: $from})-[:CURRENT]->()-[e]->()<-[:HAS_REVISION]-(i:Item) WHERE type(e) IN $kinds RETURN i.kref"
+        found = [
+            step for step in self.session.traverse(self.kref(source), depth=1, types=kinds).steps
+        ]
+        text = (
+            "MATCH (:Item {kref: $from})-[:CURRENT]->()-[e]->()<-[:HAS_REVISION]-(i:Item) WHERE"
+            " type(e) IN $kinds RETURN i.kref"
+        )
         rows = ask(self.session, text, {"from": self.kref(source), "kinds": kinds})
         if target is None:
             return len(found), len(rows)
         prefix = self.kref(target)
-        return sum(step.kref.startswith(prefix + "?") for step in found), sum(row[0] == prefix for row in rows)
+        return sum(step.kref.startswith(prefix + "?") for step in found), sum(
+            row[0] == prefix for row in rows
+        )
 
     def _has_edge(self, assertion: dict[str, Any]) -> None:
         verbs, cypher = self._edge_count(assertion["key"], None, assertion["edge_type"])
@@ -142,18 +176,25 @@ class _Scenario:
         self._see("an edge, by Cypher", cypher > 0, True)
 
     def _no_edge(self, assertion: dict[str, Any]) -> None:
-        counts = self._edge_count(assertion["from_key"], assertion["to_key"], assertion["edge_type"])
+        counts = self._edge_count(
+            assertion["from_key"], assertion["to_key"], assertion["edge_type"]
+        )
         self._see("no edge, by verbs and Cypher", counts, (0, 0))
 
     def _is_believed(self, key: str) -> dict[str, bool]:
         found = self.session.get(self.kref(key))
         assert isinstance(found, doxa.Revision)
-        rows = ask(self.session, "MATCH (:Item {kref: $kref})-[:CURRENT]->(r) RETURN count(r)", {"kref": self.kref(key)})
+        rows = ask(
+            self.session,
+            "MATCH (:Item {kref: $kref})-[:CURRENT]->(r) RETURN count(r)",
+            {"kref": self.kref(key)},
+        )
         hits = self.session.recall(f"{key} {found.summary}", limit=50).hits
         return {
-            "verbs": found.status == "current", "Cypher": rows == [(1,)],
+            "verbs": found.status == "current",
+            "Cypher": rows == [(1,)],
             "recall": any(hit.kref == found.kref and hit.status == "current" for hit in hits),
-        }  # fmt: skip
+        }
 
     def _item_active(self, assertion: dict[str, Any]) -> None:
         for door, believed in self._is_believed(assertion["key"]).items():

@@ -1,7 +1,9 @@
-"""Small worlds to enumerate: a few atoms, what cannot be true together, and every sentence as the set of worlds in which it is true.
+"""Small worlds to enumerate: a few atoms, what cannot be true together, and every sentence as the
+set of worlds in which it is true.
 
-A sentence is a bit mask over the worlds, so two sentences that say the same are one. `AllInputs` adds a belief for every possible input at once:
-the operators of doxa.policy.revision run on it as they run on the solver.
+A sentence is a bit mask over the worlds, so two sentences that say the same are one. `AllInputs`
+adds a belief for every possible input at once: the operators of doxa.policy.revision run on it as
+they run on the solver.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _LETTERS = "abcd"
 
 @dataclass(frozen=True)
 class Universe:
-    """Atoms, and the constraints that leave some assignments out. With `functional` the predicates p and q have one value."""
+    """Atoms, and the constraints that leave some assignments out. With `functional` the predicates
+    p and q have one value."""
 
     name: str
     atoms: tuple[Atom, ...]
@@ -41,7 +44,9 @@ class Universe:
             for true in combinations(self.atoms, size):
                 topics = [atom.topic for atom in true if self.constraints.is_single(atom.topic)]
                 world = frozenset(atom.key for atom in true)
-                if len(topics) == len(set(topics)) and all(is_true(law, world) for law in self.constraints.laws):
+                if len(topics) == len(set(topics)) and all(
+                    is_true(law, world) for law in self.constraints.laws
+                ):
                     found.append(world)
         return found
 
@@ -54,11 +59,14 @@ class Universe:
         return sum(1 << i for i, world in enumerate(self.worlds) if is_true(sentence, world))
 
     def sentence(self, mask: int) -> Sentence:
-        """Some sentence with exactly these worlds: in disjunctive normal form, one conjunction for each world."""
+        """Some sentence with exactly these worlds: in disjunctive normal form, one conjunction for
+        each world."""
         parts = []
         for i, world in enumerate(self.worlds):
             if mask >> i & 1:
-                parts.append(And(tuple(atom if atom.key in world else Not(atom) for atom in self.atoms)))
+                parts.append(
+                    And(tuple(atom if atom.key in world else Not(atom) for atom in self.atoms))
+                )
         return Or(tuple(parts)) if parts else And((self.atoms[0], Not(self.atoms[0])))
 
     def other_form(self, mask: int) -> Sentence:
@@ -79,8 +87,12 @@ class Universe:
             found.setdefault(self.mask(Or((left, right))), f"{one}∨{other}")
         for size in (3, 4):
             for group in combinations(literals, size):
-                found.setdefault(self.mask(And(tuple(s for _, s in group))), "∧".join(t for t, _ in group))
-                found.setdefault(self.mask(Or(tuple(s for _, s in group))), "∨".join(t for t, _ in group))
+                found.setdefault(
+                    self.mask(And(tuple(s for _, s in group))), "∧".join(t for t, _ in group)
+                )
+                found.setdefault(
+                    self.mask(Or(tuple(s for _, s in group))), "∨".join(t for t, _ in group)
+                )
         return found
 
     def text(self, mask: int) -> str:
@@ -91,7 +103,12 @@ class Universe:
         parts = []
         for i, world in enumerate(self.worlds):
             if mask >> i & 1:
-                parts.append("∧".join(_LETTERS[k] if atom.key in world else f"¬{_LETTERS[k]}" for k, atom in enumerate(self.atoms)))
+                parts.append(
+                    "∧".join(
+                        _LETTERS[k] if atom.key in world else f"¬{_LETTERS[k]}"
+                        for k, atom in enumerate(self.atoms)
+                    )
+                )
         return " ∨ ".join(f"({part})" for part in parts)
 
     def legend(self) -> str:
@@ -110,17 +127,28 @@ UNIVERSES: tuple[Universe, ...] = (
     Universe("three free atoms", (A, B, C)),
     Universe("a functional pair and a free atom", (A, A2, C), _functional("p")),
     Universe("a functional triple", (A, A2, Atom("x", "p", 3)), _functional("p")),
-    Universe("a functional pair, and an exclusion with a third atom", (A, A2, C), Constraints(frozenset({"p"}), ((A, C),))),
-    Universe("a chain of rules", (A, B, C), Constraints(frozenset(), (), (Implies(A, B), Implies(B, C)))),
+    Universe(
+        "a functional pair, and an exclusion with a third atom",
+        (A, A2, C),
+        Constraints(frozenset({"p"}), ((A, C),)),
+    ),
+    Universe(
+        "a chain of rules", (A, B, C), Constraints(frozenset(), (), (Implies(A, B), Implies(B, C)))
+    ),
     Universe("two functional pairs", (A, A2, B, B2), _functional("p", "q")),
-    Universe("two functional pairs and an exclusion", (A, A2, B, B2), Constraints(frozenset({"p", "q"}), ((A, B),))),
+    Universe(
+        "two functional pairs and an exclusion",
+        (A, A2, B, B2),
+        Constraints(frozenset({"p", "q"}), ((A, B),)),
+    ),
     Universe("a functional pair and two free atoms", (A, A2, C, D), _functional("p")),
     Universe("four free atoms", (A, B, C, D)),
 )
 
 
 class AllInputs:
-    """What `maximal` adds to, for every input at once: state[i] is what is said so far after input i."""
+    """What `maximal` adds to, for every input at once: state[i] is what is said so far after input
+    i."""
 
     def __init__(self, start: Masks) -> None:
         self.state = start.copy()
@@ -139,7 +167,8 @@ def ordered_bases(sentences: list[int], sizes: range) -> list[tuple[int, ...]]:
 
 
 def subset_meets(base: tuple[int, ...], everything: int) -> list[int]:
-    """What each part of a base says: entry s is the conjunction of the members whose bits are set in s."""
+    """What each part of a base says: entry s is the conjunction of the members whose bits are set
+    in s."""
     meets = [everything]
     for member in base:
         meets += [meet & member for meet in meets]
@@ -147,9 +176,13 @@ def subset_meets(base: tuple[int, ...], everything: int) -> list[int]:
 
 
 def pairs_below(count: int) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """All pairs (A, C) of sentences over `count` worlds of which C says at least as much as A: each world is in neither, in A only, or in both."""
+    """All pairs (A, C) of sentences over `count` worlds of which C says at least as much as A: each
+    world is in neither, in A only, or in both."""
     above, below = np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint16)
     for i in range(count):
         bit = np.uint16(1 << i)
-        above, below = np.concatenate([above, above | bit, above | bit]), np.concatenate([below, below, below | bit])
+        above, below = (
+            np.concatenate([above, above | bit, above | bit]),
+            np.concatenate([below, below, below | bit]),
+        )
     return above, below

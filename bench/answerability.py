@@ -1,7 +1,9 @@
-"""Does recall know when memory holds no answer? The area under the ROC curve, of doxa's own estimate and of plain signs of it.
+"""Does recall know when memory holds no answer? The area under the ROC curve, of doxa's own
+estimate and of plain signs of it.
 
-0.5 is chance: an answerable question is as likely as not to score above one that has no answer. A sign is only as good as its order over questions,
-so no threshold is chosen here. The estimate of doxa was fitted on the developers' parts of these very sets: figures on those parts flatter it.
+0.5 is chance: an answerable question is as likely as not to score above one that has no answer. A
+sign is only as good as its order over questions, so no threshold is chosen here. The estimate of
+doxa was fitted on the developers' parts of these very sets: figures on those parts flatter it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from bench.systems import ANSWERABLE
 Rows = NDArray[np.int64]
 
 
-def measure(report: Report, key: str, title: str, answerable: list[Answered], unanswerable: list[Answered]) -> None:
+def measure(
+    report: Report, key: str, title: str, answerable: list[Answered], unanswerable: list[Answered]
+) -> None:
     """A row for each signal, and doxa's against the best of the plain baselines, paired."""
     report.put(f"{key}.answerable_n", len(answerable))
     report.put(f"{key}.unanswerable_n", len(unanswerable))
@@ -34,19 +38,36 @@ def measure(report: Report, key: str, title: str, answerable: list[Answered], un
         drawn["by_question"] = [str(number) for number in range(len(items))]
     rows = []
     for name, scores in values.items():
-        intervals = {unit: bootstrap(_area(scores, wanted), names, seed=report.seed) for unit, names in drawn.items()}
+        intervals = {
+            unit: bootstrap(_area(scores, wanted), names, seed=report.seed)
+            for unit, names in drawn.items()
+        }
         area = intervals["by_conversation"].mean
         report.put(f"{key}.{name.replace(' ', '_')}.auroc", area)
-        rows.append([_shown(name), f"{area:.3f}", *(f"{found.low:.3f} to {found.high:.3f}" for found in intervals.values())])
+        rows.append(
+            [
+                _shown(name),
+                f"{area:.3f}",
+                *(f"{found.low:.3f} to {found.high:.3f}" for found in intervals.values()),
+            ]
+        )
     heads = [f"95 %, drawn {unit.replace('_', ' ')}" for unit in drawn]
-    report.table(f"{title}: AUROC ({len(answerable)} answerable, {len(unanswerable)} not)", ["signal", "AUROC", *heads], rows)
+    report.table(
+        f"{title}: AUROC ({len(answerable)} answerable, {len(unanswerable)} not)",
+        ["signal", "AUROC", *heads],
+        rows,
+    )
     plain = [name for name in values if name.startswith("baseline.")]
-    best = max(plain, key=lambda name: auroc(list(values[name][wanted]), list(values[name][~wanted])))
+    best = max(
+        plain, key=lambda name: auroc(list(values[name][wanted]), list(values[name][~wanted]))
+    )
 
     def gain(rows: Rows) -> float:
         return _area(values[ANSWERABLE], wanted)(rows) - _area(values[best], wanted)(rows)
 
-    gains: dict[str, Interval] = {unit: bootstrap(gain, names, seed=report.seed) for unit, names in drawn.items()}
+    gains: dict[str, Interval] = {
+        unit: bootstrap(gain, names, seed=report.seed) for unit, names in drawn.items()
+    }
     show_gain(report, f"{key}.auroc", _shown(best), gains, groups)
 
 
@@ -59,5 +80,8 @@ def _area(scores: NDArray[np.float64], wanted: NDArray[np.bool_]) -> Callable[[R
 
 
 def _shown(name: str) -> str:
-    plain = {"baseline.bm25": "plain BM25: best score as a share of what is possible", "baseline.minilm": "plain MiniLM: best cosine"}
+    plain = {
+        "baseline.bm25": "plain BM25: best score as a share of what is possible",
+        "baseline.minilm": "plain MiniLM: best cosine",
+    }
     return plain.get(name) or f"doxa: {name}"

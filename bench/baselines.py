@@ -1,12 +1,18 @@
-"""Plain retrieval in a few lines each, because a memory that does not beat it is not worth its weight.
+"""Plain retrieval in a few lines each, because a memory that does not beat it is not worth its
+weight.
 
-    bm25            BM25 (k1 1.2, b 0.75), Porter stems, stop words left out, over "Speaker: text [shares caption]"
+    bm25            BM25 (k1 1.2, b 0.75), Porter stems, stop words left out, over "Speaker: text
+    [shares caption]"
     minilm          cosine of the same embedding model over the same text, brute force
-    rrf             reciprocal rank fusion of the two (k = 60, first 100 of each, only BM25 scores above 0)
+    rrf             reciprocal rank fusion of the two (k = 60, first 100 of each, only BM25 scores
+    above 0)
     minmax          the sum of the two, each scaled to [0, 1] over all units
-    window_bm25     BM25 with the previous turn of the session written before each turn; window_minilm likewise
-    minmax_of_four  the min-max sum over turn and window, each by words and by meaning: the strongest plain setting known to us
-    unusual         (LoCoMo-Plus only) the least typical message first, whatever the question: a control, not a method
+    window_bm25     BM25 with the previous turn of the session written before each turn;
+    window_minilm likewise
+    minmax_of_four  the min-max sum over turn and window, each by words and by meaning: the
+    strongest plain setting known to us
+    unusual         (LoCoMo-Plus only) the least typical message first, whatever the question: a
+    control, not a method
 
 Ties are broken at random under the seed, so that no order of the file can help.
 """
@@ -79,7 +85,9 @@ class Bm25:
             lengths[row] = sum(counts.values())
             for word, count in counts.items():
                 found.setdefault(word, []).append((row, count))
-        self._norm = K1 * (1 - B + B * lengths / max(1.0, float(lengths.mean()) if self._count else 1.0))
+        self._norm = K1 * (
+            1 - B + B * lengths / max(1.0, float(lengths.mean()) if self._count else 1.0)
+        )
         self._postings = {word: np.array(rows).T for word, rows in found.items()}
 
     def scores(self, question: str) -> Scores:
@@ -92,9 +100,15 @@ class Bm25:
         return result
 
     def most(self, question: str) -> float:
-        """What no score of a question can reach: the idf mass of its words, those included that occur nowhere, times k1 + 1."""
-        held = (len(self._postings[word][0]) if word in self._postings else 0 for word in words_of(question))
-        return (K1 + 1) * float(sum(np.log1p((self._count - n + 0.5) / (n + 0.5)) for n in held)) or 1.0
+        """What no score of a question can reach: the idf mass of its words, those included that
+        occur nowhere, times k1 + 1."""
+        held = (
+            len(self._postings[word][0]) if word in self._postings else 0
+            for word in words_of(question)
+        )
+        return (K1 + 1) * float(
+            sum(np.log1p((self._count - n + 0.5) / (n + 0.5)) for n in held)
+        ) or 1.0
 
 
 def unit_range(scores: Scores) -> Scores:
@@ -107,8 +121,11 @@ def min_max(lanes: Sequence[Scores]) -> Scores:
     return np.asarray(sum(unit_range(lane) for lane in lanes))
 
 
-def reciprocal_ranks(lanes: Sequence[Scores], *, above_zero: Sequence[bool], rng: np.random.Generator) -> Scores:
-    """The sum of 1 / (60 + rank) over the lanes; rows of a lane marked `above_zero` that score nothing have no rank in it."""
+def reciprocal_ranks(
+    lanes: Sequence[Scores], *, above_zero: Sequence[bool], rng: np.random.Generator
+) -> Scores:
+    """The sum of 1 / (60 + rank) over the lanes; rows of a lane marked `above_zero` that score
+    nothing have no rank in it."""
     total = np.zeros_like(lanes[0])
     for lane, positive in zip(lanes, above_zero, strict=True):
         order = ordered(lane, rng)[:RRF_DEPTH]
@@ -126,14 +143,24 @@ def ordered(scores: Scores, rng: np.random.Generator) -> NDArray[np.int64]:
 class Plain:
     """The baselines over one set of turns. Without an embedder, the two of words alone."""
 
-    def __init__(self, turns: Sequence[Turn], embedder: Embedder | None, *, seed: int, unusual: bool = False) -> None:
+    def __init__(
+        self, turns: Sequence[Turn], embedder: Embedder | None, *, seed: int, unusual: bool = False
+    ) -> None:
         self._ids = [turn.source_id for turn in turns]
         self._rng = np.random.default_rng(seed)
         self._embedder = embedder
         texts, wide = [spoken(turn) for turn in turns], windows(turns)
         self._words = [Bm25(texts), Bm25(wide)]
-        self._vectors = [embedder.embed(texts).astype(float), embedder.embed(wide).astype(float)] if embedder else []
-        self._unusual = self._rank(-(self._vectors[0] @ self._vectors[0].sum(axis=0))) if unusual and self._vectors else None
+        self._vectors = (
+            [embedder.embed(texts).astype(float), embedder.embed(wide).astype(float)]
+            if embedder
+            else []
+        )
+        self._unusual = (
+            self._rank(-(self._vectors[0] @ self._vectors[0].sum(axis=0)))
+            if unusual and self._vectors
+            else None
+        )
 
     def rankings(self, question: str) -> dict[str, list[str]]:
         """Every baseline's whole ranking."""
@@ -144,7 +171,9 @@ class Plain:
             cosine, wide_cosine = (vectors @ asked for vectors in self._vectors)
             found["minilm"] = self._rank(cosine)
             found["window_minilm"] = self._rank(wide_cosine)
-            found["rrf"] = self._rank(reciprocal_ranks((turn, cosine), above_zero=(True, False), rng=self._rng))
+            found["rrf"] = self._rank(
+                reciprocal_ranks((turn, cosine), above_zero=(True, False), rng=self._rng)
+            )
             found["minmax"] = self._rank(min_max((turn, cosine)))
             found["minmax_of_four"] = self._rank(min_max((turn, cosine, window, wide_cosine)))
         if self._unusual is not None:
@@ -152,10 +181,18 @@ class Plain:
         return found
 
     def signals(self, question: str) -> dict[str, float]:
-        """What the best unit scores: by BM25 as a share of what the question's words could give, by cosine as it is."""
-        found = {"bm25": float(self._words[0].scores(question).max(initial=0)) / self._words[0].most(question)}
+        """What the best unit scores: by BM25 as a share of what the question's words could give, by
+        cosine as it is."""
+        found = {
+            "bm25": float(self._words[0].scores(question).max(initial=0))
+            / self._words[0].most(question)
+        }
         if self._embedder is not None:
-            found["minilm"] = float((self._vectors[0] @ self._embedder.embed([question])[0].astype(float)).max(initial=-1))
+            found["minilm"] = float(
+                (self._vectors[0] @ self._embedder.embed([question])[0].astype(float)).max(
+                    initial=-1
+                )
+            )
         return found
 
     def _rank(self, scores: Scores) -> list[str]:

@@ -1,7 +1,9 @@
-"""doxa beside libraries that people build a memory from: the same turns, vectors and questions, each system in processes of its own.
+"""doxa beside libraries that people build a memory from: the same turns, vectors and questions,
+each system in processes of its own.
 
-`scripts/recall_peers.sh` installs the peers; one that is not there is passed over, and the table says so. No model runs while a clock does, but for
-the one system that says so; none of the peers' language models is ever called.
+`scripts/recall_peers.sh` installs the peers; one that is not there is passed over, and the table
+says so. No model runs while a clock does, but for the one system that says so; none of the peers'
+language models is ever called.
 """
 
 from __future__ import annotations
@@ -67,8 +69,13 @@ def run(
     for size in sizes or ((5_000,) if quick else (25_000,)):
         trial = scale_trial(size, seed=seed, sample=sample, questions=40 if quick else 200)
         _measure(report, trial, CloudEmbedder(), missing, about, python=chosen)
-    lines = [[_named(system), reason or about[system].get("version", "failed"), SYSTEMS[system].about] for system, reason in missing.items()]
-    report.table("The systems, and what they search by", ["system", "version", "what it is here"], lines)
+    lines = [
+        [_named(system), reason or about[system].get("version", "failed"), SYSTEMS[system].about]
+        for system, reason in missing.items()
+    ]
+    report.table(
+        "The systems, and what they search by", ["system", "version", "what it is here"], lines
+    )
     return report.end()
 
 
@@ -79,12 +86,24 @@ def absent(system: str, python: str, *, model: bool) -> str:
     return "" if importable(PACKAGES[system], python) else "not installed"
 
 
-def _measure(report: Report, trial: Trial, embedder: Embedder, missing: Mapping[str, str], about: dict[str, Told], *, python: str) -> None:
+def _measure(
+    report: Report,
+    trial: Trial,
+    embedder: Embedder,
+    missing: Mapping[str, str],
+    about: dict[str, Told],
+    *,
+    python: str,
+) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         trial.save(folder, embedder, own=isinstance(embedder, CloudEmbedder))
         vectors = vectors_per_turn(folder, trial.turns)
-        told = {system: measured(system, folder, len(trial.given.ids), python=python) for system, reason in missing.items() if not reason}
+        told = {
+            system: measured(system, folder, len(trial.given.ids), python=python)
+            for system, reason in missing.items()
+            if not reason
+        }
     report.put(f"{trial.name}.doxa.vectors_per_turn", vectors)
     for system, found in told.items():
         about.setdefault(system, found)
@@ -92,36 +111,74 @@ def _measure(report: Report, trial: Trial, embedder: Embedder, missing: Mapping[
             found["recall"] = recall_of(trial, found["hits"])
         for key, value in figures_of(found).items():
             report.put(f"{trial.name}.{system}.{key}", value)
-    title = f"{trial.title}; doxa keeps {vectors:.1f} vectors for each turn (its sentences have their own), the others at most one"
-    report.table(title, ["what", *map(_named, told), "where doxa is behind a peer, and why"], [
-        [name, *[_cell(found, key, divisor) for found in told.values()], behind(told, key, more=more, seed=report.seed)]
-        for key, name, more, divisor in ROWS
-    ])  # fmt: skip
+    title = (
+        f"{trial.title}; doxa keeps {vectors:.1f} vectors for each turn (its sentences have their"
+        " own), the others at most one"
+    )
+    report.table(
+        title,
+        ["what", *map(_named, told), "where doxa is behind a peer, and why"],
+        [
+            [
+                name,
+                *[_cell(found, key, divisor) for found in told.values()],
+                behind(told, key, more=more, seed=report.seed),
+            ]
+            for key, name, more, divisor in ROWS
+        ],
+    )
 
 
 def measured(system: str, folder: Path, turns: int, *, python: str) -> Told:
-    """What its processes tell: one fills, another asks. Doxa with the model asks the store that doxa has filled."""
+    """What its processes tell: one fills, another asks. Doxa with the model asks the store that
+    doxa has filled."""
     store = folder / ("doxa" if system in OWN else system)
     fills = not store.exists()
     store.mkdir(exist_ok=True)
-    told: Told = _worker("fill", system, folder, store, python=python) if fills else {"version": "as above"}
+    told: Told = (
+        _worker("fill", system, folder, store, python=python) if fills else {"version": "as above"}
+    )
     if "failed" in told:
         return told
     if fills:
         told["load"] = turns / told["load_s"]
-        told["disk"] = sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) / turns
+        told["disk"] = (
+            sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) / turns
+        )
     return told | _worker("ask", system, folder, store, python=python)
 
 
 def _worker(phase: str, system: str, folder: Path, store: Path, *, python: str) -> Told:
-    command = [sys.executable if system in OWN else python, "-m", "bench.beside_work", phase, system, str(folder), str(store)]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" or system in OWN}
+    command = [
+        sys.executable if system in OWN else python,
+        "-m",
+        "bench.beside_work",
+        phase,
+        system,
+        str(folder),
+        str(store),
+    ]
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONPATH" or system in OWN
+    }
     try:
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_S,
+        )
     except subprocess.TimeoutExpired:
         return {"failed": f"over {LIMIT_S} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else {"failed": f"its process ended with code {done.returncode}"}
+    return (
+        json.loads(lines[-1])
+        if lines
+        else {"failed": f"its process ended with code {done.returncode}"}
+    )
 
 
 # Telling
@@ -138,8 +195,16 @@ def figures_of(told: Told) -> dict[str, float]:
         found |= {"load.turns_per_s": told["load"], "disk.bytes_per_turn": told["disk"]}
     if "ms" in told:
         times = spread(time / 1_000 for time in told["ms"])
-        found |= {"first_s": told["first_s"], "query.p50_ms": times.p50_ms, "query.p95_ms": times.p95_ms, "recall_at_10": mean(told["recall"])}
-        found |= {"memory.anon_bytes": told["anon_bytes"], "memory.resident_bytes": told["resident_bytes"]}
+        found |= {
+            "first_s": told["first_s"],
+            "query.p50_ms": times.p50_ms,
+            "query.p95_ms": times.p95_ms,
+            "recall_at_10": mean(told["recall"]),
+        }
+        found |= {
+            "memory.anon_bytes": told["anon_bytes"],
+            "memory.resident_bytes": told["resident_bytes"],
+        }
     return found
 
 
@@ -151,16 +216,31 @@ def _cell(told: Told, key: str, divisor: float) -> str:
 
 
 def behind(told: Mapping[str, Told], key: str, *, more: bool, seed: int) -> str:
-    """The peers of a row that are better than doxa, how much, and why. For recall the difference to the best, with its interval."""
+    """The peers of a row that are better than doxa, how much, and why. For recall the difference to
+    the best, with its interval."""
     found = {system: figures_of(one)[key] for system, one in told.items() if key in figures_of(one)}
     peers = {system: value for system, value in found.items() if system not in OWN}
     if not peers or "doxa" not in found:
         return ""
     if key == "recall_at_10":
         best = max(peers, key=lambda system: peers[system])
-        differences = [ours - theirs for ours, theirs in zip(told["doxa"]["recall"], told[best]["recall"], strict=True)]
-        interval = paired_bootstrap(differences, [str(place) for place in range(len(differences))], seed=seed)
-        return f"doxa minus {best}, points: {points(interval)}" + (f" ({HAS[best]}): {DOXA[key]}" if interval.mean < 0 else "")
-    times = {system: value / found["doxa"] if more else found["doxa"] / value for system, value in peers.items()}
-    ahead = sorted((system for system in times if times[system] > 1), key=lambda system: -times[system])
-    return ", ".join(f"{times[system]:.1f} × {system} ({HAS[system]})" for system in ahead) + (f": {DOXA[key]}" if ahead else "")
+        differences = [
+            ours - theirs
+            for ours, theirs in zip(told["doxa"]["recall"], told[best]["recall"], strict=True)
+        ]
+        interval = paired_bootstrap(
+            differences, [str(place) for place in range(len(differences))], seed=seed
+        )
+        return f"doxa minus {best}, points: {points(interval)}" + (
+            f" ({HAS[best]}): {DOXA[key]}" if interval.mean < 0 else ""
+        )
+    times = {
+        system: value / found["doxa"] if more else found["doxa"] / value
+        for system, value in peers.items()
+    }
+    ahead = sorted(
+        (system for system in times if times[system] > 1), key=lambda system: -times[system]
+    )
+    return ", ".join(f"{times[system]:.1f} × {system} ({HAS[system]})" for system in ahead) + (
+        f": {DOXA[key]}" if ahead else ""
+    )

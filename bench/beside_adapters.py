@@ -1,7 +1,9 @@
-"""One small class for each system: filled by `ready`, opened again by another process and asked. Nothing is imported before a worker asks for it.
+"""One small class for each system: filled by `ready`, opened again by another process and asked.
+Nothing is imported before a worker asks for it.
 
-Each is used as its documentation recommends and with its own defaults: batches as large as it takes, its own index, a store on disk that outlives the
-process. A hit is the text with its id, as a caller wants it; only the id is compared.
+Each is used as its documentation recommends and with its own defaults: batches as large as it
+takes, its own index, a store on disk that outlives the process. A hit is the text with its id, as a
+caller wants it; only the id is compared.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class System(Protocol):
     def version(self) -> str: ...
 
     def ready(self) -> Callable[[], None]:
-        """Put the turns into the form that suits; the call that is returned makes them searchable, and is what the clock measures."""
+        """Put the turns into the form that suits; the call that is returned makes them searchable,
+        and is what the clock measures."""
 
     def open(self, asked: Texts) -> None:
         """Open what another process filled."""
@@ -62,7 +65,8 @@ class _Given:
         return self._texts.of_texts(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """The vectors of questions. With a model, its work is done and thrown away, so that the time of a question is the real one."""
+        """The vectors of questions. With a model, its work is done and thrown away, so that the
+        time of a question is the real one."""
         assert self._asked is not None
         if self._model is not None:
             self._model.embed(texts)
@@ -70,7 +74,10 @@ class _Given:
 
 
 class Doxa:
-    about = "words, meaning, sentences, speakers, times, links, what still holds; one SQLite file with history, log and receipts, every batch synced"
+    about = (
+        "words, meaning, sentences, speakers, times, links, what still holds; one SQLite file with"
+        " history, log and receipts, every batch synced"
+    )
     with_model = False
 
     def __init__(self, folder: Path, store: Path) -> None:
@@ -83,7 +90,10 @@ class Doxa:
 
     def ready(self) -> Callable[[], None]:
         turn = import_module("doxa.curation.turns").Turn
-        by_scope = {name: [turn(**one) for one in turns] for name, turns in json.loads((self._folder / "turns.json").read_text()).items()}
+        by_scope = {
+            name: [turn(**one) for one in turns]
+            for name, turns in json.loads((self._folder / "turns.json").read_text()).items()
+        }
         given = _Given(Table.load(self._folder / "table.npz"), None)
         self._memory = self._doxa.open(self._path, embedder=given, background=False)
 
@@ -100,7 +110,12 @@ class Doxa:
         self._memory = self._doxa.open(self._path, embedder=given, background=False)
 
     def ask(self, scope: str, text: str, vector: Floats) -> list[str]:
-        return [hit.source_id for hit in self._memory.recall(text, project=scope, kinds=("exchange",), limit=HITS).hits]
+        return [
+            hit.source_id
+            for hit in self._memory.recall(
+                text, project=scope, kinds=("exchange",), limit=HITS
+            ).hits
+        ]
 
     def close(self) -> None:
         self._memory.close()
@@ -112,12 +127,17 @@ class DoxaWithModel(Doxa):
 
 
 class Chroma:
-    about = "meaning by HNSW, with SQLite beside it; a collection for each conversation, batches of the largest size that it takes"
+    about = (
+        "meaning by HNSW, with SQLite beside it; a collection for each conversation, batches of the"
+        " largest size that it takes"
+    )
 
     def __init__(self, folder: Path, store: Path) -> None:
         self._folder = folder
         module = import_module("chromadb")
-        self._client = module.PersistentClient(path=str(store), settings=module.Settings(anonymized_telemetry=False))
+        self._client = module.PersistentClient(
+            path=str(store), settings=module.Settings(anonymized_telemetry=False)
+        )
         self._collections: dict[str, Any] = {}
 
     def version(self) -> str:
@@ -132,15 +152,24 @@ class Chroma:
                 collection = self._client.create_collection(scope, embedding_function=None)
                 for first in range(span.start, span.stop, batch):
                     part = slice(first, min(first + batch, span.stop))
-                    collection.add(ids=given.ids[part], documents=given.texts[part], embeddings=given.vectors[part])
+                    collection.add(
+                        ids=given.ids[part],
+                        documents=given.texts[part],
+                        embeddings=given.vectors[part],
+                    )
 
         return load
 
     def open(self, asked: Texts) -> None:
-        self._collections = {scope: self._client.get_collection(scope, embedding_function=None) for scope in set(asked.scopes)}
+        self._collections = {
+            scope: self._client.get_collection(scope, embedding_function=None)
+            for scope in set(asked.scopes)
+        }
 
     def ask(self, scope: str, text: str, vector: Floats) -> list[str]:
-        found = self._collections[scope].query(query_embeddings=[vector], n_results=HITS, include=["documents"])
+        found = self._collections[scope].query(
+            query_embeddings=[vector], n_results=HITS, include=["documents"]
+        )
         return list(found["ids"][0])
 
     def close(self) -> None:
@@ -149,8 +178,9 @@ class Chroma:
 
 class Mem0:
     about = (
-        "meaning, every vector compared by Qdrant's local store, its default, and a history in SQLite; turns added raw (infer=False), which it does "
-        "one by one; a user for each conversation; its optional word search downloads a model and is off"
+        "meaning, every vector compared by Qdrant's local store, its default, and a history in"
+        " SQLite; turns added raw (infer=False), which it does one by one; a user for each"
+        " conversation; its optional word search downloads a model and is off"
     )
 
     def __init__(self, folder: Path, store: Path) -> None:
@@ -185,17 +215,29 @@ class Mem0:
         self._memory.vector_store.client.close()
 
     def _open(self, given: Texts) -> None:
-        """The embedder is one that has the vectors. There is no language model: were it asked for anything, the call would fail."""
+        """The embedder is one that has the vectors. There is no language model: were it asked for
+        anything, the call would fail."""
         dimensions = given.vectors.shape[1]
         no_key = {"provider": "openai", "config": {"api_key": "none"}}
-        self._memory = import_module("mem0").Memory.from_config({
-            "llm": no_key, "embedder": no_key, "history_db_path": str(self._store / "history.db"),
-            "vector_store": {
-                "provider": "qdrant",
-                "config": {"path": str(self._store / "qdrant"), "collection_name": "turns", "embedding_model_dims": dimensions},
-            },
-        })  # fmt: skip
-        vectors = {text.strip(): vector.tolist() for text, vector in zip(given.texts, given.vectors, strict=True)}
+        self._memory = import_module("mem0").Memory.from_config(
+            {
+                "llm": no_key,
+                "embedder": no_key,
+                "history_db_path": str(self._store / "history.db"),
+                "vector_store": {
+                    "provider": "qdrant",
+                    "config": {
+                        "path": str(self._store / "qdrant"),
+                        "collection_name": "turns",
+                        "embedding_model_dims": dimensions,
+                    },
+                },
+            }
+        )
+        vectors = {
+            text.strip(): vector.tolist()
+            for text, vector in zip(given.texts, given.vectors, strict=True)
+        }
 
         class Ready(import_module("mem0.embeddings.base").EmbeddingBase):  # type: ignore[misc]  # a class of the peer's environment
             def embed(self, text: str, memory_action: str | None = None) -> list[float]:
@@ -206,7 +248,10 @@ class Mem0:
 
 
 class Bm25s:
-    about = "words by BM25 with stems and without stop words, in memory and saved as files; nothing can be added, only all made anew"
+    about = (
+        "words by BM25 with stems and without stop words, in memory and saved as files; nothing can"
+        " be added, only all made anew"
+    )
 
     def __init__(self, folder: Path, store: Path) -> None:
         self._folder, self._store = folder, store
@@ -224,13 +269,19 @@ class Bm25s:
             for scope, span in given.by_scope():
                 index = self._bm25s.BM25()
                 index.index(self._tokens(given.texts[span]), show_progress=False)
-                corpus = [{"id": source, "text": text} for source, text in zip(given.ids[span], given.texts[span], strict=True)]
+                corpus = [
+                    {"id": source, "text": text}
+                    for source, text in zip(given.ids[span], given.texts[span], strict=True)
+                ]
                 index.save(str(self._store / scope), corpus=corpus, show_progress=False)
 
         return load
 
     def open(self, asked: Texts) -> None:
-        self._indexes = {scope: self._bm25s.BM25.load(str(self._store / scope), load_corpus=True) for scope in set(asked.scopes)}
+        self._indexes = {
+            scope: self._bm25s.BM25.load(str(self._store / scope), load_corpus=True)
+            for scope in set(asked.scopes)
+        }
 
     def ask(self, scope: str, text: str, vector: Floats) -> list[str]:
         index = self._indexes[scope]
@@ -242,7 +293,9 @@ class Bm25s:
         pass
 
     def _tokens(self, texts: Sequence[str]) -> Any:
-        return self._bm25s.tokenize(list(texts), stopwords="en", stemmer=self._stemmer, show_progress=False)
+        return self._bm25s.tokenize(
+            list(texts), stopwords="en", stemmer=self._stemmer, show_progress=False
+        )
 
 
 class SqliteVec:
@@ -250,8 +303,13 @@ class SqliteVec:
         "words by FTS5 and meaning by sqlite-vec, every vector compared; the first "
         f"{_RRF_DEPTH} of each by reciprocal rank fusion (k = {_RRF_K}), by hand; one SQLite file"
     )
-    _WORDS = "SELECT t.id FROM words JOIN turn t ON t.id = words.rowid WHERE words MATCH ? AND t.scope = ? ORDER BY rank LIMIT ?"
-    _MEANING = "SELECT id FROM meaning WHERE vector MATCH ? AND scope = ? AND k = ? ORDER BY distance"
+    _WORDS = (
+        "SELECT t.id FROM words JOIN turn t ON t.id = words.rowid WHERE words MATCH ? AND t.scope ="
+        " ? ORDER BY rank LIMIT ?"
+    )
+    _MEANING = (
+        "SELECT id FROM meaning WHERE vector MATCH ? AND scope = ? AND k = ? ORDER BY distance"
+    )
 
     def __init__(self, folder: Path, store: Path) -> None:
         self._folder = folder
@@ -261,7 +319,9 @@ class SqliteVec:
         self._db.execute("PRAGMA journal_mode = WAL")
 
     def version(self) -> str:
-        return f"{importlib.metadata.version('sqlite-vec')}, apsw {importlib.metadata.version('apsw')}"
+        return (
+            f"{importlib.metadata.version('sqlite-vec')}, apsw {importlib.metadata.version('apsw')}"
+        )
 
     def ready(self) -> Callable[[], None]:
         given = load_texts(self._folder)
@@ -269,15 +329,27 @@ class SqliteVec:
 
         def load() -> None:
             with self._db:
-                self._db.execute("CREATE TABLE turn(id INTEGER PRIMARY KEY, scope TEXT, source TEXT, text TEXT)")
-                self._db.execute("CREATE VIRTUAL TABLE words USING fts5(text, content = 'turn', content_rowid = 'id', tokenize = 'porter unicode61')")
                 self._db.execute(
-                    "CREATE VIRTUAL TABLE meaning USING "
-                    f"vec0(id INTEGER PRIMARY KEY, scope TEXT PARTITION KEY, vector FLOAT[{given.vectors.shape[1]}] distance_metric=cosine)"
+                    "CREATE TABLE turn(id INTEGER PRIMARY KEY, scope TEXT, source TEXT, text TEXT)"
+                )
+                self._db.execute(
+                    "CREATE VIRTUAL TABLE words USING fts5(text, content = 'turn', content_rowid ="
+                    " 'id', tokenize = 'porter unicode61')"
+                )
+                self._db.execute(
+                    "CREATE VIRTUAL TABLE meaning USING vec0(id INTEGER PRIMARY KEY, scope TEXT"
+                    f" PARTITION KEY, vector FLOAT[{given.vectors.shape[1]}]"
+                    " distance_metric=cosine)"
                 )
                 self._db.executemany("INSERT INTO turn VALUES(?, ?, ?, ?)", turns)
-                self._db.executemany("INSERT INTO words(rowid, text) VALUES(?, ?)", ((turn[0], turn[3]) for turn in turns))
-                rows = ((turn[0], turn[1], vector.tobytes()) for turn, vector in zip(turns, given.vectors, strict=True))
+                self._db.executemany(
+                    "INSERT INTO words(rowid, text) VALUES(?, ?)",
+                    ((turn[0], turn[3]) for turn in turns),
+                )
+                rows = (
+                    (turn[0], turn[1], vector.tobytes())
+                    for turn, vector in zip(turns, given.vectors, strict=True)
+                )
                 self._db.executemany("INSERT INTO meaning(id, scope, vector) VALUES(?, ?, ?)", rows)
 
         return load
@@ -297,7 +369,12 @@ class SqliteVec:
                 scores[row] = scores.get(row, 0.0) + 1 / (_RRF_K + rank)
         best = sorted(scores, key=lambda row: -scores[row])[:HITS]
         marks = ", ".join("?" * len(best))
-        found = {row: source for row, source, _ in self._db.execute(f"SELECT id, source, text FROM turn WHERE id IN ({marks})", best)}
+        found = {
+            row: source
+            for row, source, _ in self._db.execute(
+                f"SELECT id, source, text FROM turn WHERE id IN ({marks})", best
+            )
+        }
         return [found[row] for row in best]
 
     def close(self) -> None:
@@ -307,6 +384,16 @@ class SqliteVec:
 WITH_MODEL = "doxa_with_model"
 OWN = ("doxa", WITH_MODEL)
 SYSTEMS: dict[str, type[System]] = {
-    "doxa": Doxa, WITH_MODEL: DoxaWithModel, "chromadb": Chroma, "mem0ai": Mem0, "bm25s": Bm25s, "sqlite-vec": SqliteVec,
-}  # fmt: skip
-PACKAGES = {"chromadb": "chromadb", "mem0ai": "mem0, qdrant_client", "bm25s": "bm25s, Stemmer", "sqlite-vec": "sqlite_vec, apsw"}
+    "doxa": Doxa,
+    WITH_MODEL: DoxaWithModel,
+    "chromadb": Chroma,
+    "mem0ai": Mem0,
+    "bm25s": Bm25s,
+    "sqlite-vec": SqliteVec,
+}
+PACKAGES = {
+    "chromadb": "chromadb",
+    "mem0ai": "mem0, qdrant_client",
+    "bm25s": "bm25s, Stemmer",
+    "sqlite-vec": "sqlite_vec, apsw",
+}

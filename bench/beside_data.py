@@ -1,12 +1,16 @@
-"""What every system is given, as files in a folder: the workers of all systems read them, so this imports numpy alone.
+"""What every system is given, as files in a folder: the workers of all systems read them, so this
+imports numpy alone.
 
-FOLDER/texts.json        {"scopes", "ids", "texts"}: one entry for each turn; a scope is a conversation, which is searched by itself
+FOLDER/texts.json        {"scopes", "ids", "texts"}: one entry for each turn; a scope is a
+conversation, which is searched by itself
 FOLDER/vectors.npy       the vector of each of these texts, float32, of length 1
 FOLDER/asked.json        {"scopes", "ids", "texts"}: one entry for each question
 FOLDER/asked.npy         the vector of each question
 
-FOLDER/turns.json        for doxa: the same turns with their speakers and times, which it keeps apart from the text
-FOLDER/table.npz         for doxa: every text that it embeds while it takes the turns in, as a hash, and its vector
+FOLDER/turns.json        for doxa: the same turns with their speakers and times, which it keeps
+apart from the text
+FOLDER/table.npz         for doxa: every text that it embeds while it takes the turns in, as a hash,
+and its vector
 FOLDER/asked_table.npz   the same for the questions, whose names and phrases of asking it leaves out
 """
 
@@ -36,7 +40,9 @@ class Texts:
     vectors: Floats
 
     def save(self, folder: Path, name: str, vectors: str) -> None:
-        (folder / name).write_text(json.dumps({"scopes": self.scopes, "ids": self.ids, "texts": self.texts}))
+        (folder / name).write_text(
+            json.dumps({"scopes": self.scopes, "ids": self.ids, "texts": self.texts})
+        )
         np.save(folder / vectors, self.vectors)
 
     def by_scope(self) -> Iterator[tuple[str, slice]]:
@@ -49,11 +55,15 @@ class Texts:
 
 
 def load_texts(folder: Path) -> Texts:
-    return Texts(**json.loads((folder / "texts.json").read_text()), vectors=np.load(folder / "vectors.npy"))
+    return Texts(
+        **json.loads((folder / "texts.json").read_text()), vectors=np.load(folder / "vectors.npy")
+    )
 
 
 def load_asked(folder: Path) -> Texts:
-    return Texts(**json.loads((folder / "asked.json").read_text()), vectors=np.load(folder / "asked.npy"))
+    return Texts(
+        **json.loads((folder / "asked.json").read_text()), vectors=np.load(folder / "asked.npy")
+    )
 
 
 class Table:

@@ -1,4 +1,5 @@
-"""Why peers are ahead: what each has, and what doxa does for the price. The table shows it only where the measurement says that it is so."""
+"""Why peers are ahead: what each has, and what doxa does for the price. The table shows it only
+where the measurement says that it is so."""
 
 HAS = {
     "chromadb": "one vector for each turn, in native code, and no words",
@@ -7,12 +8,19 @@ HAS = {
     "sqlite-vec": "two indexes and a table in one file, filled in one transaction, in C",
 }
 _QUERY = (
-    "doxa compares every vector, reads those of its candidates' sentences from the file, weighs who spoke, when, what is linked and what still "
-    "holds, and reads each hit again with status, source and reasons"
+    "doxa compares every vector, reads those of its candidates' sentences from the file, weighs who"
+    " spoke, when, what is linked and what still holds, and reads each hit again with status,"
+    " source and reasons"
 )
-_MEMORY = "doxa holds attributes and vectors (of a large store codes of them) of every turn, and more code than a lone index"
+_MEMORY = (
+    "doxa holds attributes and vectors (of a large store codes of them) of every turn, and more"
+    " code than a lone index"
+)
 DOXA = {
-    "load.turns_per_s": "for each turn doxa writes a node, a log entry in a hash chain, postings and sentences' vectors, from Python",
+    "load.turns_per_s": (
+        "for each turn doxa writes a node, a log entry in a hash chain, postings and sentences'"
+        " vectors, from Python"
+    ),
     "first_s": "doxa imports more, and reads attributes and vectors of every turn into memory",
     "query.p50_ms": _QUERY,
     "query.p95_ms": _QUERY,

@@ -1,10 +1,12 @@
 """The process of one system: fills its store, or opens what another process filled and asks it.
 
     python -m bench.beside_work fill SYSTEM FOLDER STORE      {"version": …, "load_s": …}
-    python -m bench.beside_work ask SYSTEM FOLDER STORE       {"first_s": …, "ms": […], "hits": [[…]], "anon_bytes": …, "resident_bytes": …}
+    python -m bench.beside_work ask SYSTEM FOLDER STORE       {"first_s": …, "ms": […], "hits":
+    [[…]], "anon_bytes": …, "resident_bytes": …}
 
-It runs under the interpreter that has the system, so it imports nothing of doxa and nothing that needs it. What is held in memory is counted in
-the process that asks, since filling leaves things behind.
+It runs under the interpreter that has the system, so it imports nothing of doxa and nothing that
+needs it. What is held in memory is counted in the process that asks, since filling leaves things
+behind.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ def fill(name: str, folder: Path, store: Path) -> dict[str, Any]:
 
 
 def ask(name: str, folder: Path, store: Path) -> dict[str, Any]:
-    """The first answer is timed with everything before it; then some that are not counted, then each question once."""
+    """The first answer is timed with everything before it; then some that are not counted, then
+    each question once."""
     asked = load_asked(folder)
     rows = list(zip(asked.scopes, asked.texts, asked.vectors, strict=True))
     start = time.perf_counter()
@@ -62,7 +65,10 @@ def _status(name: str) -> float:
         lines = _STATUS.read_text().splitlines()
     except OSError:
         return float("nan")
-    return next((float(line.split()[1]) * 1_024 for line in lines if line.startswith(f"{name}:")), float("nan"))
+    return next(
+        (float(line.split()[1]) * 1_024 for line in lines if line.startswith(f"{name}:")),
+        float("nan"),
+    )
 
 
 def main(phase: str, name: str, folder: Path, store: Path) -> None:

@@ -1,4 +1,5 @@
-"""What the three quality sets share: a score for each question by each system, and doxa against the best plain one."""
+"""What the three quality sets share: a score for each question by each system, and doxa against the
+best plain one."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ GROUPS_ENOUGH = 5
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question and what every system gave for it: `rankings`, and by token budget `budgets`; `answers` are those of the extractive reader.
-    `units` counts what could be ranked. `signals` say how likely memory holds an answer, `tokens` how long doxa's answers are, `whole` the store."""
+    """One question and what every system gave for it: `rankings`, and by token budget `budgets`;
+    `answers` are those of the extractive reader. `units` counts what could be ranked. `signals` say
+    how likely memory holds an answer, `tokens` how long doxa's answers are, `whole` the store."""
 
     question: Question
     group: str
@@ -45,9 +47,14 @@ def systems_of(answered: Iterable[Answered]) -> list[str]:
 
 
 def measure_all(
-    report: Report, answered: list[Answered], measures: dict[str, Measure], *, systems: Sequence[str] = ()
+    report: Report,
+    answered: list[Answered],
+    measures: dict[str, Measure],
+    *,
+    systems: Sequence[str] = (),
 ) -> dict[str, dict[str, float]]:
-    """Every measure of every system (or of those given), put into the report; by system, then by key."""
+    """Every measure of every system (or of those given), put into the report; by system, then by
+    key."""
     if not answered:
         return {}
     table: dict[str, dict[str, float]] = {}
@@ -60,34 +67,63 @@ def measure_all(
 
 
 def by_group(
-    report: Report, groups: Iterable[tuple[str, str, list[Answered]]], measure: Measure, *, systems: Sequence[str] = ()
+    report: Report,
+    groups: Iterable[tuple[str, str, list[Answered]]],
+    measure: Measure,
+    *,
+    systems: Sequence[str] = (),
 ) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of a table with a column for each group, which is (head, key, questions): the measure of every system over its questions."""
+    """Heads and rows of a table with a column for each group, which is (head, key, questions): the
+    measure of every system over its questions."""
     heads: list[str] = []
     rows: dict[str, dict[str, str]] = {}
     for head, key, items in groups:
         heads.append(f"{head} (n = {len(items)})")
         for system, row in measure_all(report, items, {key: measure}, systems=systems).items():
             rows.setdefault(system, {})[heads[-1]] = percent(row[key])
-    return ["system", *heads], [[system, *(cells.get(head, "–") for head in heads)] for system, cells in rows.items()]
+    return ["system", *heads], [
+        [system, *(cells.get(head, "–") for head in heads)] for system, cells in rows.items()
+    ]
 
 
-def against_best(report: Report, answered: list[Answered], key: str, measure: Measure, *, system: str = DOXA) -> None:
-    """Doxa (or another way of asking it) minus the plain baseline that is best by this very measure, paired by question."""
+def against_best(
+    report: Report, answered: list[Answered], key: str, measure: Measure, *, system: str = DOXA
+) -> None:
+    """Doxa (or another way of asking it) minus the plain baseline that is best by this very
+    measure, paired by question."""
     plain = [name for name in systems_of(answered) if name not in LANES and name not in CONTROLS]
     best = max(plain, key=lambda name: mean([measure(item, name) for item in answered]))
     gaps = [measure(item, system) - measure(item, best) for item in answered]
     groups = [item.group for item in answered]
-    intervals: dict[str, Interval] = {"by_conversation": paired_bootstrap(gaps, groups, seed=report.seed)}
+    intervals: dict[str, Interval] = {
+        "by_conversation": paired_bootstrap(gaps, groups, seed=report.seed)
+    }
     if len(set(groups)) < GROUPS_ENOUGH:
-        intervals["by_question"] = paired_bootstrap(gaps, [str(number) for number in range(len(gaps))], seed=report.seed)
+        intervals["by_question"] = paired_bootstrap(
+            gaps, [str(number) for number in range(len(gaps))], seed=report.seed
+        )
     show_gain(report, key, best, intervals, groups, system=system)
 
 
-def show_gain(report: Report, key: str, best: str, intervals: dict[str, Interval], groups: list[str], *, system: str = DOXA) -> None:
+def show_gain(
+    report: Report,
+    key: str,
+    best: str,
+    intervals: dict[str, Interval],
+    groups: list[str],
+    *,
+    system: str = DOXA,
+) -> None:
     """The difference to the best plain baseline as figures and a table."""
     for unit, interval in intervals.items():
         report.put_interval(f"gain.{key}.{unit}", interval)
     units = {"by_conversation": len(set(groups)), "by_question": len(groups)}
-    rows = [[unit.replace("_", " "), str(units[unit]), points(interval)] for unit, interval in intervals.items()]
-    report.table(f"{key}: {system} minus {best} (best plain baseline), points with 95 % interval", ["drawn", "units", "difference"], rows)
+    rows = [
+        [unit.replace("_", " "), str(units[unit]), points(interval)]
+        for unit, interval in intervals.items()
+    ]
+    report.table(
+        f"{key}: {system} minus {best} (best plain baseline), points with 95 % interval",
+        ["drawn", "units", "difference"],
+        rows,
+    )

@@ -1,6 +1,8 @@
-"""How much of a conversation an answer takes, and how much of the evidence it still holds: the two belong in one row.
+"""How much of a conversation an answer takes, and how much of the evidence it still holds: the two
+belong in one row.
 
-A token is four characters, for every system and for the whole conversation alike. Texts cut to fit a budget count as tokens, not as evidence.
+A token is four characters, for every system and for the whole conversation alike. Texts cut to fit
+a budget count as tokens, not as evidence.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ def named(budget: int) -> str:
     return f"budget of {budget:,} tokens"
 
 
-def tables(report: Report, key: str, title: str, answered: list[Answered], budgets: Sequence[int]) -> None:
+def tables(
+    report: Report, key: str, title: str, answered: list[Answered], budgets: Sequence[int]
+) -> None:
     """A row for the first ten hits and for each budget."""
     whole = mean([item.whole for item in answered])
     report.put(f"{key}.whole_tokens", whole)
@@ -40,9 +44,27 @@ def tables(report: Report, key: str, title: str, answered: list[Answered], budge
         report.put(f"{place}.tokens", taken)
         report.put(f"{place}.share_of_whole", share)
         report.put(f"{place}.evidence_recall", evidence)
-        rows.append([setting, f"{taken:,.0f}", f"{whole:,.0f}", percent(share), f"{1 / share:,.0f}", percent(evidence)])
-    head = ["doxa's answer", "tokens, mean", "whole conversation, tokens, mean", "share, %", "times shorter", "evidence recall, %"]
-    report.table(f"{title}: length of the answer beside the evidence in it (n = {len(answered)})", head, rows)
+        rows.append(
+            [
+                setting,
+                f"{taken:,.0f}",
+                f"{whole:,.0f}",
+                percent(share),
+                f"{1 / share:,.0f}",
+                percent(evidence),
+            ]
+        )
+    head = [
+        "doxa's answer",
+        "tokens, mean",
+        "whole conversation, tokens, mean",
+        "share, %",
+        "times shorter",
+        "evidence recall, %",
+    ]
+    report.table(
+        f"{title}: length of the answer beside the evidence in it (n = {len(answered)})", head, rows
+    )
 
 
 def _evidence(item: Answered, budget: int | None) -> float:

@@ -1,5 +1,5 @@
-"""The embedder that is measured, and one that fills a large store without a model: both keep the contract of doxa's, so that what is measured is
-the ordinary path.
+"""The embedder that is measured, and one that fills a large store without a model: both keep the
+contract of doxa's, so that what is measured is the ordinary path.
 """
 
 from __future__ import annotations
@@ -24,15 +24,20 @@ _TOPIC_WORDS = 2
 
 def local_embedder() -> Embedder | None:
     """The model that `doxa.open` would use here, without the cache that hides its time, or None."""
-    with tempfile.TemporaryDirectory() as folder, doxa.open(Path(folder) / "probe.db", background=False) as memory:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        doxa.open(Path(folder) / "probe.db", background=False) as memory,
+    ):
         return getattr(memory.embedder, "inner", memory.embedder)
 
 
 class CloudEmbedder:
-    """Vectors in clouds: texts that begin with the same two words lie around one centre, near or far as their hash says.
+    """Vectors in clouds: texts that begin with the same two words lie around one centre, near or
+    far as their hash says.
 
-    With a `model`, every text asked of `embed` while `asking` is set also goes through it and the result is thrown away: the time of a
-    question is then the real one, while loading a hundred thousand texts needs no model.
+    With a `model`, every text asked of `embed` while `asking` is set also goes through it and the
+    result is thrown away: the time of a question is then the real one, while loading a hundred
+    thousand texts needs no model.
     """
 
     dimensions = _DIMENSIONS
@@ -47,7 +52,11 @@ class CloudEmbedder:
         """As Embedder.embed."""
         if self.asking and self._model is not None:
             self._model.embed(texts)
-        rows = np.stack([self._vector(text) for text in texts]) if texts else np.zeros((0, _DIMENSIONS), dtype=np.float32)
+        rows = (
+            np.stack([self._vector(text) for text in texts])
+            if texts
+            else np.zeros((0, _DIMENSIONS), dtype=np.float32)
+        )
         return rows.astype(np.float32)
 
     @property
@@ -62,8 +71,14 @@ class CloudEmbedder:
     @staticmethod
     def _vector(text: str) -> NDArray[np.float64]:
         topic = " ".join(_WORD.findall(text.casefold())[:_TOPIC_WORDS])
-        own = np.random.default_rng(int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()))
-        centre = np.random.default_rng(int.from_bytes(blake2b(topic.encode(), digest_size=8).digest())).standard_normal(_DIMENSIONS)
+        own = np.random.default_rng(
+            int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        )
+        centre = np.random.default_rng(
+            int.from_bytes(blake2b(topic.encode(), digest_size=8).digest())
+        ).standard_normal(_DIMENSIONS)
         noise = own.standard_normal(_DIMENSIONS)
-        vector = centre / np.linalg.norm(centre) + own.uniform(0.5, 1.5) * noise / np.linalg.norm(noise)
+        vector = centre / np.linalg.norm(centre) + own.uniform(0.5, 1.5) * noise / np.linalg.norm(
+            noise
+        )
         return np.asarray(vector / np.linalg.norm(vector))

@@ -1,5 +1,5 @@
-"""What the local model costs: one question, many texts at once, and taking turns in until meaning finds them. Beside the embedder without a model,
-whose time is that of everything around one.
+"""What the local model costs: one question, many texts at once, and taking turns in until meaning
+finds them. Beside the embedder without a model, whose time is that of everything around one.
 """
 
 from __future__ import annotations
@@ -25,24 +25,40 @@ _WARM = 5
 
 
 def run(data: Path | None, embedder: Embedder | None, *, seed: int, quick: bool) -> Report:
-    """`data` is LoCoMo's file or folder, whose words the texts are made of; without it they are synthetic. Without a model only the baseline runs."""
+    """`data` is LoCoMo's file or folder, whose words the texts are made of; without it they are
+    synthetic. Without a model only the baseline runs."""
     model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
     report = begin("embedding", seed=seed, embedder=model)
-    sample: list[Turn] = [turn for file in files_of(data) for turn in read(file, "locomo")] if data else []
+    sample: list[Turn] = (
+        [turn for file in files_of(data) for turn in read(file, "locomo")] if data else []
+    )
     turns = list(turns_of(400 if quick else 2_000, seed=seed, sample=sample))
     rows = []
-    for key, name, each in (("model", "the local model", model), ("hash", "plain: words hashed to numbers, no model", HashEmbedder())):
+    for key, name, each in (
+        ("model", "the local model", model),
+        ("hash", "plain: words hashed to numbers, no model", HashEmbedder()),
+    ):
         if each is not None:
             rows.append([name, *_measured(report, key, each, turns=turns, quick=quick)])
     bulk = [f"texts of {words} words a second" for words in _WORDS]
     report.table(
-        f"Embedding, and {len(turns):,} {'perturbed LoCoMo' if sample else 'synthetic'} turns taken in",
-        ["embedder", "a question, p50 / p95 ms", *bulk, "turns a second until words find them", "until meaning finds them"], rows,
-    )  # fmt: skip
+        f"Embedding, and {len(turns):,} {'perturbed LoCoMo' if sample else 'synthetic'} turns"
+        " taken in",
+        [
+            "embedder",
+            "a question, p50 / p95 ms",
+            *bulk,
+            "turns a second until words find them",
+            "until meaning finds them",
+        ],
+        rows,
+    )
     return report.end()
 
 
-def _measured(report: Report, key: str, embedder: Embedder, *, turns: Sequence[Turn], quick: bool) -> list[str]:
+def _measured(
+    report: Report, key: str, embedder: Embedder, *, turns: Sequence[Turn], quick: bool
+) -> list[str]:
     asked = questions_of(turns, (20 if quick else 200) + _WARM, seed=report.seed)
     for question in asked[:_WARM]:
         embedder.embed([question])
@@ -57,7 +73,10 @@ def _measured(report: Report, key: str, embedder: Embedder, *, turns: Sequence[T
         rate = count * per_second(lambda _, given=texts: embedder.embed(given), 1)  # type: ignore[misc]
         report.put(f"{key}.bulk.{length}_words_per_s", rate)
         told.append(f"{rate:,.0f}")
-    with tempfile.TemporaryDirectory() as folder, doxa.open(Path(folder) / "memory.db", embedder=embedder, background=False) as memory:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        doxa.open(Path(folder) / "memory.db", embedder=embedder, background=False) as memory,
+    ):
         start = time.perf_counter()
         memory.ingest(turns, extract=False)
         by_words = time.perf_counter() - start

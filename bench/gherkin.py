@@ -1,4 +1,5 @@
-"""Feature files of the openCypher TCK: scenarios with their steps, outlines expanded, backgrounds prepended. Only what the TCK uses."""
+"""Feature files of the openCypher TCK: scenarios with their steps, outlines expanded, backgrounds
+prepended. Only what the TCK uses."""
 
 from __future__ import annotations
 
@@ -66,11 +67,20 @@ class _Parser:
             for row in rows:
                 number += 1
                 values = dict(zip(header, row, strict=True))
-                self.found.append(Scenario(self.feature, f"{name} ({number})", [*self.background, *[_filled(step, values) for step in steps]], tags))
+                self.found.append(
+                    Scenario(
+                        self.feature,
+                        f"{name} ({number})",
+                        [*self.background, *[_filled(step, values) for step in steps]],
+                        tags,
+                    )
+                )
 
     def _next(self) -> str:
         """The next line that says something, without taking it."""
-        while self.at < len(self.lines) and (not self.lines[self.at].strip() or self.lines[self.at].strip().startswith("#")):
+        while self.at < len(self.lines) and (
+            not self.lines[self.at].strip() or self.lines[self.at].strip().startswith("#")
+        ):
             self.at += 1
         return self.lines[self.at].strip() if self.at < len(self.lines) else ""
 

@@ -1,12 +1,16 @@
-"""LongMemEval's retrieval protocol: each question has a haystack of sessions of its own, and some of them hold the answer.
+"""LongMemEval's retrieval protocol: each question has a haystack of sessions of its own, and some
+of them hold the answer.
 
     unit      a session (its user turns joined by blanks), or a single user turn
     gold      sessions named as answers of which a user turn is labelled `has_answer`; those turns
-    figures   recall_any@k, recall_all@k and NDCG@k; turns are also mapped to sessions, k stretched until k sessions are seen
-    left out  the abstention questions (`_abs` in their id) and questions without a labelled user turn, as in the official code
+    figures   recall_any@k, recall_all@k and NDCG@k; turns are also mapped to sessions, k stretched
+    until k sessions are seen
+    left out  the abstention questions (`_abs` in their id) and questions without a labelled user
+    turn, as in the official code
 
-The official printout shows recall_all. Others publish recall_any@5 over all 500 questions, which is easier twice over: it stands in a table of
-its own. The file is longmemeval_s_cleaned.json, or another in that form; it is not part of this repository and is read by its path.
+The official printout shows recall_all. Others publish recall_any@5 over all 500 questions, which is
+easier twice over: it stands in a table of its own. The file is longmemeval_s_cleaned.json, or
+another in that form; it is not part of this repository and is read by its path.
 """
 
 from __future__ import annotations
@@ -32,13 +36,21 @@ from doxa.models import Embedder
 
 DEPTHS = (1, 3, 5, 10, 30, 50)
 _DATE = re.compile(r"(\d{4})/(\d\d)/(\d\d)[^\d]*(\d\d):(\d\d)")
-_NEEDED = ("question_id", "question", "question_type", "haystack_sessions", "haystack_session_ids", "answer_session_ids")
+_NEEDED = (
+    "question_id",
+    "question",
+    "question_type",
+    "haystack_sessions",
+    "haystack_session_ids",
+    "answer_session_ids",
+)
 Level = Literal["session", "turn"]
 
 
 @dataclass(frozen=True, slots=True)
 class Haystack:
-    """One question with its sessions. `sessions` holds the user turns of each: time and (place in the session, text, labelled)."""
+    """One question with its sessions. `sessions` holds the user turns of each: time and (place in
+    the session, text, labelled)."""
 
     name: str
     kind: str
@@ -53,7 +65,12 @@ class Haystack:
 
     def gold(self, level: Level) -> frozenset[str]:
         """The units that hold the answer."""
-        turns = {_turn_id(name, place) for name in self.answers for place, _, labelled in self.sessions.get(name, ()) if labelled}
+        turns = {
+            _turn_id(name, place)
+            for name in self.answers
+            for place, _, labelled in self.sessions.get(name, ())
+            if labelled
+        }
         return frozenset(turns if level == "turn" else map(session_of, turns))
 
     def units(self, level: Level) -> list[Turn]:
@@ -63,10 +80,20 @@ class Haystack:
     def _units(self, level: Level) -> Iterator[Turn]:
         for name, turns in self.sessions.items():
             if level == "session":
-                yield Turn("haystack", name, "user", "user", " ".join(text for _, text, _ in turns), self.dates[name], name)
+                yield Turn(
+                    "haystack",
+                    name,
+                    "user",
+                    "user",
+                    " ".join(text for _, text, _ in turns),
+                    self.dates[name],
+                    name,
+                )
                 continue
             for place, text, _ in turns:
-                yield Turn("haystack", name, "user", "user", text, self.dates[name], _turn_id(name, place))
+                yield Turn(
+                    "haystack", name, "user", "user", text, self.dates[name], _turn_id(name, place)
+                )
 
 
 def _turn_id(session: str, place: int) -> str:
@@ -79,17 +106,24 @@ def session_of(turn: str) -> str:
 
 
 def load(path: Path) -> list[Haystack]:
-    """Every question of the file, or of the files of a folder. Raises InputError for what is not in the official form."""
+    """Every question of the file, or of the files of a folder. Raises InputError for what is not in
+    the official form."""
     found = []
     for file in files_of(path):
         samples = json.loads(file.read_text())
         for number, sample in enumerate(samples if isinstance(samples, list) else [samples]):
-            missing = [key for key in _NEEDED if key not in sample] if isinstance(sample, dict) else list(_NEEDED)
+            missing = (
+                [key for key in _NEEDED if key not in sample]
+                if isinstance(sample, dict)
+                else list(_NEEDED)
+            )
             if missing:
                 raise InputError(
-                    f"{file.name}, entry {number}, is not in LongMemEval's form: it lacks {', '.join(missing)}.",
-                    next_step="Give the file longmemeval_s_cleaned.json as its authors publish it.", field="data",
-                )  # fmt: skip
+                    f"{file.name}, entry {number}, is not in LongMemEval's form: it lacks"
+                    f" {', '.join(missing)}.",
+                    next_step="Give the file longmemeval_s_cleaned.json as its authors publish it.",
+                    field="data",
+                )
             found.append(_haystack(sample))
     return found
 
@@ -98,12 +132,21 @@ def _haystack(sample: dict[str, Any]) -> Haystack:
     names = sample["haystack_session_ids"]
     dates = sample.get("haystack_dates") or [""] * len(names)
     sessions = {
-        name: tuple((place, str(turn["content"]), bool(turn.get("has_answer"))) for place, turn in enumerate(turns, 1) if turn["role"] == "user")
+        name: tuple(
+            (place, str(turn["content"]), bool(turn.get("has_answer")))
+            for place, turn in enumerate(turns, 1)
+            if turn["role"] == "user"
+        )
         for name, turns in zip(names, sample["haystack_sessions"], strict=True)
     }
     times = {name: time_ns(date) for name, date in zip(names, dates, strict=True)}
     return Haystack(
-        str(sample["question_id"]), sample["question_type"], str(sample["question"]), times, sessions, frozenset(sample["answer_session_ids"])
+        str(sample["question_id"]),
+        sample["question_type"],
+        str(sample["question"]),
+        times,
+        sessions,
+        frozenset(sample["answer_session_ids"]),
     )
 
 
@@ -123,42 +166,77 @@ def run(path: Path, embedder: Embedder | None, *, seed: int, limit: int | None =
     counted = [one for one in haystacks if not one.abstains and one.gold("turn")]
     report.put("questions", len(haystacks))
     report.put("abstention_left_out", sum(one.abstains for one in haystacks))
-    report.put("unlabelled_left_out", len(haystacks) - len(counted) - sum(one.abstains for one in haystacks))
+    report.put(
+        "unlabelled_left_out",
+        len(haystacks) - len(counted) - sum(one.abstains for one in haystacks),
+    )
     report.put("counted", len(counted))
     if not counted:
-        report.tables.append("No question of this file has a labelled user turn, so nothing can be counted.")
+        report.tables.append(
+            "No question of this file has a labelled user turn, so nothing can be counted."
+        )
         return report.end()
-    sessions = [item for one in haystacks if (item := _ask(one, embedder, "session", seed=seed, all_questions=True))]
+    sessions = [
+        item
+        for one in haystacks
+        if (item := _ask(one, embedder, "session", seed=seed, all_questions=True))
+    ]
     official = [item for item, one in _paired(sessions, haystacks) if one in counted]
     turns = [item for one in counted if (item := _ask(one, embedder, "turn", seed=seed))]
     _table(report, "session", "sessions, the user turns of each", official, {"": ""})
-    _table(report, "turn", "single user turns", turns, {"": "", "session_of_": ", mapped to sessions"})
+    _table(
+        report, "turn", "single user turns", turns, {"": "", "session_of_": ", mapped to sessions"}
+    )
     _by_type(report, official)
     against_best(report, official, "session.recall_all_at_5", partial(_at, measure=all_at, k=5))
     against_best(report, turns, "turn.recall_all_at_10", partial(_at, measure=all_at, k=10))
     report.table(
-        f"As others count: recall_any@5 of sessions over all questions, abstention included (n = {len(sessions)})", ["system", "recall_any@5"],
-        [[system, percent(row["session.all_questions.recall_any_at_5"])]
-         for system, row in measure_all(report, sessions, {"session.all_questions.recall_any_at_5": _named_any}).items()],
-    )  # fmt: skip
+        "As others count: recall_any@5 of sessions over all questions, abstention included (n ="
+        f" {len(sessions)})",
+        ["system", "recall_any@5"],
+        [
+            [system, percent(row["session.all_questions.recall_any_at_5"])]
+            for system, row in measure_all(
+                report, sessions, {"session.all_questions.recall_any_at_5": _named_any}
+            ).items()
+        ],
+    )
     return report.end()
 
 
-def _paired(items: list[Answered], haystacks: list[Haystack]) -> Iterator[tuple[Answered, Haystack]]:
+def _paired(
+    items: list[Answered], haystacks: list[Haystack]
+) -> Iterator[tuple[Answered, Haystack]]:
     by_name = {one.name: one for one in haystacks}
     return ((item, by_name[item.group]) for item in items)
 
 
-def _ask(one: Haystack, embedder: Embedder | None, level: Level, *, seed: int, all_questions: bool = False) -> Answered | None:
-    """None where there is nothing to search. Questions of this set are independent: each is a group of its own."""
+def _ask(
+    one: Haystack,
+    embedder: Embedder | None,
+    level: Level,
+    *,
+    seed: int,
+    all_questions: bool = False,
+) -> Answered | None:
+    """None where there is nothing to search. Questions of this set are independent: each is a group
+    of its own."""
     units = one.units(level)
     if not units:
         return None
     with opened(units, embedder, seed=seed) as systems:
         limit = min(RECALL_HITS_MAX, len(units))
         rankings = systems.rankings(one.question, limit=limit)
-    sides = (one.answers, frozenset[str]()) if all_questions else None  # sessions named as answers, labelled or not
-    return Answered(Question(one.question, one.gold(level), one.kind, sides), one.name, len(units), rankings, sessions=_sessions(units))
+    sides = (
+        (one.answers, frozenset[str]()) if all_questions else None
+    )  # sessions named as answers, labelled or not
+    return Answered(
+        Question(one.question, one.gold(level), one.kind, sides),
+        one.name,
+        len(units),
+        rankings,
+        sessions=_sessions(units),
+    )
 
 
 def _sessions(units: Sequence[Turn]) -> dict[str, str]:
@@ -180,10 +258,14 @@ def _ndcg(item: Answered, system: str, *, k: int) -> float:
 
 
 def mapped(ranking: Sequence[str], gold: frozenset[str]) -> list[str]:
-    """The sessions of turns, one for each turn. A turn without the label stands for another session than the labelled ones beside it: only the turn
-    that holds the answer finds its session."""
+    """The sessions of turns, one for each turn. A turn without the label stands for another session
+    than the labelled ones beside it: only the turn that holds the answer finds its session."""
     answers = {session_of(name) for name in gold}
-    return [session_of(name) + ("" if name in gold or session_of(name) not in answers else " unlabelled") for name in ranking]
+    return [
+        session_of(name)
+        + ("" if name in gold or session_of(name) not in answers else " unlabelled")
+        for name in ranking
+    ]
 
 
 def stretched(sessions: Sequence[str], k: int) -> int:
@@ -203,12 +285,19 @@ def _mapped(item: Answered, system: str, *, measure: Any, k: int) -> float:
 
 
 def _mapped_ndcg(item: Answered, system: str, *, k: int) -> float:
-    """Over turns by what their session is worth, as the official code has it: a session counts as often as it has labelled turns."""
+    """Over turns by what their session is worth, as the official code has it: a session counts as
+    often as it has labelled turns."""
     ranking, gold = item.rankings[system], item.question.gold
-    return ndcg_at([float(name in gold) for name in ranking], [1.0] * len(gold), stretched(mapped(ranking, gold), k))
+    return ndcg_at(
+        [float(name in gold) for name in ranking],
+        [1.0] * len(gold),
+        stretched(mapped(ranking, gold), k),
+    )
 
 
-def _table(report: Report, level: Level, what: str, answered: list[Answered], parts: Mapping[str, str]) -> None:
+def _table(
+    report: Report, level: Level, what: str, answered: list[Answered], parts: Mapping[str, str]
+) -> None:
     for part, note in parts.items():
         measures: dict[str, Measure] = {}
         for k in DEPTHS:
@@ -218,13 +307,36 @@ def _table(report: Report, level: Level, what: str, answered: list[Answered], pa
             measures[f"{level}.{part}ndcg_at_{k}"] = partial(gain, k=k)
         found = measure_all(report, answered, measures)
         report.table(
-            f"LongMemEval, {what}{note}: recall_any / recall_all / NDCG × 100 (n = {len(answered)})", ["system", *(f"@{k}" for k in DEPTHS)],
-            [[system, *(" / ".join(percent(row[f"{level}.{part}{name}_at_{k}"]) for name in ("recall_any", "recall_all", "ndcg")) for k in DEPTHS)]
-             for system, row in found.items()],
-        )  # fmt: skip
+            f"LongMemEval, {what}{note}: recall_any / recall_all / NDCG × 100 (n ="
+            f" {len(answered)})",
+            ["system", *(f"@{k}" for k in DEPTHS)],
+            [
+                [
+                    system,
+                    *(
+                        " / ".join(
+                            percent(row[f"{level}.{part}{name}_at_{k}"])
+                            for name in ("recall_any", "recall_all", "ndcg")
+                        )
+                        for k in DEPTHS
+                    ),
+                ]
+                for system, row in found.items()
+            ],
+        )
 
 
 def _by_type(report: Report, answered: list[Answered]) -> None:
     kinds = sorted({item.question.category for item in answered})
-    groups = [(kind, f"session.type.{kind}.recall_all_at_5", [item for item in answered if item.question.category == kind]) for kind in kinds]
-    report.table("LongMemEval, sessions by question type: recall_all@5", *by_group(report, groups, partial(_at, measure=all_at, k=5)))
+    groups = [
+        (
+            kind,
+            f"session.type.{kind}.recall_all_at_5",
+            [item for item in answered if item.question.category == kind],
+        )
+        for kind in kinds
+    ]
+    report.table(
+        "LongMemEval, sessions by question type: recall_all@5",
+        *by_group(report, groups, partial(_at, measure=all_at, k=5)),
+    )

@@ -1,6 +1,8 @@
-"""What is counted, as pure functions, because most published retrieval figures differ in just these lines.
+"""What is counted, as pure functions, because most published retrieval figures differ in just these
+lines.
 
-A ranking is a list of ids, the best first, without repetition; gold is the set of ids that hold the evidence.
+A ranking is a list of ids, the best first, without repetition; gold is the set of ids that hold the
+evidence.
 """
 
 from __future__ import annotations
@@ -26,8 +28,11 @@ class Interval(NamedTuple):
 
 
 def evidence_ids(labels: Iterable[str], known: Collection[str]) -> frozenset[str]:
-    """The ids that labels such as "D8:6; D9:17" name; what no unit carries is dropped, since nothing could find it."""
-    return frozenset(part for label in labels for part in _ID_SEPARATOR.split(label) if part in known)
+    """The ids that labels such as "D8:6; D9:17" name; what no unit carries is dropped, since
+    nothing could find it."""
+    return frozenset(
+        part for label in labels for part in _ID_SEPARATOR.split(label) if part in known
+    )
 
 
 def recall_at(ranking: Sequence[str], gold: Collection[str], k: int) -> float:
@@ -55,12 +60,14 @@ def to_sessions(ranking: Iterable[str], session_of: Mapping[str, str]) -> list[s
 
 
 def tokens_of(text: str) -> int:
-    """A token for every four characters, rounded up, at least one: the estimate that doxa's own budget uses, applied to every system."""
+    """A token for every four characters, rounded up, at least one: the estimate that doxa's own
+    budget uses, applied to every system."""
     return max(1, -(-len(text) // CHARS_PER_TOKEN))
 
 
 def within_budget(ranking: Iterable[str], texts: Mapping[str, str], tokens_max: int) -> list[str]:
-    """The ids whose whole texts fit the budget, in order; the first that does not fit ends the list."""
+    """The ids whose whole texts fit the budget, in order; the first that does not fit ends the
+    list."""
     kept: list[str] = []
     left = tokens_max
     for name in ranking:
@@ -71,8 +78,11 @@ def within_budget(ranking: Iterable[str], texts: Mapping[str, str], tokens_max: 
     return kept
 
 
-def paired_bootstrap(differences: Sequence[float], groups: Sequence[str], *, seed: int, rounds: int = 10_000) -> Interval:
-    """The mean of paired differences, with whole groups drawn again: questions of one conversation are not independent.
+def paired_bootstrap(
+    differences: Sequence[float], groups: Sequence[str], *, seed: int, rounds: int = 10_000
+) -> Interval:
+    """The mean of paired differences, with whole groups drawn again: questions of one conversation
+    are not independent.
 
     With every question a group of its own this is the ordinary bootstrap by question.
     """
@@ -88,7 +98,8 @@ def paired_bootstrap(differences: Sequence[float], groups: Sequence[str], *, see
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
-    """The chance that one of the positive scores stands above one of the negative, a tie counting one half; nan where either is empty."""
+    """The chance that one of the positive scores stands above one of the negative, a tie counting
+    one half; nan where either is empty."""
     if not len(positive) or not len(negative):
         return float("nan")
     low = np.sort(np.asarray(negative, dtype=float))
@@ -98,19 +109,32 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
     return float((below + tied / 2).sum() / (len(high) * len(low)))
 
 
-def bootstrap(statistic: Callable[[NDArray[np.int64]], float], groups: Sequence[str], *, seed: int, rounds: int = 2_000) -> Interval:
-    """A statistic of rows with whole groups drawn again. It takes row numbers, some of them repeated; where it is nan the draw is passed over."""
+def bootstrap(
+    statistic: Callable[[NDArray[np.int64]], float],
+    groups: Sequence[str],
+    *,
+    seed: int,
+    rounds: int = 2_000,
+) -> Interval:
+    """A statistic of rows with whole groups drawn again. It takes row numbers, some of them
+    repeated; where it is nan the draw is passed over."""
     assert groups, "there is something to draw from"
     members = [np.flatnonzero(np.array(groups) == name) for name in dict.fromkeys(groups)]
     rng = np.random.default_rng(seed)
-    drawn = (statistic(np.concatenate([members[i] for i in rng.integers(0, len(members), size=len(members))])) for _ in range(rounds))
+    drawn = (
+        statistic(
+            np.concatenate([members[i] for i in rng.integers(0, len(members), size=len(members))])
+        )
+        for _ in range(rounds)
+    )
     found = [value for value in drawn if value == value]
     low, high = np.percentile(found, [2.5, 97.5]) if found else (float("nan"), float("nan"))
     return Interval(statistic(np.arange(len(groups))), float(low), float(high))
 
 
 def ndcg_at(gains: Sequence[float], ideal: Iterable[float], k: int) -> float:
-    """Discounted gain of the first k as LongMemEval's code has it: the second place counts as much as the first. 0 where nothing can be gained."""
+    """Discounted gain of the first k as LongMemEval's code has it: the second place counts as much
+    as the first. 0 where nothing can be gained."""
     best = discounted(sorted(ideal, reverse=True)[:k])
     return discounted(gains[:k]) / best if best else 0.0
 

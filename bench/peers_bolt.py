@@ -1,4 +1,5 @@
-"""Through Bolt: the official driver against `doxa serve` in a process of its own. A lookup, and ten thousand rows end to end."""
+"""Through Bolt: the official driver against `doxa serve` in a process of its own. A lookup, and ten
+thousand rows end to end."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def measure_bolt(report: Report, data: Data, *, share: float) -> None:
     with tempfile.TemporaryDirectory() as name:
         system = Doxa(Path(name))
         system.ready(data)()
-        inside = median(seconds_of(partial(system.ask, _MANY, {})) for _ in range(max(3, round(15 * share))))
+        inside = median(
+            seconds_of(partial(system.ask, _MANY, {})) for _ in range(max(3, round(15 * share)))
+        )
         profile = _profiled(partial(system.ask, _MANY, {}))
         system.close()
         with served(Path(name) / "doxa.db") as uri:
@@ -46,7 +49,19 @@ def measure_bolt(report: Report, data: Data, *, share: float) -> None:
 @contextmanager
 def served(path: Path) -> Iterator[str]:
     """A server of this file in a process of its own, and its address."""
-    command = [sys.executable, "-m", "doxa.cli", "serve", "--bolt", "--port", "0", "--no-login", "--json", "--db", str(path)]
+    command = [
+        sys.executable,
+        "-m",
+        "doxa.cli",
+        "serve",
+        "--bolt",
+        "--port",
+        "0",
+        "--no-login",
+        "--json",
+        "--db",
+        str(path),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -56,10 +71,16 @@ def served(path: Path) -> Iterator[str]:
         process.communicate(timeout=30)
 
 
-def _through(report: Report, uri: str, data: Data, *, share: float, inside: float, profile: str) -> None:
+def _through(
+    report: Report, uri: str, data: Data, *, share: float, inside: float, profile: str
+) -> None:
     import neo4j
 
-    keys = np.random.default_rng(report.seed).choice(data.key, size=max(20, round(1_000 * share))).tolist()
+    keys = (
+        np.random.default_rng(report.seed)
+        .choice(data.key, size=max(20, round(1_000 * share)))
+        .tolist()
+    )
     with neo4j.GraphDatabase.driver(uri) as driver, driver.session() as session:
 
         def ask(text: str, **params: Any) -> list[Any]:
@@ -80,14 +101,21 @@ def _through(report: Report, uri: str, data: Data, *, share: float, inside: floa
     report.put("bolt.rows_per_s", rate)
     report.put("bolt.same_rows_in_process_per_s", found / inside)
     report.table(
-        f"Through Bolt, on the loopback: driver {neo4j.__version__} {fast} its Rust extension, server in another process",
+        f"Through Bolt, on the loopback: driver {neo4j.__version__} {fast} its Rust extension,"
+        " server in another process",
         ["what", "figure", "wanted"],
-        [["lookup by indexed property, p50 ms", f"{lookup.p50_ms:.2f}", "≤ 1"],
-         ["the same, p95 ms", f"{lookup.p95_ms:.2f}", ""],
-         [f"{found:,} rows of three scalars, rows a second end to end", f"{rate:,.0f}", "≥ 60,000"],
-         ["the same query in the process, rows a second", f"{found / inside:,.0f}", ""],
-         ["where the query's own time goes (cProfile, largest first)", profile, ""]],
-    )  # fmt: skip
+        [
+            ["lookup by indexed property, p50 ms", f"{lookup.p50_ms:.2f}", "≤ 1"],
+            ["the same, p95 ms", f"{lookup.p95_ms:.2f}", ""],
+            [
+                f"{found:,} rows of three scalars, rows a second end to end",
+                f"{rate:,.0f}",
+                "≥ 60,000",
+            ],
+            ["the same query in the process, rows a second", f"{found / inside:,.0f}", ""],
+            ["where the query's own time goes (cProfile, largest first)", profile, ""],
+        ],
+    )
 
 
 def _profiled(call: Any) -> str:
@@ -95,5 +123,9 @@ def _profiled(call: Any) -> str:
     profile = cProfile.Profile()
     profile.runcall(call)
     stats: Any = pstats.Stats(profile)
-    rows = sorted(((own, name) for (_, _, name), (_, _, own, _, _) in stats.stats.items()), reverse=True)[:5]
-    return ", ".join(f"{name.strip('<>')} {100 * own / stats.total_tt:.0f} %" for own, name in rows).replace("|", "/")
+    rows = sorted(
+        ((own, name) for (_, _, name), (_, _, own, _, _) in stats.stats.items()), reverse=True
+    )[:5]
+    return ", ".join(
+        f"{name.strip('<>')} {100 * own / stats.total_tt:.0f} %" for own, name in rows
+    ).replace("|", "/")

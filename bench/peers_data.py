@@ -1,4 +1,5 @@
-"""The graph that every system is given, and how answers are compared. The workers of all systems read this, so it imports numpy alone.
+"""The graph that every system is given, and how answers are compared. The workers of all systems
+read this, so it imports numpy alone.
 
 FOLDER/graph.npz     key, city, score_eighths of each node; src, dst of each edge (places of nodes)
 FOLDER/nodes.csv     key,name,city,score          for systems that load files
@@ -25,7 +26,8 @@ CITIES = 100
 
 @dataclass
 class Data:
-    """Nodes are numbered by place; `key` is what queries name them by. Scores are eighths, so that sums are exact in any order."""
+    """Nodes are numbered by place; `key` is what queries name them by. Scores are eighths, so that
+    sums are exact in any order."""
 
     key: Ints
     city: Ints
@@ -42,18 +44,33 @@ class Data:
         return len(self.src)
 
     def node_rows(self) -> list[dict[str, Any]]:
-        columns = zip(self.key.tolist(), self.city.tolist(), self.score_eighths.tolist(), strict=True)
-        return [{"key": key, "name": name_of(key), "city": city_of(city), "score": eighths / 8} for key, city, eighths in columns]
+        columns = zip(
+            self.key.tolist(), self.city.tolist(), self.score_eighths.tolist(), strict=True
+        )
+        return [
+            {"key": key, "name": name_of(key), "city": city_of(city), "score": eighths / 8}
+            for key, city, eighths in columns
+        ]
 
     def edge_rows(self) -> list[tuple[int, int]]:
         """The keys of both ends."""
         return list(zip(self.key[self.src].tolist(), self.key[self.dst].tolist(), strict=True))
 
     def save(self, folder: Path) -> None:
-        np.savez(folder / "graph.npz", key=self.key, city=self.city, score_eighths=self.score_eighths, src=self.src, dst=self.dst)
+        np.savez(
+            folder / "graph.npz",
+            key=self.key,
+            city=self.city,
+            score_eighths=self.score_eighths,
+            src=self.src,
+            dst=self.dst,
+        )
         with (folder / "nodes.csv").open("w") as file:
             file.write("key,name,city,score\n")
-            file.writelines(f"{row['key']},{row['name']},{row['city']},{row['score']}\n" for row in self.node_rows())
+            file.writelines(
+                f"{row['key']},{row['name']},{row['city']},{row['score']}\n"
+                for row in self.node_rows()
+            )
         with (folder / "edges.csv").open("w") as file:
             file.write("source,target\n")
             file.writelines(f"{source},{target}\n" for source, target in self.edge_rows())
@@ -73,7 +90,8 @@ def city_of(number: int) -> str:
 
 
 def answer(rows: Iterable[Sequence[Any]], *, ordered: bool = False) -> str:
-    """Rows in a form that is equal exactly where the rows are: one number as itself, anything else as a count and a digest."""
+    """Rows in a form that is equal exactly where the rows are: one number as itself, anything else
+    as a count and a digest."""
     found = [[_plain(value) for value in row] for row in rows]
     if len(found) == 1 and len(found[0]) == 1:
         return str(found[0][0])
@@ -83,7 +101,8 @@ def answer(rows: Iterable[Sequence[Any]], *, ordered: bool = False) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A float with nine digits, which every way of dividing agrees on; whole numbers of either type are one."""
+    """A float with nine digits, which every way of dividing agrees on; whole numbers of either type
+    are one."""
     if isinstance(value, float):
         value = float(f"{value:.9g}")
         return int(value) if value.is_integer() else value

@@ -1,7 +1,9 @@
-"""Two graphs of the same size, one without any structure and one of a social shape, and the right answers, computed from the arrays alone.
+"""Two graphs of the same size, one without any structure and one of a social shape, and the right
+answers, computed from the arrays alone.
 
-No two nodes are related twice, in either direction: then walks that Cypher forbids (an edge taken twice) and systems that allow them give
-the same answers in every row, so that a different answer is a wrong one.
+No two nodes are related twice, in either direction: then walks that Cypher forbids (an edge taken
+twice) and systems that allow them give the same answers in every row, so that a different answer is
+a wrong one.
 """
 
 from __future__ import annotations
@@ -22,11 +24,17 @@ _IN_SKEW, _OUT_SKEW = 0.65, 0.45
 def random_graph(nodes: int, edges: int, seed: int) -> Data:
     """Both ends of each edge drawn evenly."""
     rng = np.random.default_rng(seed)
-    return _made(rng, nodes, edges, lambda count: (rng.integers(nodes, size=count), rng.integers(nodes, size=count)))
+    return _made(
+        rng,
+        nodes,
+        edges,
+        lambda count: (rng.integers(nodes, size=count), rng.integers(nodes, size=count)),
+    )
 
 
 def social_graph(nodes: int, edges: int, seed: int) -> Data:
-    """Power-law degrees with hubs (who is followed much also follows much) and communities that hold most of the edges."""
+    """Power-law degrees with hubs (who is followed much also follows much) and communities that
+    hold most of the edges."""
     rng = np.random.default_rng(seed)
     ranks = rng.permutation(nodes) + 1.0
     bounds = np.sort(rng.choice(nodes, size=min(_COMMUNITIES, nodes // 10), replace=False))
@@ -52,7 +60,9 @@ def _weighted(rng: np.random.Generator, cumulative: Any, low: Any, high: Any) ->
     return ends
 
 
-def _made(rng: np.random.Generator, nodes: int, edges: int, draw: Callable[[int], tuple[Ints, Ints]]) -> Data:
+def _made(
+    rng: np.random.Generator, nodes: int, edges: int, draw: Callable[[int], tuple[Ints, Ints]]
+) -> Data:
     src, dst = np.zeros(0, np.int64), np.zeros(0, np.int64)
     while len(src) < edges:
         more = draw(edges)
@@ -63,7 +73,13 @@ def _made(rng: np.random.Generator, nodes: int, edges: int, draw: Callable[[int]
         src, dst = src[kept], dst[kept]
     chosen = rng.permutation(len(src))[:edges]
     key = rng.permutation(nodes * 2)[:nodes]
-    return Data(key.astype(np.int64), rng.integers(CITIES, size=nodes), rng.integers(8_000_000, size=nodes), src[chosen], dst[chosen])
+    return Data(
+        key.astype(np.int64),
+        rng.integers(CITIES, size=nodes),
+        rng.integers(8_000_000, size=nodes),
+        src[chosen],
+        dst[chosen],
+    )
 
 
 class Truth:
@@ -134,8 +150,17 @@ class Truth:
     def cities(self) -> str:
         count = np.bincount(self.data.city, minlength=CITIES)
         total = np.bincount(self.data.city, weights=self.data.score_eighths, minlength=CITIES) / 8
-        return answer([[city_of(city), int(count[city]), float(total[city] / count[city])] for city in range(CITIES) if count[city]])
+        return answer(
+            [
+                [city_of(city), int(count[city]), float(total[city] / count[city])]
+                for city in range(CITIES)
+                if count[city]
+            ]
+        )
 
     def top(self, most: int) -> str:
         order = np.lexsort((self.data.key, -self.data.score_eighths))[:most]
-        return answer([[int(self.data.key[at]), int(self.data.score_eighths[at]) / 8] for at in order], ordered=True)
+        return answer(
+            [[int(self.data.key[at]), int(self.data.score_eighths[at]) / 8] for at in order],
+            ordered=True,
+        )

@@ -1,5 +1,6 @@
-"""Runs the worker of one system and looks after it: a query that takes too long or too much memory ends the process, and the rest of the
-rows is asked in a new one, so that one bad row costs no other."""
+"""Runs the worker of one system and looks after it: a query that takes too long or too much memory
+ends the process, and the rest of the rows is asked in a new one, so that one bad row costs no
+other."""
 
 from __future__ import annotations
 
@@ -59,7 +60,13 @@ def absent(system: str, python: str) -> str:
 def importable(modules: str, python: str) -> bool:
     """Whether an interpreter has all of these, named with commas between."""
     try:
-        done = subprocess.run([python, "-c", f"import {modules}"], capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            [python, "-c", f"import {modules}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
     except OSError:
         return False
     return done.returncode == 0
@@ -78,12 +85,33 @@ def ask_all(system: str, folder: Path, python: str, rows: Sequence[str]) -> Told
     return told
 
 
-def _one_process(system: str, folder: Path, python: str, rows: Sequence[str], told: Told) -> str | None:
+def _one_process(
+    system: str, folder: Path, python: str, rows: Sequence[str], told: Told
+) -> str | None:
     """Run until all is told. Returns the row at which it had to be stopped, or "load"."""
-    command = [sys.executable if system == "doxa" else python, "-m", "bench.peers_work", system, str(folder), *rows]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" or system == "doxa"}
+    command = [
+        sys.executable if system == "doxa" else python,
+        "-m",
+        "bench.peers_work",
+        system,
+        str(folder),
+        *rows,
+    ]
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONPATH" or system == "doxa"
+    }
     with (folder / "errors.txt").open("w") as errors:
-        process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=_ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
         lines: queue.Queue[str | None] = queue.Queue()
         reader = threading.Thread(target=_read, args=(process, lines), daemon=True)
         reader.start()
@@ -98,7 +126,11 @@ def _one_process(system: str, folder: Path, python: str, rows: Sequence[str], to
                     break
                 continue
             if line is None:
-                why = "" if process.wait() == 0 else f"its process ended with code {process.returncode}"
+                why = (
+                    ""
+                    if process.wait() == 0
+                    else f"its process ended with code {process.returncode}"
+                )
                 break
             if line.startswith("{"):
                 found = json.loads(line)
@@ -128,7 +160,10 @@ def _excess(pid: int, seconds: float, at: str) -> str:
         return f"over {LOAD_S_MAX if at == 'load' else LIMIT_S} s"
     with suppress(OSError, StopIteration):
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        if float(next(line.split()[1] for line in lines if line.startswith("RssAnon:"))) * 1_024 > MEMORY_BYTES_MAX:
+        if (
+            float(next(line.split()[1] for line in lines if line.startswith("RssAnon:"))) * 1_024
+            > MEMORY_BYTES_MAX
+        ):
             return f"over {MEMORY_BYTES_MAX >> 30} GB of memory"
     return ""
 

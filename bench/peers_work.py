@@ -1,9 +1,12 @@
-"""The process of one system: loads the graph and goes through the rows, telling each as a line of JSON.
+"""The process of one system: loads the graph and goes through the rows, telling each as a line of
+JSON.
 
     python -m bench.peers_work SYSTEM FOLDER [ROW …]
-    {"about": {"version": …, "durable": …}}   {"row": "load", "ms": […]}   {"row": "lookup", "ms": […], "answers": […]}   {"row": …, "failed": …}
+    {"about": {"version": …, "durable": …}}   {"row": "load", "ms": […]}   {"row": "lookup", "ms":
+    […], "answers": […]}   {"row": …, "failed": …}
 
-It runs under the interpreter that has the system, so it imports nothing of doxa and nothing that needs it.
+It runs under the interpreter that has the system, so it imports nothing of doxa and nothing that
+needs it.
 """
 
 from __future__ import annotations
@@ -72,8 +75,16 @@ def measured(system: System, asked: dict[str, Any]) -> dict[str, Any]:
     except BaseException as error:  # each system raises its own, a panic of Rust among them
         if isinstance(error, KeyboardInterrupt):
             raise
-        slow = time.monotonic() - began > LIMIT_S * 0.9 or "timeout" in str(error).lower() or "timed out" in str(error).lower()
-        return {"failed": f"over {LIMIT_S} s" if slow else f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"}
+        slow = (
+            time.monotonic() - began > LIMIT_S * 0.9
+            or "timeout" in str(error).lower()
+            or "timed out" in str(error).lower()
+        )
+        return {
+            "failed": f"over {LIMIT_S} s"
+            if slow
+            else f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+        }
     return {"ms": times[1:] if len(times) > 1 else times, "answers": answers}
 
 
@@ -84,13 +95,20 @@ def memory_bytes(system: System) -> float:
         lines = Path(f"/proc/{server.pid if server else 'self'}/status").read_text().splitlines()
     except OSError:
         return float("nan")
-    return next((float(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:")), float("nan"))
+    return next(
+        (float(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:")),
+        float("nan"),
+    )
 
 
 def disk_bytes(folder: Path) -> int:
     """What the system itself has written beside the graph that it was given."""
     given = {"graph.npz", "nodes.csv", "edges.csv", "plan.json", "Thing.csv", "TOUCHES.csv"}
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name not in given)
+    return sum(
+        path.stat().st_size
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in given
+    )
 
 
 def tell(line: dict[str, Any]) -> None:

@@ -1,7 +1,9 @@
-"""The evaluation plan of the paper "Persistence Semantics" (NornicDB, 2026, section 7), in its seven parts, each with its figures and its verdict.
+"""The evaluation plan of the paper "Persistence Semantics" (NornicDB, 2026, section 7), in its
+seven parts, each with its figures and its verdict.
 
-Correctness is counted against models that know the operations and the formulas only, so that 100 % means what it says; overheads are ratios of
-medians taken in turn. Only public names are used, and a clock that stands still where a time is asked for.
+Correctness is counted against models that know the operations and the formulas only, so that 100 %
+means what it says; overheads are ratios of medians taken in turn. Only public names are used, and a
+clock that stands still where a time is asked for.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ PARTS: dict[str, tuple[str, Measure]] = {
     "schema": ("7. validation of the policy schema", schema),
 }
 _INTRODUCTION = (
-    "The evaluation plan of the paper *Persistence Semantics*, section 7, taken by `python -m bench persistence`. A part passes if every answer is "
-    "right; of overheads, if no median is more than 1.2 times that without policies. Times of writing and asking are told, not judged."
+    "The evaluation plan of the paper *Persistence Semantics*, section 7, taken by `python -m bench"
+    " persistence`. A part passes if every answer is right; of overheads, if no median is more than"
+    " 1.2 times that without policies. Times of writing and asking are told, not judged."
 )
 
 

@@ -1,4 +1,5 @@
-"""What the parts of the persistence bench share: how large they are, right answers counted, and a fresh memory to ask."""
+"""What the parts of the persistence bench share: how large they are, right answers counted, and a
+fresh memory to ask."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Params = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much of each part is done. `elements` are nodes and relationships together, `exchanges` the turns that recall looks among."""
+    """How much of each part is done. `elements` are nodes and relationships together, `exchanges`
+    the turns that recall looks among."""
 
     keys: tuple[int, ...]
     versions: tuple[int, ...]
@@ -37,13 +39,27 @@ class Scale:
 
 
 FULL = Scale(
-    keys=(100, 1_000, 10_000), versions=(2, 5, 10, 50), beliefs=20, windows=400, operations=(100, 1_000, 10_000),
-    elements=(1_000, 10_000, 100_000, 1_000_000), exchanges=100_000, repetitions=400, baselines=tuple(range(1, 101)),
-)  # fmt: skip
+    keys=(100, 1_000, 10_000),
+    versions=(2, 5, 10, 50),
+    beliefs=20,
+    windows=400,
+    operations=(100, 1_000, 10_000),
+    elements=(1_000, 10_000, 100_000, 1_000_000),
+    exchanges=100_000,
+    repetitions=400,
+    baselines=tuple(range(1, 101)),
+)
 QUICK = Scale(
-    keys=(100, 1_000), versions=(2, 5), beliefs=10, windows=200, operations=(100, 1_000), elements=(1_000, 10_000), exchanges=10_000,
-    repetitions=200, baselines=(1, 2, 3, 5, 10, 20, 50, 100),
-)  # fmt: skip
+    keys=(100, 1_000),
+    versions=(2, 5),
+    beliefs=10,
+    windows=200,
+    operations=(100, 1_000),
+    elements=(1_000, 10_000),
+    exchanges=10_000,
+    repetitions=200,
+    baselines=(1, 2, 3, 5, 10, 20, 50, 100),
+)
 
 
 class Tally:
@@ -60,11 +76,21 @@ class Tally:
         self.asked[about] += 1
         self.right[about] += fits
         if not fits:
-            self.say(f"{about}{f', {of}' if of else ''}: {_short(found)} instead of {_short(wanted)}")
+            self.say(
+                f"{about}{f', {of}' if of else ''}: {_short(found)} instead of {_short(wanted)}"
+            )
         return fits
 
-    def see_each(self, about: str, rows: Sequence[tuple[Any, ...]], wanted: Mapping[Any, Any], *, of: str = "") -> None:
-        """Count one answer for each key: rows are (key, value); a key is right if it has exactly its one row, or none where None is wanted."""
+    def see_each(
+        self,
+        about: str,
+        rows: Sequence[tuple[Any, ...]],
+        wanted: Mapping[Any, Any],
+        *,
+        of: str = "",
+    ) -> None:
+        """Count one answer for each key: rows are (key, value); a key is right if it has exactly
+        its one row, or none where None is wanted."""
         found: dict[Any, Any] = {}
         twice: set[Any] = set()
         for key, value in rows:
@@ -75,7 +101,11 @@ class Tally:
         self.asked[about] += len(wanted)
         self.right[about] += max(0, len(wanted) - len(wrong))
         for key in list(wrong)[:1]:
-            how = "more than once, or unasked" if key in twice else f"{_short(found.get(key))} instead of {_short(wanted.get(key))}"
+            how = (
+                "more than once, or unasked"
+                if key in twice
+                else f"{_short(found.get(key))} instead of {_short(wanted.get(key))}"
+            )
             self.say(f"{about}{f', {of}' if of else ''}: {key}: {how} ({len(wrong):,} such)")
 
     def say(self, what: str) -> None:
@@ -84,7 +114,9 @@ class Tally:
     def cell(self, about: str) -> str:
         """right/asked, as a table shows it."""
         asked, right = self.asked[about], self.right[about]
-        return "–" if not asked else f"{right:,}" if right == asked else f"**{right:,} of {asked:,}**"
+        return (
+            "–" if not asked else f"{right:,}" if right == asked else f"**{right:,} of {asked:,}**"
+        )
 
     @property
     def rate(self) -> float:
@@ -94,7 +126,8 @@ class Tally:
 
 @dataclass
 class Part:
-    """What one part found: its tables, its figures, one line about it, and what was wrong. It passed if nothing was."""
+    """What one part found: its tables, its figures, one line about it, and what was wrong. It
+    passed if nothing was."""
 
     summary: str = ""
     wrong: list[str] = field(default_factory=list)
@@ -109,8 +142,12 @@ class Part:
     def take(self, tally: Tally, *, key: str = "") -> None:
         """Count a tally in: its figures under a key, its wrong answers as reasons."""
         prefix = f"{key}." if key else ""
-        self.figures[f"{prefix}answers"] = self.figures.get(f"{prefix}answers", 0) + sum(tally.asked.values())
-        self.figures[f"{prefix}right"] = self.figures.get(f"{prefix}right", 0) + sum(tally.right.values())
+        self.figures[f"{prefix}answers"] = self.figures.get(f"{prefix}answers", 0) + sum(
+            tally.asked.values()
+        )
+        self.figures[f"{prefix}right"] = self.figures.get(f"{prefix}right", 0) + sum(
+            tally.right.values()
+        )
         self.wrong += tally.wrong
 
     def shown_wrong(self) -> list[str]:
@@ -127,7 +164,10 @@ def _short(value: object) -> str:
 def fresh(*, clock: Clock | None = None, **options: Any) -> Iterator[doxa.Memory]:
     """A memory in a temporary folder, without a model and without background work."""
     given = {"role": "operator", "embedder": None, "background": False, "clock": clock, **options}
-    with tempfile.TemporaryDirectory() as folder, doxa.open(Path(folder) / "memory.db", **given) as memory:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        doxa.open(Path(folder) / "memory.db", **given) as memory,
+    ):
         yield memory
 
 

@@ -1,7 +1,9 @@
-"""Replay: after creating, superseding, suppressing and restoring, the log alone must give the state again, byte by byte, and with it what is seen.
+"""Replay: after creating, superseding, suppressing and restoring, the log alone must give the state
+again, byte by byte, and with it what is seen.
 
-Between the operations policies change and accesses are written. At each checkpoint the state is compared with its replay, every stored window with
-a recomputed one, a copy of the file with the file, and what is visible with which score with a small model that knows the operations and the
+Between the operations policies change and accesses are written. At each checkpoint the state is
+compared with its replay, every stored window with a recomputed one, a copy of the file with the
+file, and what is visible with which score with a small model that knows the operations and the
 formula 2^(-age/half-life) only.
 """
 
@@ -21,13 +23,22 @@ from doxa.base.clock import FakeClock
 from doxa.store import digest, replayed_digest
 
 _CHECKPOINTS = 10
-_SPAN_S = 60 * 86_400  # the operations of a run are spread over so many seconds, so that some memories fade meanwhile
+_SPAN_S = (
+    60 * 86_400
+)  # the operations of a run are spread over so many seconds, so that some memories fade meanwhile
 _WEEK_S = 604_800
-_THRESHOLD, _LIFTED, _ENOUGH = 0.10, 1.25, 3  # a memory that was used three times has its score lifted
+_THRESHOLD, _LIFTED, _ENOUGH = (
+    0.10,
+    1.25,
+    3,
+)  # a memory that was used three times has its score lifted
 _READ = 15  # memories that are returned at each checkpoint
 _SHARES = (("create", 0.5), ("supersede", 0.3), ("suppress", 0.1), ("restore", 0.1))
 _SCHEMA = (
-    "CREATE CONSTRAINT fact_windows FOR (v:FactVersion) REQUIRE (v.key, v.validFrom, v.validUntil) IS TEMPORAL NO OVERLAP",
+    (
+        "CREATE CONSTRAINT fact_windows FOR (v:FactVersion) REQUIRE (v.key, v.validFrom,"
+        " v.validUntil) IS TEMPORAL NO OVERLAP"
+    ),
     "CREATE INDEX fact_key FOR (k:FactKey) ON (k.id)",
     "CREATE FULLTEXT INDEX memory_text FOR (n:MemoryEpisode) ON EACH [n.text]",
     f"""CREATE DECAY PROFILE episode OPTIONS {{
@@ -79,7 +90,11 @@ class _Model:
         """The nodes that are visible, with their scores."""
         found = [(one, 1.0) for one in self.facts]
         for one, memory in self.memories.items():
-            score = min(1.0, 2.0 ** (-(now - memory.anchor) / self.half_life) * (_LIFTED if memory.uses >= _ENOUGH else 1.0))
+            score = min(
+                1.0,
+                2.0 ** (-(now - memory.anchor) / self.half_life)
+                * (_LIFTED if memory.uses >= _ENOUGH else 1.0),
+            )
             if score >= _THRESHOLD:
                 found.append((one, score))
         return sorted((one, score) for one, score in found if one not in self.suppressed)
@@ -97,32 +112,49 @@ class _Run:
             memory.run(command)
 
     def operate(self, count: int, *, step_s: float) -> None:
-        """Operations one by one, each its own transaction. What has nothing to work on yet creates instead."""
-        names = self.rng.choice([name for name, _ in _SHARES], size=count, p=[share for _, share in _SHARES])
+        """Operations one by one, each its own transaction. What has nothing to work on yet creates
+        instead."""
+        names = self.rng.choice(
+            [name for name, _ in _SHARES], size=count, p=[share for _, share in _SHARES]
+        )
         for name in names:
             self.clock.advance(seconds=step_s)
             getattr(self, f"_{name}")()
 
     def _create(self) -> None:
         number, self.done["create"] = self.done["create"], self.done["create"] + 1
-        now, given = self.clock.now_ns(), {"key": f"k{number}", "value": f"first {number}", "at": self.clock.now_ns()}
+        now, given = (
+            self.clock.now_ns(),
+            {"key": f"k{number}", "value": f"first {number}", "at": self.clock.now_ns()},
+        )
         if number % 2:
             made = ask(self.memory, "CREATE (n:MemoryEpisode {text: $value}) RETURN id(n)", given)
             self.model.memories[made[0][0]] = _Memory(now)
         else:
-            text = "CREATE (k:FactKey {id: $key}) CREATE (v:FactVersion {key: $key, value: $value, validFrom: $at}) CREATE (k)-[:CURRENT]->(v)"
+            text = (
+                "CREATE (k:FactKey {id: $key}) CREATE (v:FactVersion {key: $key, value: $value,"
+                " validFrom: $at}) CREATE (k)-[:CURRENT]->(v)"
+            )
             made = ask(self.memory, f"{text} RETURN id(v)", given)
             self.model.facts.add(made[0][0])
             self.model.current[f"k{number}"] = made[0][0]
 
     def _supersede(self) -> None:
-        keys = [key for key, node in self.model.current.items() if node not in self.model.suppressed]
+        keys = [
+            key for key, node in self.model.current.items() if node not in self.model.suppressed
+        ]
         if not keys:
             return self._create()
         key = keys[int(self.rng.integers(len(keys)))]
         self.done["supersede"] += 1
-        rows = ask(self.memory, _SUPERSEDE, {"key": key, "value": f"next {self.done['supersede']}", "at": self.clock.now_ns()})
-        if self.tally.see("operations", [row[0] for row in rows], [self.model.current[key]], of=f"supersede {key}"):
+        rows = ask(
+            self.memory,
+            _SUPERSEDE,
+            {"key": key, "value": f"next {self.done['supersede']}", "at": self.clock.now_ns()},
+        )
+        if self.tally.see(
+            "operations", [row[0] for row in rows], [self.model.current[key]], of=f"supersede {key}"
+        ):
             self.model.current[key] = rows[0][1]
             self.model.facts.add(rows[0][1])
         return None
@@ -140,26 +172,44 @@ class _Run:
             return self._create()
         node = nodes[int(self.rng.integers(len(nodes)))]
         self.done[name] += 1
-        text = f"MATCH (n) WHERE id(n) = $id CALL doxa.policy.{name}(reveal(n)) YIELD changed RETURN changed"
-        self.tally.see("operations", ask(self.memory, text, {"id": node}), [(True,)], of=f"{name} {node}")
+        text = (
+            f"MATCH (n) WHERE id(n) = $id CALL doxa.policy.{name}(reveal(n)) YIELD changed RETURN"
+            " changed"
+        )
+        self.tally.see(
+            "operations", ask(self.memory, text, {"id": node}), [(True,)], of=f"{name} {node}"
+        )
         (self.model.suppressed.add if name == "suppress" else self.model.suppressed.discard)(node)
         return None
 
     def read(self, number: int) -> None:
-        """Some memories are returned, in a session of its own each time; the model takes the access from the rows."""
-        session = self.memory.session(role="operator", context={"session": f"s{number}", "agent": f"a{number % 2}"})
-        text = "MATCH (n:MemoryEpisode) WITH n ORDER BY n.text SKIP $skip LIMIT $most RETURN id(n), n.text, $evaluatedConfidence"
-        given = {"skip": int(self.rng.integers(_READ)), "most": _READ, "evaluatedConfidence": 0.5 + 0.01 * number}
+        """Some memories are returned, in a session of its own each time; the model takes the access
+        from the rows."""
+        session = self.memory.session(
+            role="operator", context={"session": f"s{number}", "agent": f"a{number % 2}"}
+        )
+        text = (
+            "MATCH (n:MemoryEpisode) WITH n ORDER BY n.text SKIP $skip LIMIT $most RETURN id(n),"
+            " n.text, $evaluatedConfidence"
+        )
+        given = {
+            "skip": int(self.rng.integers(_READ)),
+            "most": _READ,
+            "evaluatedConfidence": 0.5 + 0.01 * number,
+        }
         for row in ask(session, text, given):
             memory = self.model.memories[row[0]]
             memory.anchor, memory.uses = self.clock.now_ns(), memory.uses + 1
         self.memory.settle()
 
     def change_policies(self, number: int) -> None:
-        """At some checkpoints the half-life changes, at others a binding goes and comes back, which the model does not notice."""
+        """At some checkpoints the half-life changes, at others a binding goes and comes back, which
+        the model does not notice."""
         if number % 3 == 1:
             weeks = 1 + number % 2
-            self.memory.run(f"ALTER DECAY PROFILE episode SET OPTIONS {{halfLifeSeconds: {weeks * _WEEK_S}}}")
+            self.memory.run(
+                f"ALTER DECAY PROFILE episode SET OPTIONS {{halfLifeSeconds: {weeks * _WEEK_S}}}"
+            )
             self.model.half_life = weeks * _WEEK_S * SECOND_NS
         elif number % 3 == 2:
             self.memory.run("DROP DECAY PROFILE links")
@@ -170,7 +220,9 @@ class _Run:
 
     def compare(self, copy: Path) -> None:
         """Everything that is told of in the head of this module."""
-        self.tally.see("byte-identical", replayed_digest(self.memory.store), digest(self.memory.store))
+        self.tally.see(
+            "byte-identical", replayed_digest(self.memory.store), digest(self.memory.store)
+        )
         self.tally.see("invariants", self.memory.check(), [])
         now = self.clock.now_ns()
         seen = ask(self.memory, _SEEN)
@@ -195,7 +247,15 @@ def _of_copy(path: Path, clock: FakeClock) -> Rows:
 def replay(scale: Scale, seed: int) -> Part:
     """Part 3: M operations, ten checkpoints."""
     part, rows = Part(), []
-    abouts = ("operations", "byte-identical", "invariants", "the same in a copy", "visible", "scores", "proof")
+    abouts = (
+        "operations",
+        "byte-identical",
+        "invariants",
+        "the same in a copy",
+        "visible",
+        "scores",
+        "proof",
+    )
     for operations in scale.operations:
         clock, tally = FakeClock(START_NS), Tally()
         began = time.perf_counter()
@@ -210,18 +270,46 @@ def replay(scale: Scale, seed: int) -> Part:
                 run.compare(Path(folder) / f"copy-{number}.db")
             clock.advance(days=30)
             run.compare(Path(folder) / "copy-later.db")
-            hidden = len(run.model.facts) + len(run.model.memories) - len(run.model.seen(clock.now_ns()))
+            hidden = (
+                len(run.model.facts) + len(run.model.memories) - len(run.model.seen(clock.now_ns()))
+            )
             proof: Any = memory.verify()
             tally.see("proof", proof.erased, 0)
         part.take(tally)
         part.figures[f"{operations}.s"] = time.perf_counter() - began
         done = ", ".join(f"{count:,} {name}" for name, count in run.done.items())
         cells = [tally.cell(about) for about in abouts[1:]]
-        rows.append([f"{operations:,}", done, f"{proof.entries:,}", *cells, f"{hidden:,}", f"{part.figures[f'{operations}.s']:.1f}"])
-    part.tables.append((
-        "Replay of the log, ten checkpoints and one a month later: right answers",
-        ["operations", "of these", "log entries", "state = replay, bytes", "windows recomputed", "copy sees the same", "visible as in the model",
-         "scores to 1e-12", "log verified", "hidden at the end", "s"], rows,
-    ))  # fmt: skip
-    part.summary = f"{len(scale.operations)} runs, {part.figures['right']:,.0f} of {part.figures['answers']:,.0f} answers right"
+        rows.append(
+            [
+                f"{operations:,}",
+                done,
+                f"{proof.entries:,}",
+                *cells,
+                f"{hidden:,}",
+                f"{part.figures[f'{operations}.s']:.1f}",
+            ]
+        )
+    part.tables.append(
+        (
+            "Replay of the log, ten checkpoints and one a month later: right answers",
+            [
+                "operations",
+                "of these",
+                "log entries",
+                "state = replay, bytes",
+                "windows recomputed",
+                "copy sees the same",
+                "visible as in the model",
+                "scores to 1e-12",
+                "log verified",
+                "hidden at the end",
+                "s",
+            ],
+            rows,
+        )
+    )
+    part.summary = (
+        f"{len(scale.operations)} runs, {part.figures['right']:,.0f} of"
+        f" {part.figures['answers']:,.0f} answers right"
+    )
     return part

@@ -1,6 +1,8 @@
-"""Windows of one key that may not overlap: what the constraint refuses and what it takes, beside a definition by brute force.
+"""Windows of one key that may not overlap: what the constraint refuses and what it takes, beside a
+definition by brute force.
 
-Two windows [a, b) and [c, d) overlap if a < d and c < b; an end that is missing lies after all times. A window must begin before it ends.
+Two windows [a, b) and [c, d) overlap if a < d and c < b; an end that is missing lies after all
+times. A window must begin before it ends.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ import numpy as np
 import doxa
 from bench.persistence_parts import Part, Scale, Tally, ask, fresh, refused
 
-_CONSTRAINT = "CREATE CONSTRAINT one_at_a_time FOR (v:FactVersion) REQUIRE (v.key, v.validFrom, v.validUntil) IS TEMPORAL NO OVERLAP"
+_CONSTRAINT = (
+    "CREATE CONSTRAINT one_at_a_time FOR (v:FactVersion) REQUIRE (v.key, v.validFrom, v.validUntil)"
+    " IS TEMPORAL NO OVERLAP"
+)
 _CREATE = "CREATE (:FactVersion {key: $key, validFrom: $from, validUntil: $until})"
 _CHANGE = "MATCH (v:FactVersion) WHERE id(v) = $id SET v.validFrom = $from, v.validUntil = $until"
 _KEYS, _DAYS, _LENGTH = 10, 60, 12
@@ -33,7 +38,11 @@ class Window(NamedTuple):
         return self.end is None or self.start < self.end
 
     def overlaps(self, other: Window) -> bool:
-        return self.key == other.key and (other.end is None or self.start < other.end) and (self.end is None or other.start < self.end)
+        return (
+            self.key == other.key
+            and (other.end is None or self.start < other.end)
+            and (self.end is None or other.start < self.end)
+        )
 
 
 _HELD = (Window("a", 10, 20), Window("a", 30, 40), Window("b", 10, None))
@@ -74,19 +83,33 @@ def no_overlap(scale: Scale, seed: int) -> Part:
             found = not refused(memory, _CREATE, given(window))
             count = ask(memory, "MATCH (v:FactVersion) RETURN count(*)")[0][0]
         fits = tally.see("fixed", (found, count), (taken, len(_HELD) + taken), of=what)
-        rows.append([what, "taken" if taken else "refused", ("taken" if found else "refused") + ("" if fits else " **wrong**")])
-    part.tables.append(("No overlap: windows beside [10, 20) and [30, 40) of one key and [10, …) of another", ["window", "wanted", "found"], rows))
+        rows.append(
+            [
+                what,
+                "taken" if taken else "refused",
+                ("taken" if found else "refused") + ("" if fits else " **wrong**"),
+            ]
+        )
+    part.tables.append(
+        (
+            "No overlap: windows beside [10, 20) and [30, 40) of one key and [10, …) of another",
+            ["window", "wanted", "found"],
+            rows,
+        )
+    )
     counts = _random(tally, scale.windows, seed)
     part.take(tally)
     part.summary = (
-        f"{tally.right['fixed']} of {tally.asked['fixed']} cases right; {tally.right['random']} of {tally.asked['random']} random windows "
-        f"as by brute force ({counts[0]} taken, {counts[1]} refused)"
+        f"{tally.right['fixed']} of {tally.asked['fixed']} cases right; {tally.right['random']} of"
+        f" {tally.asked['random']} random windows as by brute force ({counts[0]} taken, {counts[1]}"
+        " refused)"
     )
     return part
 
 
 def _random(tally: Tally, windows: int, seed: int) -> tuple[int, int]:
-    """Windows made and changed at random. What a refusal leaves behind, and what was taken, is compared at the end."""
+    """Windows made and changed at random. What a refusal leaves behind, and what was taken, is
+    compared at the end."""
     rng = np.random.default_rng(seed)
     held: dict[int, Window] = {}
     taken = refusals = 0
@@ -99,15 +122,24 @@ def _random(tally: Tally, windows: int, seed: int) -> tuple[int, int]:
             changed = int(rng.choice(list(held))) if held and rng.random() < 0.3 else None
             if changed is not None:
                 window = window._replace(key=held[changed].key)
-            wanted = window.whole and not any(window.overlaps(other) for one, other in held.items() if one != changed)
+            wanted = window.whole and not any(
+                window.overlaps(other) for one, other in held.items() if one != changed
+            )
             form = number % len(_FORMS)
             found = _try(memory, window, changed, form=form)
-            tally.see("random", found is not None, wanted, of=f"{window} beside {sorted(map(str, held.values()))}")
+            tally.see(
+                "random",
+                found is not None,
+                wanted,
+                of=f"{window} beside {sorted(map(str, held.values()))}",
+            )
             if found is not None:
                 held[found] = window
             taken, refusals = taken + (found is not None), refusals + (found is None)
         rows = ask(memory, "MATCH (v:FactVersion) RETURN id(v), v.key")
-        tally.see("what is left", sorted(rows), sorted((one, window.key) for one, window in held.items()))
+        tally.see(
+            "what is left", sorted(rows), sorted((one, window.key) for one, window in held.items())
+        )
         tally.see("what is left", memory.check(), [])
     return taken, refusals
 
@@ -118,7 +150,9 @@ def _try(memory: doxa.Memory, window: Window, changed: int | None, *, form: int)
         if changed is not None:
             memory.run(_CHANGE, {"id": changed, **given(window, form)})
             return changed
-        return int(ask(memory, _CREATE.replace("(:", "(v:") + " RETURN id(v)", given(window, form))[0][0])
+        return int(
+            ask(memory, _CREATE.replace("(:", "(v:") + " RETURN id(v)", given(window, form))[0][0]
+        )
     except doxa.ConstraintError:
         return None
 
@@ -134,4 +168,8 @@ _FORMS = (
 
 def given(window: Window, form: int = 0) -> dict[str, Any]:
     to = _FORMS[form]
-    return {"key": window.key, "from": to(window.start), "until": None if window.end is None else to(window.end)}
+    return {
+        "key": window.key,
+        "from": to(window.start),
+        "until": None if window.end is None else to(window.end),
+    }

@@ -1,6 +1,8 @@
-"""A fresh process that opens a store and asks, so that memory is counted without what filling the store left behind.
+"""A fresh process that opens a store and asks, so that memory is counted without what filling the
+store left behind.
 
-python -m bench.probe FILE QUESTION...      prints three numbers: its own bytes before opening, its own and all resident ones after the answers
+python -m bench.probe FILE QUESTION...      prints three numbers: its own bytes before opening, its
+own and all resident ones after the answers
 """
 
 from __future__ import annotations

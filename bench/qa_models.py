@@ -1,7 +1,9 @@
-"""The language models of `python -m bench qa`: opened by doxa from the same words as everywhere, and counted here, call by call.
+"""The language models of `python -m bench qa`: opened by doxa from the same words as everywhere,
+and counted here, call by call.
 
-A reader and a judge are specs as `doxa.open(model=...)` takes them. Each call is counted by what the model reports, so that a fake in a test and an
-endpoint are counted alike; money is known where a price is given.
+A reader and a judge are specs as `doxa.open(model=...)` takes them. Each call is counted by what
+the model reports, so that a fake in a test and an endpoint are counted alike; money is known where
+a price is given.
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ from doxa.models import Completer, Message
 
 TOKENS_PRICED = 1_000_000
 _CONFIGURE = (
-    "Name a model as --reader and --judge, as openai:NAME, ollama:NAME or anthropic:NAME, with its key or URL in the environment; "
-    "docs/benchmarks.md, section Question answering, says which."
+    "Name a model as --reader and --judge, as openai:NAME, ollama:NAME or anthropic:NAME, with its"
+    " key or URL in the environment; docs/benchmarks.md, section Question answering, says which."
 )
 
 
 @dataclass(slots=True)
 class Counted:
-    """A model with what it was asked and what that cost. `price` is money for a million tokens, read and written."""
+    """A model with what it was asked and what that cost. `price` is money for a million tokens,
+    read and written."""
 
     model: Completer
     price: tuple[float, float] | None = None
@@ -36,7 +39,11 @@ class Counted:
 
     def ask(self, system: str, user: str, *, tokens_max: int) -> str:
         """One answer at temperature 0, as text."""
-        completion = self.model.complete((Message("system", system), Message("user", user)), tokens_max=tokens_max, temperature=0.0)
+        completion = self.model.complete(
+            (Message("system", system), Message("user", user)),
+            tokens_max=tokens_max,
+            temperature=0.0,
+        )
         self.calls += 1
         self.tokens_in += completion.usage.tokens_in
         self.tokens_out += completion.usage.tokens_out
@@ -52,10 +59,14 @@ class Counted:
 
 @contextmanager
 def opened_models(reader: str, judge: str) -> Iterator[tuple[Completer, Completer]]:
-    """Both models, made by doxa from their specs. Raises ModelError where one cannot be had, which says what to do."""
+    """Both models, made by doxa from their specs. Raises ModelError where one cannot be had, which
+    says what to do."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        yield (_opened(stack, folder / "reader.db", reader, "reader"), _opened(stack, folder / "judge.db", judge, "judge"))
+        yield (
+            _opened(stack, folder / "reader.db", reader, "reader"),
+            _opened(stack, folder / "judge.db", judge, "judge"),
+        )
 
 
 def _opened(stack: ExitStack, path: Path, spec: str, role: str) -> Completer:
@@ -63,5 +74,7 @@ def _opened(stack: ExitStack, path: Path, spec: str, role: str) -> Completer:
     model = memory.model
     if model is None:
         why = f": {memory.model_error.message}" if memory.model_error else ""
-        raise ModelError(f"The {role} {spec[:80]!r} is no model that can be asked{why}", next_step=_CONFIGURE)
+        raise ModelError(
+            f"The {role} {spec[:80]!r} is no model that can be asked{why}", next_step=_CONFIGURE
+        )
     return model

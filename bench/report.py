@@ -1,4 +1,5 @@
-"""A command's result: figures under dotted keys, tables for people, and what they were taken with and on."""
+"""A command's result: figures under dotted keys, tables for people, and what they were taken with
+and on."""
 
 from __future__ import annotations
 
@@ -15,13 +16,16 @@ from bench.metrics import Interval
 from doxa.models import Embedder
 from doxa.recall import fusion, updates
 
-_CONSTANTS = tuple(name for name, value in vars(fusion).items() if name.isupper() and isinstance(value, float))
+_CONSTANTS = tuple(
+    name for name, value in vars(fusion).items() if name.isupper() and isinstance(value, float)
+)
 _OF_UPDATES = ("POOL", "MOVES", "ALIKE", "CHANGED", "TURNED")
 
 
 @dataclass
 class Report:
-    """What one command found. Figures are fractions, counts, seconds, milliseconds or bytes; the key's last part says which."""
+    """What one command found. Figures are fractions, counts, seconds, milliseconds or bytes; the
+    key's last part says which."""
 
     name: str
     seed: int
@@ -49,9 +53,14 @@ class Report:
     def record(self) -> dict[str, object]:
         """Everything, as it is written to JSON."""
         return {
-            "command": self.name, "seed": self.seed, "configuration": configuration(self.embedder), "machine": machine(), "wall_s": self.wall_s,
-            "figures": {key: round(value, 6) for key, value in sorted(self.figures.items())}, "tables": self.tables,
-        }  # fmt: skip
+            "command": self.name,
+            "seed": self.seed,
+            "configuration": configuration(self.embedder),
+            "machine": machine(),
+            "wall_s": self.wall_s,
+            "figures": {key: round(value, 6) for key, value in sorted(self.figures.items())},
+            "tables": self.tables,
+        }
 
     def text(self) -> str:
         facts = [
@@ -59,7 +68,16 @@ class Report:
             "configuration: " + plain(configuration(self.embedder)),
             "machine: " + plain(machine()),
         ]
-        return "\n".join([f"## {self.name}", "", *(f"- {fact}" for fact in facts), "", "\n\n".join(self.tables), ""])
+        return "\n".join(
+            [
+                f"## {self.name}",
+                "",
+                *(f"- {fact}" for fact in facts),
+                "",
+                "\n\n".join(self.tables),
+                "",
+            ]
+        )
 
 
 def begin(name: str, *, seed: int, embedder: Embedder | None) -> Report:
@@ -74,7 +92,11 @@ def configuration(embedder: str) -> dict[str, object]:
 
 
 def machine() -> dict[str, object]:
-    return {"cpus": os.cpu_count(), "python": platform.python_version(), "platform": platform.platform()}
+    return {
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
 
 
 def plain(values: Mapping[str, object]) -> str:

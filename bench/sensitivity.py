@@ -1,7 +1,9 @@
-"""How much hangs on each constant of the fusion: one is moved, the others stay as chosen, and the three sets are asked again.
+"""How much hangs on each constant of the fusion: one is moved, the others stay as chosen, and the
+three sets are asked again.
 
-A constant is a float in capitals of doxa.recall.fusion. Other modules import it by its name, so it is set in every module whose source imports it
-from there; that this takes effect is asserted by the scores. A constant whose moves change no score has no say in these sets, and the table says so.
+A constant is a float in capitals of doxa.recall.fusion. Other modules import it by its name, so it
+is set in every module whose source imports it from there; that this takes effect is asserted by the
+scores. A constant whose moves change no score has no say in these sets, and the table says so.
 """
 
 from __future__ import annotations
@@ -27,20 +29,34 @@ BETAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 BEGIN = "<!-- sensitivity: begin, written by `python -m bench sensitivity --document FILE` -->"
 END = "<!-- sensitivity: end -->"
 _TITLE = "Sensitivity: one constant moved, the others as chosen; evidence found in the first ten, %"
-# What only one mode reads: w * max(words, BETA * cosine) with a weight for beliefs and one for turns; the share of meaning; how far ranks count.
-OF_MODES: Mapping[str, tuple[str, ...]] = {"max": ("BETA", "BELIEF", "TURN"), "convex": ("ALPHA",), "rrf": ("RANKS",)}
+# What only one mode reads: w * max(words, BETA * cosine) with a weight for beliefs and one for
+# turns; the share of meaning; how far ranks count.
+OF_MODES: Mapping[str, tuple[str, ...]] = {
+    "max": ("BETA", "BELIEF", "TURN"),
+    "convex": ("ALPHA",),
+    "rrf": ("RANKS",),
+}
 
 
 def constants() -> dict[str, float]:
     """The floats in capitals of the fusion, in the order of its source."""
-    return {name: value for name, value in vars(fusion).items() if name.isupper() and isinstance(value, float)}
+    return {
+        name: value
+        for name, value in vars(fusion).items()
+        if name.isupper() and isinstance(value, float)
+    }
 
 
 def moved(name: str, value: float, factors: Sequence[float] = FACTORS) -> list[float]:
-    """Where a constant goes. A length of 0 would divide by itself, so lengths have no 0; a constant that is 0 goes to small steps instead."""
+    """Where a constant goes. A length of 0 would divide by itself, so lengths have no 0; a constant
+    that is 0 goes to small steps instead."""
     if not value:
         return [0.1, 0.25, 0.5]
-    return [value * factor for factor in factors if factor or not ("LENGTH" in name or name.endswith(("_TOKENS", "_DAYS", "_S")))]
+    return [
+        value * factor
+        for factor in factors
+        if factor or not ("LENGTH" in name or name.endswith(("_TOKENS", "_DAYS", "_S")))
+    ]
 
 
 @contextmanager
@@ -60,42 +76,98 @@ def constant(name: str, value: Any) -> Iterator[None]:
 def _holders(name: str) -> Iterator[tuple[ModuleType, str]]:
     """The fusion itself, and what imports the name from it, under which own name."""
     yield fusion, name
-    for module in [one for title, one in sys.modules.items() if title.startswith("doxa.") and one is not fusion]:
+    for module in [
+        one for title, one in sys.modules.items() if title.startswith("doxa.") and one is not fusion
+    ]:
         if module is None or not getattr(module, "__file__", None):
             continue
         for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("fusion"):
-                yield from ((module, alias.asname or alias.name) for alias in node.names if alias.name == name)
+                yield from (
+                    (module, alias.asname or alias.name)
+                    for alias in node.names
+                    if alias.name == name
+                )
 
 
-def run(data: Path, embedder: Embedder | None, *, seed: int, only: Sequence[str] = (), factors: Sequence[float] = FACTORS) -> Report:
-    """`only` names some of the constants; `factors` say where each goes. The constants of a mode that is not the default are moved in that mode."""
+def run(
+    data: Path,
+    embedder: Embedder | None,
+    *,
+    seed: int,
+    only: Sequence[str] = (),
+    factors: Sequence[float] = FACTORS,
+) -> Report:
+    """`only` names some of the constants; `factors` say where each goes. The constants of a mode
+    that is not the default are moved in that mode."""
     report = begin("sensitivity", seed=seed, embedder=embedder)
     with opened_sets(data, embedder) as sets:
-        changes = _sweep(report, sets, "", [name for name in constants() if not any(name in own for own in OF_MODES.values())], only, factors)
+        changes = _sweep(
+            report,
+            sets,
+            "",
+            [name for name in constants() if not any(name in own for own in OF_MODES.values())],
+            only,
+            factors,
+        )
         for mode in MODES:
             if any(name in OF_MODES.get(mode, ()) for name in only or constants()):
                 changes += _sweep(report, sets, mode, OF_MODES[mode], only, factors)
-    assert changes, "moving the constants of the fusion changed no score: the sweep does not reach what recall uses"
+    assert changes, (
+        "moving the constants of the fusion changed no score: the sweep does not reach what recall"
+        " uses"
+    )
     return report.end()
 
 
-def _sweep(report: Report, sets: Sets, mode: str, names: Sequence[str], only: Sequence[str], factors: Sequence[float]) -> int:
+def _sweep(
+    report: Report,
+    sets: Sets,
+    mode: str,
+    names: Sequence[str],
+    only: Sequence[str],
+    factors: Sequence[float],
+) -> int:
     """A table for one mode (empty: the default); how many questions got other scores in all of it."""
     options = {"mode": mode} if mode else {}
     usual = sets.ask(**options)
     key = f"mode_{mode}." if mode else ""
-    rows = [["**as chosen**", "", *(f"**{percent(value)}**" for value in _put(report, f"{key}chosen", usual)), ""]]
+    rows = [
+        [
+            "**as chosen**",
+            "",
+            *(f"**{percent(value)}**" for value in _put(report, f"{key}chosen", usual)),
+            "",
+        ]
+    ]
     changes = 0
     for name in names:
         if only and name not in only:
             continue
         value = constants()[name]
-        print(f"{mode or 'default'}: {name}", file=sys.stderr, flush=True)  # a sweep takes long, and is silent otherwise
-        found = _moves(report, sets, name, list(BETAS) if name == "BETA" else moved(name, value, factors), usual=usual, key=key, options=options)
+        print(
+            f"{mode or 'default'}: {name}", file=sys.stderr, flush=True
+        )  # a sweep takes long, and is silent otherwise
+        found = _moves(
+            report,
+            sets,
+            name,
+            list(BETAS) if name == "BETA" else moved(name, value, factors),
+            usual=usual,
+            key=key,
+            options=options,
+        )
         changes += sum(changed for _, changed in found)
-        rows += [[f"`{name}` ({shown(value)})" if number == 0 else "", *row] for number, (row, _) in enumerate(found)]
-    head = ["constant (chosen)", "value", *(TITLES[name] for name in sets.asked), "questions with other scores"]
+        rows += [
+            [f"`{name}` ({shown(value)})" if number == 0 else "", *row]
+            for number, (row, _) in enumerate(found)
+        ]
+    head = [
+        "constant (chosen)",
+        "value",
+        *(TITLES[name] for name in sets.asked),
+        "questions with other scores",
+    ]
     report.table(f"{_TITLE}{f'; mode `{mode}`' if mode else ''}", head, rows)
     return changes
 
@@ -107,12 +179,24 @@ def _put(report: Report, key: str, found: Found) -> list[float]:
 
 
 def _moves(
-    report: Report, sets: Sets, name: str, values: Sequence[float], *, usual: Found, key: str, options: dict[str, Any]
+    report: Report,
+    sets: Sets,
+    name: str,
+    values: Sequence[float],
+    *,
+    usual: Found,
+    key: str,
+    options: dict[str, Any],
 ) -> list[tuple[list[str], int]]:
-    """A row for each value, and how many questions it gives other scores. Where neither end changes any, one row says so for all."""
+    """A row for each value, and how many questions it gives other scores. Where neither end changes
+    any, one row says so for all."""
     ends = [_asked(sets, name, value, options) for value in (values[0], values[-1])]
     if all(found is not None and not found.changed(usual) for found in ends):
-        row = [f"{shown(values[0])} to {shown(values[-1])}", *map(percent, usual.means().values()), "none"]
+        row = [
+            f"{shown(values[0])} to {shown(values[-1])}",
+            *map(percent, usual.means().values()),
+            "none",
+        ]
         return [(row, 0)]
     between = [_asked(sets, name, value, options) for value in values[1:-1]]
     rows = []
@@ -122,7 +206,9 @@ def _moves(
             continue
         changed = found.changed(usual)
         means = _put(report, f"{key}{name}.{shown(value).replace('/', '_over_')}", found)
-        rows.append(([shown(value), *map(percent, means), str(changed) if changed else "none"], changed))
+        rows.append(
+            ([shown(value), *map(percent, means), str(changed) if changed else "none"], changed)
+        )
     return rows
 
 
@@ -144,16 +230,22 @@ def shown(value: float) -> str:
 
 def _fraction(value: float) -> str:
     near = Fraction(value).limit_denominator(64)
-    return f"{near.numerator}/{near.denominator}" if abs(float(near) - value) < 1e-9 else f"{value:.6g}"
+    return (
+        f"{near.numerator}/{near.denominator}"
+        if abs(float(near) - value) < 1e-9
+        else f"{value:.6g}"
+    )
 
 
 def write_section(document: Path, report: Report) -> str:
     """Put the tables between the marks of a document. Returns what was done."""
     text = document.read_text()
     if BEGIN not in text or END not in text:
-        return f"{document} lacks the marks {BEGIN} and {END}; nothing was written. Put both there and run it again."
+        return (
+            f"{document} lacks the marks {BEGIN} and {END}; nothing was written. Put both there and"
+            " run it again."
+        )
     head, rest = text.split(BEGIN, 1)
     body = "\n\n".join([f"Seed {report.seed}; {report.wall_s:.0f} s.", *report.tables])
     document.write_text(f"{head}{BEGIN}\n\n{body}\n\n{END}{rest.split(END, 1)[1]}")
     return f"The tables are now in {document}."
-

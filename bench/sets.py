@@ -1,8 +1,11 @@
-"""The three sets of quality held open, so that many configurations of recall can be asked the same questions: texts are embedded once.
+"""The three sets of quality held open, so that many configurations of recall can be asked the same
+questions: texts are embedded once.
 
-    locomo    turn evidence recall@10, categories 1-4       p1, p2    LoCoMo-Plus cue hit@10       beam    message evidence recall@10
+    locomo    turn evidence recall@10, categories 1-4       p1, p2    LoCoMo-Plus cue hit@10
+    beam    message evidence recall@10
 
-P1 wants a store for each cue; here each is a project of one file, which has statistics of its own just the same.
+P1 wants a store for each cue; here each is a project of one file, which has statistics of its own
+just the same.
 """
 
 from __future__ import annotations
@@ -15,7 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import doxa
-from bench.corpora import ADVERSARIAL, Corpus, Question, gold_of, load_beam, load_cues, load_locomo, numbered, prefixed, with_cues
+from bench.corpora import (
+    ADVERSARIAL,
+    Corpus,
+    Question,
+    gold_of,
+    load_beam,
+    load_cues,
+    load_locomo,
+    numbered,
+    prefixed,
+    with_cues,
+)
 from bench.metrics import any_at, mean, recall_at
 from doxa.curation.turns import Turn
 from doxa.models import Embedder
@@ -23,9 +37,17 @@ from doxa.recall import Recall
 
 FIRST = 10
 TITLES = {
-    "locomo": "LoCoMo, turn recall@10", "p1": "LoCoMo-Plus P1, hit@10", "p2": "LoCoMo-Plus P2, hit@10", "beam": "BEAM, message recall@10",
-}  # fmt: skip
-_MEASURES: dict[str, Callable[[Sequence[str], frozenset[str], int], float]] = {"locomo": recall_at, "p1": any_at, "p2": any_at, "beam": recall_at}
+    "locomo": "LoCoMo, turn recall@10",
+    "p1": "LoCoMo-Plus P1, hit@10",
+    "p2": "LoCoMo-Plus P2, hit@10",
+    "beam": "BEAM, message recall@10",
+}
+_MEASURES: dict[str, Callable[[Sequence[str], frozenset[str], int], float]] = {
+    "locomo": recall_at,
+    "p1": any_at,
+    "p2": any_at,
+    "beam": recall_at,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +62,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one configuration gave: by set, a value for each question; and the scores of its first hits, to see what changes them."""
+    """What one configuration gave: by set, a value for each question; and the scores of its first
+    hits, to see what changes them."""
 
     values: dict[str, list[float]]
     scores: dict[str, list[tuple[float, ...]]]
@@ -50,7 +73,11 @@ class Found:
 
     def changed(self, other: Found) -> int:
         """How many questions have other scores."""
-        return sum(a != b for name, scores in self.scores.items() for a, b in zip(scores, other.scores[name], strict=True))
+        return sum(
+            a != b
+            for name, scores in self.scores.items()
+            for a, b in zip(scores, other.scores[name], strict=True)
+        )
 
 
 class Sets:
@@ -66,7 +93,10 @@ class Sets:
             answers = [self._recall(one, options) for one in questions]
             rankings = [[hit.source_id for hit in answer.hits] for answer in answers]
             gold = [one.question.gold for one in questions]
-            found.values[name] = [_MEASURES[name](ranking, wanted, FIRST) for ranking, wanted in zip(rankings, gold, strict=True)]
+            found.values[name] = [
+                _MEASURES[name](ranking, wanted, FIRST)
+                for ranking, wanted in zip(rankings, gold, strict=True)
+            ]
             found.scores[name] = [tuple(hit.score for hit in answer.hits) for answer in answers]
         return found
 
@@ -75,7 +105,9 @@ class Sets:
 
     @staticmethod
     def _recall(one: Asked, options: dict[str, Any]) -> Recall:
-        return one.memory.recall(one.question.text, project=one.project, kinds=("exchange",), limit=FIRST, **options)
+        return one.memory.recall(
+            one.question.text, project=one.project, kinds=("exchange",), limit=FIRST, **options
+        )
 
 
 @contextmanager
@@ -85,37 +117,71 @@ def opened_sets(data: Path, embedder: Embedder | None) -> Iterator[Sets]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
         def store(name: str, projects: dict[str, Sequence[Turn]]) -> doxa.Memory:
-            memory = stack.enter_context(doxa.open(folder / f"{name}.db", embedder=embedder, background=False))
+            memory = stack.enter_context(
+                doxa.open(folder / f"{name}.db", embedder=embedder, background=False)
+            )
             for project, turns in projects.items():
                 taken = memory.ingest(turns, project=project, extract=False)
-                assert taken.added == len(turns), "every turn of a data set becomes one exchange, in every project anew"
+                assert taken.added == len(turns), (
+                    "every turn of a data set becomes one exchange, in every project anew"
+                )
             memory.embed()
             return memory
 
         asked: dict[str, list[Asked]] = {}
         talks = load_locomo(data / "locomo") if (data / "locomo").exists() else []
         if talks:
-            asked["locomo"] = [one for talk in talks for one in _of(store(f"locomo-{talk.name}", {talk.name: talk.turns}), talk)]
+            asked["locomo"] = [
+                one
+                for talk in talks
+                for one in _of(store(f"locomo-{talk.name}", {talk.name: talk.turns}), talk)
+            ]
         if talks and (data / "locomo-plus").exists():
             asked |= _cues(data / "locomo-plus", numbered(talks), store)
         if (data / "beam").exists():
-            asked["beam"] = [one for chat in load_beam(data / "beam") for one in _of(store(chat.name, {chat.name: chat.turns}), chat)]
+            asked["beam"] = [
+                one
+                for chat in load_beam(data / "beam")
+                for one in _of(store(chat.name, {chat.name: chat.turns}), chat)
+            ]
         yield Sets({name: questions for name, questions in asked.items() if questions})
 
 
 def _of(memory: doxa.Memory, corpus: Corpus) -> Iterator[Asked]:
-    return (Asked(memory, corpus.name, question, corpus.name) for question in corpus.questions if question.category != ADVERSARIAL)
+    return (
+        Asked(memory, corpus.name, question, corpus.name)
+        for question in corpus.questions
+        if question.category != ADVERSARIAL
+    )
 
 
-def _cues(path: Path, bases: dict[int, Corpus], store: Callable[[str, dict[str, Sequence[Turn]]], doxa.Memory]) -> dict[str, list[Asked]]:
+def _cues(
+    path: Path,
+    bases: dict[int, Corpus],
+    store: Callable[[str, dict[str, Sequence[Turn]]], doxa.Memory],
+) -> dict[str, list[Asked]]:
     cues = [cue for cue in load_cues(path) if cue.base in bases]
     single, pooled = [], []
     turns: list[Turn] = []
     for number, base in bases.items():
         own = [cue for cue in cues if cue.base == number]
         memory = store(f"p1-{number}", {f"cue-{cue.index}": with_cues(base, [cue]) for cue in own})
-        single += [Asked(memory, f"cue-{cue.index}", Question(cue.question, gold_of(cue), cue.relation), base.name) for cue in own]
+        single += [
+            Asked(
+                memory,
+                f"cue-{cue.index}",
+                Question(cue.question, gold_of(cue), cue.relation),
+                base.name,
+            )
+            for cue in own
+        ]
         turns += prefixed(with_cues(base, own))
-        pooled += [(Question(cue.question, gold_of(cue, f"{base.name}/"), cue.relation), base.name) for cue in own]
+        pooled += [
+            (Question(cue.question, gold_of(cue, f"{base.name}/"), cue.relation), base.name)
+            for cue in own
+        ]
     memory = store("p2", {"all": turns})
-    return {"p1": single, "p2": [Asked(memory, "all", question, group) for question, group in pooled]}
+    return {
+        "p1": single,
+        "p2": [Asked(memory, "all", question, group) for question, group in pooled],
+    }

@@ -1,4 +1,5 @@
-"""Times and sizes of everything a person or a program waits for, beside the plainest tool that does the same job."""
+"""Times and sizes of everything a person or a program waits for, beside the plainest tool that does
+the same job."""
 
 from __future__ import annotations
 
@@ -17,11 +18,18 @@ from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 
 
-def run(data: Path | None, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool) -> Report:
-    """`data` is LoCoMo's file or folder, whose turns are taken in and, perturbed, fill the large stores; without it they are synthetic."""
-    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder  # a cache would hide the model's time
+def run(
+    data: Path | None, embedder: Embedder | None, *, seed: int, sizes: Sequence[int], quick: bool
+) -> Report:
+    """`data` is LoCoMo's file or folder, whose turns are taken in and, perturbed, fill the large
+    stores; without it they are synthetic."""
+    model = (
+        embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+    )  # a cache would hide the model's time
     report = begin("speed", seed=seed, embedder=model)
-    sample: list[Turn] = [turn for file in files_of(data) for turn in read(file, "locomo")] if data else []
+    sample: list[Turn] = (
+        [turn for file in files_of(data) for turn in read(file, "locomo")] if data else []
+    )
     measure_processes(report, model, repetitions=3 if quick else 9)
     measure_writes(report, sample, rounds=3, times=50 if quick else 200)
     for size in sizes:

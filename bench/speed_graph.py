@@ -1,4 +1,5 @@
-"""What walking costs: two hops over typed edges in a graph built through the store's own transactions. Beside a bare SQLite edge table."""
+"""What walking costs: two hops over typed edges in a graph built through the store's own
+transactions. Beside a bare SQLite edge table."""
 
 from __future__ import annotations
 
@@ -41,21 +42,33 @@ def measure_graph(report: Report, *, nodes: int, edges: int, walks: int) -> None
         report.put(f"{key}.p50_ms", result.p50_ms)
         report.put(f"{key}.p95_ms", result.p95_ms)
     report.table(
-        f"Two hops in a graph of {nodes:,} nodes and {edges:,} edges ({reached:.0f} elements reached; built at {rate:,.0f} elements a second)",
+        f"Two hops in a graph of {nodes:,} nodes and {edges:,} edges ({reached:.0f} elements"
+        f" reached; built at {rate:,.0f} elements a second)",
         ["what", "p50 ms", "p95 ms"],
-        [["doxa: `traverse(depth=2)`", f"{own.p50_ms:.2f}", f"{own.p95_ms:.2f}"],
-         ["plain: SQLite edge table, no addresses, no history", f"{plain.p50_ms:.2f}", f"{plain.p95_ms:.2f}"]],
-    )  # fmt: skip
+        [
+            ["doxa: `traverse(depth=2)`", f"{own.p50_ms:.2f}", f"{own.p95_ms:.2f}"],
+            [
+                "plain: SQLite edge table, no addresses, no history",
+                f"{plain.p50_ms:.2f}",
+                f"{plain.p95_ms:.2f}",
+            ],
+        ],
+    )
 
 
-def _doxa(folder: Path, ends: Ends, *, nodes: int, starts: Sequence[int]) -> tuple[float, Spread, float]:
+def _doxa(
+    folder: Path, ends: Ends, *, nodes: int, starts: Sequence[int]
+) -> tuple[float, Spread, float]:
     identity = Identity("bench", "operator")
     with doxa.open(folder / "graph.db", role="operator", embedder=None, background=False) as memory:
         began = time.perf_counter()
         made = []
         for first in range(0, nodes, _BATCH):
             with memory.store.write(identity, op="build") as tx:
-                made += [tx.create_node((_LABEL,), {"kref": _kref(number)}) for number in range(first, min(nodes, first + _BATCH))]
+                made += [
+                    tx.create_node((_LABEL,), {"kref": _kref(number)})
+                    for number in range(first, min(nodes, first + _BATCH))
+                ]
         for first in range(0, len(ends), _BATCH):
             with memory.store.write(identity, op="build") as tx:
                 for src, dst in ends[first : first + _BATCH].tolist():
@@ -63,7 +76,11 @@ def _doxa(folder: Path, ends: Ends, *, nodes: int, starts: Sequence[int]) -> tup
         rate = (nodes + len(ends)) / (time.perf_counter() - began)
         memory.traverse(_kref(0), depth=2)
         times = [seconds_of(partial(memory.traverse, _kref(start), depth=2)) for start in starts]
-        return rate, spread(times), float(np.mean([len(memory.traverse(_kref(start), depth=2).steps) for start in starts]))
+        return (
+            rate,
+            spread(times),
+            float(np.mean([len(memory.traverse(_kref(start), depth=2).steps) for start in starts])),
+        )
 
 
 def _kref(number: int) -> str:

@@ -1,4 +1,5 @@
-"""What starting costs: the import, the command line, a recall from the command line, the MCP server. Each in fresh processes, disk warm."""
+"""What starting costs: the import, the command line, a recall from the command line, the MCP
+server. Each in fresh processes, disk warm."""
 
 from __future__ import annotations
 
@@ -35,16 +36,37 @@ def measure_processes(report: Report, embedder: Embedder | None, *, repetitions:
         environment = {**os.environ, "DOXA_DB": str(path)}
         steps = {
             "python.start": ("bare interpreter", [sys.executable, "-c", "pass"]),
-            "python.import_numpy": ("interpreter and `import numpy, apsw`", [sys.executable, "-c", "import numpy, apsw"]),
+            "python.import_numpy": (
+                "interpreter and `import numpy, apsw`",
+                [sys.executable, "-c", "import numpy, apsw"],
+            ),
             "import": ("interpreter and `import doxa`", [sys.executable, "-c", "import doxa"]),
             "cli.help": ("`doxa --help`", [*_command(), "--help"]),
-            "cli.recall": (f"`doxa recall … --json`, {_STORE_TURNS:,} turns, model included", [*_command(), "recall", question, "--json"]),
+            "cli.recall": (
+                f"`doxa recall … --json`, {_STORE_TURNS:,} turns, model included",
+                [*_command(), "recall", question, "--json"],
+            ),
         }
         for key, (name, command) in steps.items():
-            rows.append([name, *_cells(report, f"start.{key}", partial(_processes, command, environment, repetitions))])
-        started = _cells(report, "start.mcp_to_tools", partial(_mcp, [*_command(), "mcp"], environment, repetitions))
+            rows.append(
+                [
+                    name,
+                    *_cells(
+                        report,
+                        f"start.{key}",
+                        partial(_processes, command, environment, repetitions),
+                    ),
+                ]
+            )
+        started = _cells(
+            report,
+            "start.mcp_to_tools",
+            partial(_mcp, [*_command(), "mcp"], environment, repetitions),
+        )
         rows.append(["`doxa mcp` from start to its list of tools", *started])
-    report.table(f"Starting (fresh processes, {repetitions} each)", ["what", "p50 ms", "p95 ms"], rows)
+    report.table(
+        f"Starting (fresh processes, {repetitions} each)", ["what", "p50 ms", "p95 ms"], rows
+    )
 
 
 def _fill(path: Path, embedder: Embedder | None, *, seed: int) -> str:
@@ -72,7 +94,9 @@ def _cells(report: Report, key: str, measure: Callable[[], Spread]) -> list[str]
 
 def _processes(command: Sequence[str], environment: dict[str, str], repetitions: int) -> Spread:
     def once() -> None:
-        done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=_WAIT_S, text=True)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, check=False, timeout=_WAIT_S, text=True
+        )
         if done.returncode:
             raise Skipped(_last_line(done.stderr) or f"exit code {done.returncode}")
 
@@ -89,7 +113,12 @@ def _mcp(command: Sequence[str], environment: dict[str, str], repetitions: int) 
         raise Skipped("the package mcp is not installed")
     try:
         asyncio.run(_list_tools(command, environment))
-        return spread([seconds_of(lambda: asyncio.run(_list_tools(command, environment))) for _ in range(repetitions)])
+        return spread(
+            [
+                seconds_of(lambda: asyncio.run(_list_tools(command, environment)))
+                for _ in range(repetitions)
+            ]
+        )
     except Exception as error:  # the client raises classes of several libraries, in groups
         raise Skipped(f"the server did not answer ({type(error).__name__})") from error
 
@@ -100,6 +129,10 @@ async def _list_tools(command: Sequence[str], environment: dict[str, str]) -> No
 
     server = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
     with Path(os.devnull).open("w") as nowhere:
-        async with asyncio.timeout(_WAIT_S), stdio_client(server, nowhere) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
+        async with (
+            asyncio.timeout(_WAIT_S),
+            stdio_client(server, nowhere) as (incoming, outgoing),
+            ClientSession(incoming, outgoing) as session,
+        ):
             await session.initialize()
             assert (await session.list_tools()).tools

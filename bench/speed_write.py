@@ -1,4 +1,5 @@
-"""What writing costs: revising a belief durably, and taking a conversation in. Beside a JSON file written whole each time, and bare SQLite."""
+"""What writing costs: revising a belief durably, and taking a conversation in. Beside a JSON file
+written whole each time, and bare SQLite."""
 
 from __future__ import annotations
 
@@ -26,12 +27,19 @@ _SYNTHETIC_TURNS = 2_000
 def measure_writes(report: Report, sample: Sequence[Turn], *, rounds: int, times: int) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        rates = {**_revise(Path(folder), rounds=rounds, times=times), **_plain(Path(folder), rounds=rounds, times=times)}
+        rates = {
+            **_revise(Path(folder), rounds=rounds, times=times),
+            **_plain(Path(folder), rounds=rounds, times=times),
+        }
     names = {
         "revise.per_s": "doxa: `revise`, durable (history, log, receipt, text index)",
         "revise.with_edge_per_s": "doxa: the same with a DEPENDS_ON edge each time",
-        "revise.json_file_per_s": f"plain: JSON file of {_FILE_ITEMS:,} items, written whole and synced, no history",
-        "revise.sqlite_row_per_s": "plain: one SQLite row updated, WAL, synchronous=FULL, no history",
+        "revise.json_file_per_s": (
+            f"plain: JSON file of {_FILE_ITEMS:,} items, written whole and synced, no history"
+        ),
+        "revise.sqlite_row_per_s": (
+            "plain: one SQLite row updated, WAL, synchronous=FULL, no history"
+        ),
     }
     for key, name in names.items():
         report.put(key, rates[key])
@@ -39,32 +47,60 @@ def measure_writes(report: Report, sample: Sequence[Turn], *, rounds: int, times
     report.table("Revisions per second, one process", ["what", "a second"], rows)
     turns = list(sample) or list(turns_of(_SYNTHETIC_TURNS, seed=report.seed))
     for extract in (False, True):
-        report.put(f"ingest.{'with_rules' if extract else 'text_only'}_turns_per_s", _ingest(turns, extract=extract, rounds=rounds))
+        report.put(
+            f"ingest.{'with_rules' if extract else 'text_only'}_turns_per_s",
+            _ingest(turns, extract=extract, rounds=rounds),
+        )
     report.put("ingest.turns", len(turns))
     report.table(
-        f"Taking in {len(turns):,} {'LoCoMo' if sample else 'synthetic'} turns, text only", ["what", "turns a second"],
-        [["exchanges alone", f"{report.figures['ingest.text_only_turns_per_s']:,.0f}"],
-         ["with candidate beliefs by rule", f"{report.figures['ingest.with_rules_turns_per_s']:,.0f}"]],
-    )  # fmt: skip
+        f"Taking in {len(turns):,} {'LoCoMo' if sample else 'synthetic'} turns, text only",
+        ["what", "turns a second"],
+        [
+            ["exchanges alone", f"{report.figures['ingest.text_only_turns_per_s']:,.0f}"],
+            [
+                "with candidate beliefs by rule",
+                f"{report.figures['ingest.with_rules_turns_per_s']:,.0f}",
+            ],
+        ],
+    )
 
 
 def _revise(folder: Path, *, rounds: int, times: int) -> dict[str, float]:
     with doxa.open(folder / "revise.db", embedder=None, background=False) as memory:
-        base = memory.remember("The shop runs on one server in Basel", name="server", project="shop").kref
-        item = memory.remember("We deploy the shop on Thursdays", name="deploy-day", project="shop", depends_on=[base]).kref
+        base = memory.remember(
+            "The shop runs on one server in Basel", name="server", project="shop"
+        ).kref
+        item = memory.remember(
+            "We deploy the shop on Thursdays", name="deploy-day", project="shop", depends_on=[base]
+        ).kref
         target = item.split("?")[0]
         for number in range(_WARM):
             memory.revise(target, f"We deploy the shop at {number} o'clock")
-        plain = per_second(lambda n: memory.revise(target, f"We deploy the shop on day {n} of the month"), times, rounds=rounds)
+        plain = per_second(
+            lambda n: memory.revise(target, f"We deploy the shop on day {n} of the month"),
+            times,
+            rounds=rounds,
+        )
 
         def with_edge(number: int) -> None:
-            memory.remember(f"We deploy the shop in week {number}", name="deploy-day", project="shop", depends_on=[base])
+            memory.remember(
+                f"We deploy the shop in week {number}",
+                name="deploy-day",
+                project="shop",
+                depends_on=[base],
+            )
 
-        return {"revise.per_s": plain, "revise.with_edge_per_s": per_second(with_edge, times, rounds=rounds)}
+        return {
+            "revise.per_s": plain,
+            "revise.with_edge_per_s": per_second(with_edge, times, rounds=rounds),
+        }
 
 
 def _plain(folder: Path, *, rounds: int, times: int) -> dict[str, float]:
-    items = {f"item-{number}": f"We deploy the shop on day {number} of the month" for number in range(_FILE_ITEMS)}
+    items = {
+        f"item-{number}": f"We deploy the shop on day {number} of the month"
+        for number in range(_FILE_ITEMS)
+    }
     path, part = folder / "items.json", folder / "items.part"
 
     def write_file(number: int) -> None:
@@ -76,11 +112,17 @@ def _plain(folder: Path, *, rounds: int, times: int) -> dict[str, float]:
         part.replace(path)
 
     db = apsw.Connection(str(folder / "plain.db"))
-    db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE item(name TEXT PRIMARY KEY, text TEXT)").fetchall()
+    db.execute(
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE item(name TEXT PRIMARY KEY,"
+        " text TEXT)"
+    ).fetchall()
     db.execute("INSERT INTO item VALUES('item-0', '')")
 
     def write_row(number: int) -> None:
-        db.execute("UPDATE item SET text = ? WHERE name = 'item-0'", (f"We deploy the shop on day {number} of the month",))
+        db.execute(
+            "UPDATE item SET text = ? WHERE name = 'item-0'",
+            (f"We deploy the shop on day {number} of the month",),
+        )
 
     found = {
         "revise.json_file_per_s": per_second(write_file, times, rounds=rounds),
@@ -93,7 +135,10 @@ def _plain(folder: Path, *, rounds: int, times: int) -> dict[str, float]:
 def _ingest(turns: Sequence[Turn], *, extract: bool, rounds: int) -> float:
     rates = []
     for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as folder, doxa.open(Path(folder) / "memory.db", embedder=None, background=False) as memory:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            doxa.open(Path(folder) / "memory.db", embedder=None, background=False) as memory,
+        ):
             start = time.perf_counter()
             memory.ingest(turns, extract=extract)
             rates.append(len(turns) / (time.perf_counter() - start))

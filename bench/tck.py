@@ -1,7 +1,9 @@
-"""The openCypher TCK against the engine: every scenario of a folder, outlines expanded, on a real store.
+"""The openCypher TCK against the engine: every scenario of a folder, outlines expanded, on a real
+store.
 
-A scenario passes when its result has the columns and rows asked for (in order where order is asked for), its side effects are exactly
-those stated, or its error has the stated type, phase and detail. Nothing is skipped: what cannot be run has failed.
+A scenario passes when its result has the columns and rows asked for (in order where order is asked
+for), its side effects are exactly those stated, or its error has the stated type, phase and detail.
+Nothing is skipped: what cannot be run has failed.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class Failure(Exception):
 
 
 def run(folder: Path, *, optimise: bool = True) -> Report:
-    """Run every feature below the folder. `failed` in the record lists each failing scenario with its reason."""
+    """Run every feature below the folder. `failed` in the record lists each failing scenario with
+    its reason."""
     report = Report("tck", seed=0, embedder="none")
     passed: Counter[str] = Counter()
     total: Counter[str] = Counter()
@@ -50,14 +53,23 @@ def run(folder: Path, *, optimise: bool = True) -> Report:
     return _report(report, passed, total, failed)
 
 
-def _report(report: Report, passed: Counter[str], total: Counter[str], failed: dict[str, list[str]]) -> Report:
+def _report(
+    report: Report, passed: Counter[str], total: Counter[str], failed: dict[str, list[str]]
+) -> Report:
     count, good = sum(total.values()), sum(passed.values())
-    rows = [(group, str(total[group]), str(passed[group]), f"{100 * passed[group] / total[group]:.1f}") for group in sorted(total)]
+    rows = [
+        (group, str(total[group]), str(passed[group]), f"{100 * passed[group] / total[group]:.1f}")
+        for group in sorted(total)
+    ]
     rows.append(("all", str(count), str(good), f"{100 * good / max(1, count):.2f}"))
     report.table("openCypher TCK", ("folder", "scenarios", "passed", "%"), rows)
     if failed:
         lines = [(feature, line) for feature in sorted(failed) for line in failed[feature]]
-        report.table("Failing scenarios", ("feature", "scenario and reason"), [(one, line.replace("|", "\\|")) for one, line in lines])
+        report.table(
+            "Failing scenarios",
+            ("feature", "scenario and reason"),
+            [(one, line.replace("|", "\\|")) for one, line in lines],
+        )
     report.put("pass_rate", good / max(1, count))
     report.put("scenarios", count)
     report.put("passed", good)
@@ -101,8 +113,16 @@ class Runner:
         with self.store.read() as snapshot:
             nodes = snapshot.rows("SELECT id, labels, json(props) FROM node")
             edges = snapshot.rows("SELECT id, json(props) FROM edge")
-        properties = {("n", row[0], key, canonical_bytes(value)) for row in nodes for key, value in json.loads(row[2]).items()}
-        properties |= {("e", row[0], key, canonical_bytes(value)) for row in edges for key, value in json.loads(row[1]).items()}
+        properties = {
+            ("n", row[0], key, canonical_bytes(value))
+            for row in nodes
+            for key, value in json.loads(row[2]).items()
+        }
+        properties |= {
+            ("e", row[0], key, canonical_bytes(value))
+            for row in edges
+            for key, value in json.loads(row[1]).items()
+        }
         return {
             "nodes": {row[0] for row in nodes},
             "relationships": {row[0] for row in edges},
@@ -130,7 +150,10 @@ class _Play:
         for step in self.scenario.steps:
             self._step(step)
         if self.error is not None:
-            raise Failure(f"raised {self.error[1].kind}/{self.error[1].detail} at {self.error[0]}: {self.error[1].message[:120]}")
+            raise Failure(
+                f"raised {self.error[1].kind}/{self.error[1].detail} at {self.error[0]}:"
+                f" {self.error[1].message[:120]}"
+            )
 
     def _step(self, step: Step) -> None:
         text = step.text
@@ -144,7 +167,9 @@ class _Play:
         elif text == "parameters are:":
             self.params = {row[0]: _python(expected(row[1])) for row in step.table}
         elif text.startswith("there exists a procedure "):
-            self.registry.add(_procedure(text.removeprefix("there exists a procedure "), step.table))
+            self.registry.add(
+                _procedure(text.removeprefix("there exists a procedure "), step.table)
+            )
         elif text in ("executing query:", "executing control query:"):
             self._raise()
             self._query(step.document or "")
@@ -159,7 +184,10 @@ class _Play:
 
     def _raise(self) -> None:
         if self.error is not None:
-            raise Failure(f"raised {self.error[1].kind}/{self.error[1].detail} at {self.error[0]}: {self.error[1].message[:120]}")
+            raise Failure(
+                f"raised {self.error[1].kind}/{self.error[1].detail} at {self.error[0]}:"
+                f" {self.error[1].message[:120]}"
+            )
 
     def _named_graph(self, name: str) -> None:
         folder = self.runner.graphs / name
@@ -182,7 +210,10 @@ class _Play:
         try:
             self._run(plan)
         except QueryError as error:
-            self.error = (f"{'compile time' if error.fields.get('phase') == 'compile' else 'runtime'}", error)
+            self.error = (
+                f"{'compile time' if error.fields.get('phase') == 'compile' else 'runtime'}",
+                error,
+            )
 
     def _run(self, plan: Plan) -> None:
         if plan.checked.writes:
@@ -219,10 +250,16 @@ class _Play:
     def _check_effects(self, step: Step) -> None:
         effects = {name: int(count) for name, count in step.table}
         for what in ("nodes", "relationships", "labels", "properties"):
-            for sign, one, other in (("+", self.after, self.before), ("-", self.before, self.after)):
+            for sign, one, other in (
+                ("+", self.after, self.before),
+                ("-", self.before, self.after),
+            ):
                 count = len(one[what] - other[what])
                 if count != effects.get(sign + what, 0):
-                    raise Failure(f"side effect {sign}{what} is {count} instead of {effects.get(sign + what, 0)}")
+                    raise Failure(
+                        f"side effect {sign}{what} is {count} instead of"
+                        f" {effects.get(sign + what, 0)}"
+                    )
 
     def _check_error(self, text: str) -> None:
         head, _, detail = text.partition(":")
@@ -231,8 +268,15 @@ class _Play:
         if self.error is None:
             raise Failure(f"no error instead of {kind}/{detail.strip()} at {phase}")
         seen_phase, error = self.error
-        if phase not in ("any time", seen_phase) or error.kind != kind or detail.strip() not in ("*", error.detail):
-            raise Failure(f"{error.kind}/{error.detail} at {seen_phase} instead of {kind}/{detail.strip()} at {phase}: {error.message[:100]}")
+        if (
+            phase not in ("any time", seen_phase)
+            or error.kind != kind
+            or detail.strip() not in ("*", error.detail)
+        ):
+            raise Failure(
+                f"{error.kind}/{error.detail} at {seen_phase} instead of {kind}/{detail.strip()} at"
+                f" {phase}: {error.message[:100]}"
+            )
         self.error = None
 
 
@@ -247,7 +291,8 @@ def _python(value: Any) -> Any:
 
 
 def _procedure(text: str, table: list[list[str]]) -> Procedure:
-    """test.my.proc(name :: STRING?) :: (city :: STRING?): the rows whose first cells equal the arguments."""
+    """test.my.proc(name :: STRING?) :: (city :: STRING?): the rows whose first cells equal the
+    arguments."""
     name, _, rest = text.rstrip(":").partition("(")
     arguments, _, results = rest.partition(")")
     args = _fields(arguments)
@@ -256,7 +301,11 @@ def _procedure(text: str, table: list[list[str]]) -> Procedure:
 
     def call(run: object, *given: Any) -> list[tuple[Any, ...]]:
         wanted = [group_key(value) for value in given]
-        return [row[len(args) :] for row in rows if [group_key(_like(v, g)) for v, g in zip(row, given, strict=False)] == wanted]
+        return [
+            row[len(args) :]
+            for row in rows
+            if [group_key(_like(v, g)) for v, g in zip(row, given, strict=False)] == wanted
+        ]
 
     return Procedure(ProcedureSignature(name.strip(), args, outs), call)
 

@@ -1,4 +1,5 @@
-"""The TCK's notation of results, read into plain comparable tuples, and results of the engine turned into the same.
+"""The TCK's notation of results, read into plain comparable tuples, and results of the engine
+turned into the same.
 
 (:A {x: 1})   [:T {y: 2}]   <(:A)-[:T]->(:B)>   [1, 'two']   {k: null}   1.5   NaN   true
 """
@@ -13,7 +14,8 @@ from doxa.query.values import Edge, Node, Path
 
 
 def canonical(value: Any) -> Any:
-    """A result as a tuple whose equality is the TCK's: types count, elements compare by labels, type and properties."""
+    """A result as a tuple whose equality is the TCK's: types count, elements compare by labels,
+    type and properties."""
     if isinstance(value, Node):
         return ("node", tuple(sorted(value.labels)), _map(value.properties))
     if isinstance(value, Edge):
@@ -120,7 +122,9 @@ class _Reader:
             self.at = end + 1
             return name
         start = self.at
-        while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_#@$."):
+        while self.at < len(self.text) and (
+            self.text[self.at].isalnum() or self.text[self.at] in "_#@$."
+        ):
             self.at += 1
         return self.text[start : self.at]
 
@@ -180,7 +184,11 @@ class _Reader:
 
     def word(self) -> Any:
         start = self.at
-        while self.at < len(self.text) and self.text[self.at] not in ",]})>" and not self.text[self.at].isspace():
+        while (
+            self.at < len(self.text)
+            and self.text[self.at] not in ",]})>"
+            and not self.text[self.at].isspace()
+        ):
             self.at += 1
         word = self.text[start : self.at]
         if word in ("true", "false", "null"):

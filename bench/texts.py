@@ -1,4 +1,5 @@
-"""Text without end for the speed figures: a Zipf vocabulary in topics, or the turns of a real conversation with words exchanged.
+"""Text without end for the speed figures: a Zipf vocabulary in topics, or the turns of a real
+conversation with words exchanged.
 
 The first two words of a text are its topic; CloudEmbedder puts texts of one topic near each other.
 """
@@ -28,7 +29,15 @@ def turns_of(count: int, *, seed: int, sample: Sequence[Turn] = ()) -> Iterator[
     texts = _perturbed(sample, rng) if sample else _synthetic(rng)
     for number in range(count):
         thread, session = f"thread-{number // 1_000}", f"session-{number // SESSION_TURNS}"
-        yield Turn(thread, session, _SPEAKERS[number % 2], "person", next(texts), _START_NS + number * _MINUTE_NS, str(number))
+        yield Turn(
+            thread,
+            session,
+            _SPEAKERS[number % 2],
+            "person",
+            next(texts),
+            _START_NS + number * _MINUTE_NS,
+            str(number),
+        )
 
 
 def questions_of(turns: Sequence[Turn], count: int, *, seed: int) -> list[str]:
@@ -67,11 +76,15 @@ def _perturbed(sample: Sequence[Turn], rng: np.random.Generator) -> Iterator[str
         exchange = rng.random(len(text)) < _EXCHANGED
         exchange[:2] = False
         others = rng.integers(len(pool), size=len(text))
-        yield " ".join(pool[other] if change else word for word, change, other in zip(text, exchange, others, strict=True))
+        yield " ".join(
+            pool[other] if change else word
+            for word, change, other in zip(text, exchange, others, strict=True)
+        )
 
 
 def _words() -> list[str]:
-    """The vocabulary: numbers spelt in syllables, so that no two are near in spelling by chance more often than in a language."""
+    """The vocabulary: numbers spelt in syllables, so that no two are near in spelling by chance
+    more often than in a language."""
     words = []
     for number in range(_VOCABULARY):
         rest, parts = number + len(_SYLLABLES) ** 3, []

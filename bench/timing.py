@@ -1,4 +1,5 @@
-"""Clocks and memory counters for the speed figures: medians of repeated measurement, never a single run."""
+"""Clocks and memory counters for the speed figures: medians of repeated measurement, never a single
+run."""
 
 from __future__ import annotations
 
@@ -49,8 +50,8 @@ def per_second(call: Callable[[int], object], times: int, *, rounds: int = 3) ->
 
 
 class Memory(NamedTuple):
-    """Bytes of this process: what is not a mapped file, and all that is resident, mapped files and shared libraries too; nan where the system
-    does not tell."""
+    """Bytes of this process: what is not a mapped file, and all that is resident, mapped files and
+    shared libraries too; nan where the system does not tell."""
 
     own: float
     resident: float
@@ -62,5 +63,8 @@ def memory_bytes() -> Memory:
         held = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
     except OSError:
         return Memory(float("nan"), float("nan"))
-    own, resident = (float(held[name].split()[0]) * 1_024 if name in held else float("nan") for name in ("RssAnon", "VmRSS"))
+    own, resident = (
+        float(held[name].split()[0]) * 1_024 if name in held else float("nan")
+        for name in ("RssAnon", "VmRSS")
+    )
     return Memory(own, resident)

@@ -1,11 +1,13 @@
-"""LoCoMo's own score of an answer: the overlap of stemmed words, by rules that differ between its five categories.
+"""LoCoMo's own score of an answer: the overlap of stemmed words, by rules that differ between its
+five categories.
 
-Kept apart from the other metrics because it is somebody else's definition, to be followed to the letter, its oddities included: a comma in a
-gold answer splits it only in category 1, a semicolon ends it only in category 3, and category 5 asks for one of two phrases.
+Kept apart from the other metrics because it is somebody else's definition, to be followed to the
+letter, its oddities included: a comma in a gold answer splits it only in category 1, a semicolon
+ends it only in category 3, and category 5 asks for one of two phrases.
 
-The stemmer is Porter's of 1980, which is nltk's in its mode ORIGINAL_ALGORITHM. The official code takes nltk's default, which adds rules of its
-own (it keeps the y of "day" and the e of "one"); they change what a stem looks like, and seldom which words share one: `docs/benchmarks.md` has
-the count.
+The stemmer is Porter's of 1980, which is nltk's in its mode ORIGINAL_ALGORITHM. The official code
+takes nltk's default, which adds rules of its own (it keeps the y of "day" and the e of "one"); they
+change what a stem looks like, and seldom which words share one: `docs/benchmarks.md` has the count.
 """
 
 from __future__ import annotations
@@ -35,12 +37,16 @@ def stem(word: str) -> str:
 
 def normalised(text: str) -> str:
     """Without commas, punctuation and articles, in small letters, with single blanks."""
-    return " ".join(_ARTICLES.sub(" ", text.replace(",", "").lower().translate(_PUNCTUATION)).split())
+    return " ".join(
+        _ARTICLES.sub(" ", text.replace(",", "").lower().translate(_PUNCTUATION)).split()
+    )
 
 
 def f1(prediction: str, gold: str, *, stem: Callable[[str], str] = stem) -> float:
     """2PR / (P + R) over the multisets of stems; 0 where they share none."""
-    said, wanted = (Counter(stem(word) for word in normalised(text).split()) for text in (prediction, gold))
+    said, wanted = (
+        Counter(stem(word) for word in normalised(text).split()) for text in (prediction, gold)
+    )
     shared = sum((said & wanted).values())
     if not shared:
         return 0.0
@@ -54,5 +60,7 @@ def score(category: str, prediction: str, gold: str, *, stem: Callable[[str], st
         return float(any(phrase in prediction.lower() for phrase in ABSTENTIONS))
     if category == MULTI_HOP:
         said = prediction.split(",")
-        return mean([max(f1(part, wanted, stem=stem) for part in said) for wanted in gold.split(",")])
+        return mean(
+            [max(f1(part, wanted, stem=stem) for part in said) for wanted in gold.split(",")]
+        )
     return f1(prediction, gold.split(";")[0] if category == OPEN_DOMAIN else gold, stem=stem)

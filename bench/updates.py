@@ -1,8 +1,11 @@
-"""Which belief a new sentence retires: the cases of tests/cases/updates.txt, half of them for fitting constants, the other half held out.
+"""Which belief a new sentence retires: the cases of tests/cases/updates.txt, half of them for
+fitting constants, the other half held out.
 
-Each case is played through: what is held is remembered, each sentence is matched, and what the match proposes from REVISE_AT on is retired, as
-an agent would do it. **Wrong** is the share of retirements that the case does not ask for, **missed** the share of those it asks for that did
-not happen; a missed one is *silent* where no conflict was opened about it either. The reliability table holds the scores to what they say.
+Each case is played through: what is held is remembered, each sentence is matched, and what the
+match proposes from REVISE_AT on is retired, as an agent would do it. **Wrong** is the share of
+retirements that the case does not ask for, **missed** the share of those it asks for that did not
+happen; a missed one is *silent* where no conflict was opened about it either. The reliability table
+holds the scores to what they say.
 """
 
 from __future__ import annotations
@@ -33,21 +36,41 @@ _BINS = (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1.0001)
 _SHOWN = 12
 _STEPS = 200
 _UNJUDGED = ("restates", "refines", "names")  # nothing could take the place of what is said again
-# What each weight is expected to be before a case is read, and how far the cases may move it: one standard deviation.
+# What each weight is expected to be before a case is read, and how far the cases may move it: one
+# standard deviation.
 _SPREAD = 1.5
 _EXPECTED_BIAS = 3.0
 _EXPECTED = {
-    "part_or_relative": -6.5, "part_of_name": -3.5, "says_less_of_subject": -4.0, "other_subject": -7.0, "owner_open": -2.0, "unnamed": -4.0,
-    "near_predicate": -1.0, "other_predicate": -5.0, "other_kind_of_value": -3.0, "may_be_several": -5.0, "may_replace": -4.5,
-    "unspecific": -2.5, "gives_up_held": 2.0, "gives_up_another": -4.0, "takes_back": 1.0,
-    "takes_back_another": -3.0, "scope_open": -2.0, "other_scope": -5.0, "says_more_besides": -4.0, "change": 1.0, "past": -5.0,
-    "other_speaker": -3.0, "shared_words": 1.0,
-}  # fmt: skip
+    "part_or_relative": -6.5,
+    "part_of_name": -3.5,
+    "says_less_of_subject": -4.0,
+    "other_subject": -7.0,
+    "owner_open": -2.0,
+    "unnamed": -4.0,
+    "near_predicate": -1.0,
+    "other_predicate": -5.0,
+    "other_kind_of_value": -3.0,
+    "may_be_several": -5.0,
+    "may_replace": -4.5,
+    "unspecific": -2.5,
+    "gives_up_held": 2.0,
+    "gives_up_another": -4.0,
+    "takes_back": 1.0,
+    "takes_back_another": -3.0,
+    "scope_open": -2.0,
+    "other_scope": -5.0,
+    "says_more_besides": -4.0,
+    "change": 1.0,
+    "past": -5.0,
+    "other_speaker": -3.0,
+    "shared_words": 1.0,
+}
 
 
 @dataclass
 class Played:
-    """What became of one case: lines and facts that were retired, those about which a conflict was opened, and the scores on the way."""
+    """What became of one case: lines and facts that were retired, those about which a conflict was
+    opened, and the scores on the way."""
 
     case: UpdateCase
     retired: set[str] = field(default_factory=set)
@@ -94,22 +117,54 @@ class Count:
         """due, wrong, missed, silent, conflicts; precision and recall at both thresholds."""
         retired, proposed = self.right + self.wrong, self.right + self.wrong + self.doubted
         found = self.right + self.doubted_due
-        told = [f"{self.wrong} ({percent(self.wrong_rate)})", f"{self.due - self.right} ({percent(self.missed_rate)})"]
-        rates = [_share(self.right, retired), _share(self.right, self.due), _share(found, proposed), _share(found, self.due)]
-        return [str(self.due), *told, str(self.silent), f"{self.doubted} ({self.doubted_due} due)", *rates]
+        told = [
+            f"{self.wrong} ({percent(self.wrong_rate)})",
+            f"{self.due - self.right} ({percent(self.missed_rate)})",
+        ]
+        rates = [
+            _share(self.right, retired),
+            _share(self.right, self.due),
+            _share(found, proposed),
+            _share(found, self.due),
+        ]
+        return [
+            str(self.due),
+            *told,
+            str(self.silent),
+            f"{self.doubted} ({self.doubted_due} due)",
+            *rates,
+        ]
 
 
 def _share(part: int, whole: int) -> str:
     return percent(part / whole) if whole else "–"
 
 
-_HEAD = ["due", "wrong (%)", "missed (%)", "of them silent", "conflicts", "precision", "recall", "precision from conflict", "recall from conflict"]
+_HEAD = [
+    "due",
+    "wrong (%)",
+    "missed (%)",
+    "of them silent",
+    "conflicts",
+    "precision",
+    "recall",
+    "precision from conflict",
+    "recall from conflict",
+]
 
 
 def options(command: argparse.ArgumentParser, *, seed: int) -> None:
     command.add_argument("--seed", type=int, default=seed)
-    command.add_argument("--quick", action="store_true", help="all cases, but fewer beliefs and sentences where time is measured")
-    command.add_argument("--fit", action="store_true", help="print the weights that the fitted half asks for, and judge nothing")
+    command.add_argument(
+        "--quick",
+        action="store_true",
+        help="all cases, but fewer beliefs and sentences where time is measured",
+    )
+    command.add_argument(
+        "--fit",
+        action="store_true",
+        help="print the weights that the fitted half asks for, and judge nothing",
+    )
     command.add_argument("--json", type=Path, help="write figures and tables here")
 
 
@@ -117,7 +172,11 @@ def command(seed: int, *, quick: bool, fit: bool, path: Path | None) -> int:
     """What the command line asks for; the exit status."""
     if fit:
         bias, weights, pairs = fitted()
-        print(f"BIAS = {bias}", *(f"{name}: {weight}  ({pairs[name]} pairs)" for name, weight in weights.items()), sep="\n")
+        print(
+            f"BIAS = {bias}",
+            *(f"{name}: {weight}  ({pairs[name]} pairs)" for name, weight in weights.items()),
+            sep="\n",
+        )
         return 0
     report, passed = run(seed=seed, quick=quick)
     print(report.text())
@@ -133,28 +192,60 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
     halves = {name: _count(one for one in played if one.case.half == name) for name in HALVES}
     for name, count in halves.items():
         figures = {
-            "wrong": count.wrong_rate, "missed": count.missed_rate, "silent": count.silent / max(1, count.due),
-            "wrong_of_staying": count.wrong / max(1, count.stays), "due": float(count.due), "conflicts": float(count.doubted),
-        }  # fmt: skip
+            "wrong": count.wrong_rate,
+            "missed": count.missed_rate,
+            "silent": count.silent / max(1, count.due),
+            "wrong_of_staying": count.wrong / max(1, count.stays),
+            "due": float(count.due),
+            "conflicts": float(count.doubted),
+        }
         for figure, value in figures.items():
             report.put(f"{name.replace(' ', '_')}.{figure}", value)
     report.tables.append(
-        f"A proposal from {REVISE_AT:.2f} on revises, from {CONFLICT_AT:.2f} on it opens a conflict. Asked for: at most {percent(WRONG_MAX)} % of "
-        f"retirements wrong, at most {percent(MISSED_MAX)} % of those due missed."
+        f"A proposal from {REVISE_AT:.2f} on revises, from {CONFLICT_AT:.2f} on it opens a"
+        f" conflict. Asked for: at most {percent(WRONG_MAX)} % of retirements wrong, at most"
+        f" {percent(MISSED_MAX)} % of those due missed."
     )
-    report.table("Halves", ["half", "cases", *_HEAD], [[name, str(_of(played, name)), *count.row] for name, count in halves.items()])
+    report.table(
+        "Halves",
+        ["half", "cases", *_HEAD],
+        [[name, str(_of(played, name)), *count.row] for name, count in halves.items()],
+    )
     for name in HALVES:
         groups = dict.fromkeys(one.case.category for one in played)
-        rows = [[group, *_count(one for one in played if (one.case.category, one.case.half) == (group, name)).row] for group in groups]
+        rows = [
+            [
+                group,
+                *_count(
+                    one for one in played if (one.case.category, one.case.half) == (group, name)
+                ).row,
+            ]
+            for group in groups
+        ]
         report.table(f"By category, {name}", ["category", *_HEAD], rows)
         report.table(
-            f"Reliability, {name}", ["score", "pairs", "mean score", "came true"], _reliability(one for one in played if one.case.half == name)
+            f"Reliability, {name}",
+            ["score", "pairs", "mean score", "came true"],
+            _reliability(one for one in played if one.case.half == name),
         )
-    updates_scale.measure(report, sizes=(2_000,) if quick else (10_000, 100_000), questions=50 if quick else 200)
-    failures = [_failure(one) for one in played if one.case.half == "fitted" and one.retired != one.case.retired]
+    updates_scale.measure(
+        report, sizes=(2_000,) if quick else (10_000, 100_000), questions=50 if quick else 200
+    )
+    failures = [
+        _failure(one)
+        for one in played
+        if one.case.half == "fitted" and one.retired != one.case.retired
+    ]
     if failures:
-        report.table("Not as the reader said, fitted half", ["case", "retired wrongly", "missed", "conflict about"], failures[:_SHOWN])
-    passed = all(count.wrong_rate <= WRONG_MAX and count.missed_rate <= MISSED_MAX for count in halves.values())
+        report.table(
+            "Not as the reader said, fitted half",
+            ["case", "retired wrongly", "missed", "conflict about"],
+            failures[:_SHOWN],
+        )
+    passed = all(
+        count.wrong_rate <= WRONG_MAX and count.missed_rate <= MISSED_MAX
+        for count in halves.values()
+    )
     return report.end(), passed
 
 
@@ -184,12 +275,18 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
 
 def _hold(memory: doxa.Memory, line: Line, lines: dict[str, Line], *, project: str) -> None:
     said = {"speaker_name": line.speaker} if line.speaker else None
-    made = memory.remember(line.text, project=project, name=f"line{len(lines)}", metadata=said, facts=line.facts)
+    made = memory.remember(
+        line.text, project=project, name=f"line{len(lines)}", metadata=said, facts=line.facts
+    )
     lines[made.kref.partition("?")[0]] = line
 
 
 def _shown(line: Line, fact: Fact | None) -> str:
-    return shown_fact((fact.subject, fact.predicate, str(fact.value))) if fact is not None and line.facts else line.shown()
+    return (
+        shown_fact((fact.subject, fact.predicate, str(fact.value)))
+        if fact is not None and line.facts
+        else line.shown()
+    )
 
 
 def _is_due(case: UpdateCase, one: Considered, lines: dict[str, Line]) -> bool:
@@ -233,28 +330,45 @@ def _of(played: list[Played], half: str) -> int:
 
 
 def _reliability(played: Iterable[Played]) -> list[list[str]]:
-    """Scores beside what came true, over pairs of a text and a belief that it does not merely repeat."""
-    pairs = [(one.proposal.score, due) for each in played for one, due in each.weighed if one.proposal.relation not in _UNJUDGED]
+    """Scores beside what came true, over pairs of a text and a belief that it does not merely
+    repeat."""
+    pairs = [
+        (one.proposal.score, due)
+        for each in played
+        for one, due in each.weighed
+        if one.proposal.relation not in _UNJUDGED
+    ]
     rows = []
     for low, high in pairwise(_BINS):
         inside = [(score, due) for score, due in pairs if low <= score < high]
         if inside:
             mean, true = (sum(pair[i] for pair in inside) / len(inside) for i in (0, 1))
-            rows.append([f"{low:.2f}–{min(high, 1):.2f}", str(len(inside)), f"{mean:.3f}", f"{true:.3f}"])
+            rows.append(
+                [f"{low:.2f}–{min(high, 1):.2f}", str(len(inside)), f"{mean:.3f}", f"{true:.3f}"]
+            )
     return rows
 
 
 def _failure(one: Played) -> list[str]:
     due = one.case.retired
     shown = [sorted(one.retired - due), sorted(due - one.retired), sorted(one.doubted)]
-    return [f"{one.case.category}: {one.case.name}", *("; ".join(texts).replace("|", "\\|") or "–" for texts in shown)]
+    return [
+        f"{one.case.category}: {one.case.name}",
+        *("; ".join(texts).replace("|", "\\|") or "–" for texts in shown),
+    ]
 
 
 def fitted() -> tuple[float, dict[str, float], Counter[str]]:
-    """The weights that the fitted half asks for, and how many pairs speak about each: logistic regression about what is expected of each weight
-    beforehand, since most are met in a few pairs only."""
+    """The weights that the fitted half asks for, and how many pairs speak about each: logistic
+    regression about what is expected of each weight beforehand, since most are met in a few pairs
+    only."""
     played = play(case for case in load() if case.half == "fitted")
-    pairs = [(one.features, due) for each in played for one, due in each.weighed if not one.unasserted and one.proposal.relation not in _UNJUDGED]
+    pairs = [
+        (one.features, due)
+        for each in played
+        for one, due in each.weighed
+        if not one.unasserted and one.proposal.relation not in _UNJUDGED
+    ]
     rows: NDArray[np.float64] = np.array([(1.0, *features) for features, _ in pairs])
     wanted: NDArray[np.float64] = np.array([float(due) for _, due in pairs])
     expected = np.array([_EXPECTED_BIAS, *(_EXPECTED[name] for name in FEATURES)])
@@ -264,5 +378,14 @@ def fitted() -> tuple[float, dict[str, float], Counter[str]]:
         slope = rows.T @ (wanted - guess) - (weights - expected) / _SPREAD**2
         bend = (rows * (guess * (1 - guess))[:, None]).T @ rows + np.eye(len(weights)) / _SPREAD**2
         weights = weights + 0.5 * np.linalg.solve(bend, slope)
-    counts = Counter(name for features, _ in pairs for name, value in zip(FEATURES, features, strict=True) if value)
-    return round(float(weights[0]), 2), dict(zip(FEATURES, (round(float(w), 2) for w in weights[1:]), strict=True)), counts
+    counts = Counter(
+        name
+        for features, _ in pairs
+        for name, value in zip(FEATURES, features, strict=True)
+        if value
+    )
+    return (
+        round(float(weights[0]), 2),
+        dict(zip(FEATURES, (round(float(w), 2) for w in weights[1:]), strict=True)),
+        counts,
+    )

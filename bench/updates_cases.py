@@ -1,13 +1,16 @@
-"""The cases of `python -m bench updates`: beliefs held, what is said then, and which of the beliefs a careful reader would retire.
+"""The cases of `python -m bench updates`: beliefs held, what is said then, and which of the beliefs
+a careful reader would retire.
 
     category: name
     [Ana] I live in Berlin.            a held belief, with its speaker where it matters
     + Ana | home | Berlin              a fact of the belief above, where it has some
     > [Ana] I moved to Munich.         what is said now, several in order
     ----
-    [Ana] I live in Berlin.            what is retired by the end: whole beliefs, or facts of one; or: nothing
+    [Ana] I live in Berlin.            what is retired by the end: whole beliefs, or facts of one;
+    or: nothing
 
-A case belongs to the half that a hash of its category and name says: constants are fitted on the one, the other is only judged by.
+A case belongs to the half that a hash of its category and name says: constants are fitted on the
+one, the other is only judged by.
 """
 
 from __future__ import annotations
@@ -52,7 +55,10 @@ class UpdateCase:
 
 def load(path: Path = CASES) -> list[UpdateCase]:
     """The cases of a file, in order."""
-    blocks = [[line for line in block.split("\n") if line.strip() and not line.startswith("#")] for block in path.read_text().split("\n\n")]
+    blocks = [
+        [line for line in block.split("\n") if line.strip() and not line.startswith("#")]
+        for block in path.read_text().split("\n\n")
+    ]
     return [_case(lines) for lines in blocks if lines]
 
 
@@ -65,15 +71,21 @@ def _case(lines: list[str]) -> UpdateCase:
         if line.startswith("+ "):
             subject, predicate, value = (part.strip() for part in line[2:].split("|"))
             into = said if said else held
-            into[-1] = Line(into[-1].text, into[-1].speaker, (*into[-1].facts, (subject, predicate, value)))
+            into[-1] = Line(
+                into[-1].text, into[-1].speaker, (*into[-1].facts, (subject, predicate, value))
+            )
         elif line.startswith("> "):
             said.append(_line(line[2:]))
         else:
             held.append(_line(line))
     retired = frozenset(line for line in lines[rule + 1 :] if line != "nothing")
     case = UpdateCase(category, name, tuple(held), tuple(said), retired)
-    unknown = retired - {shown for line in (*held, *said) for shown in (line.shown(), *map(shown_fact, line.facts))}
-    assert held and said and not unknown, f"{category}: {name}: {unknown or 'nothing is held or said'}"
+    unknown = retired - {
+        shown for line in (*held, *said) for shown in (line.shown(), *map(shown_fact, line.facts))
+    }
+    assert held and said and not unknown, (
+        f"{category}: {name}: {unknown or 'nothing is held or said'}"
+    )
     return case
 
 

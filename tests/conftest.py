@@ -1,4 +1,5 @@
-"""What every folder shares: a clock that stands still, a real store in a temporary folder, and a ledger on it."""
+"""What every folder shares: a clock that stands still, a real store in a temporary folder, and a
+ledger on it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return lambda text: request.config.stash[SEEDS].append(f"{request.node.name}: {text}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     for line in config.stash[SEEDS]:
         terminalreporter.write_line(line)
 

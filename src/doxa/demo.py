@@ -1,7 +1,8 @@
 """The demonstration: one real store, every promise shown by a call that a reader can repeat.
 
-A conversation of six weeks goes in; a question gets the current belief with its reason; a correction retires the old belief, which stays in
-history, is what `as_of` returns, and comes back by undo; impact names what rested on it; the log proves itself.
+A conversation of six weeks goes in; a question gets the current belief with its reason; a
+correction retires the old belief, which stays in history, is what `as_of` returns, and comes back
+by undo; impact names what rested on it; the log proves itself.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ def run(keep: Path | None) -> None:
     else:
         with tempfile.TemporaryDirectory() as folder:
             _steps(Path(folder) / "demo.db")
-    _say(f"\nDone in {time.perf_counter() - started:.1f} s. No key, no network, no language model was used.")
+    _say(
+        f"\nDone in {time.perf_counter() - started:.1f} s. No key, no network, no language model"
+        " was used."
+    )
     where = f" --db {keep}" if keep else ""
     doxa = command()
     _head("Go on with")
@@ -38,12 +42,17 @@ def run(keep: Path | None) -> None:
         f'  {doxa} recall "when do we launch?"{where}\n'
         f"  {doxa} import ~/.claude/projects{where}      your own Claude Code history\n"
         f"  {doxa} log{where}\n  {doxa} doctor{where}\n  {doxa} --help\n"
-        + ("" if keep else f"  {doxa} demo --keep demo.db      this demonstration, kept to look around in")
+        + (
+            ""
+            if keep
+            else f"  {doxa} demo --keep demo.db      this demonstration, kept to look around in"
+        )
     )
 
 
 def command() -> str:
-    """What to type for doxa from here: its own name if that is this installation on the path, else this interpreter with the module."""
+    """What to type for doxa from here: its own name if that is this installation on the path, else
+    this interpreter with the module."""
     found = shutil.which("doxa")
     if found and Path(found).resolve().parent == Path(sys.executable).resolve().parent:
         return "doxa"
@@ -66,28 +75,55 @@ def _ingest(memory: Memory) -> None:
         with as_file(files("doxa") / "sample" / name) as path:
             result = memory.ingest(path, project=project)
             again = memory.ingest(path, project=project)
-        _say(f"  {project}: {result.added} turns, {result.candidates} candidate beliefs by rules; read again: {again.added} new, {again.known} known")
-    for hit in memory.recall("use MySQL 8", project="tea-shop", space="candidates", history=True).hits:
+        _say(
+            f"  {project}: {result.added} turns, {result.candidates} candidate beliefs by rules;"
+            f" read again: {again.added} new, {again.known} known"
+        )
+    for hit in memory.recall(
+        "use MySQL 8", project="tea-shop", space="candidates", history=True
+    ).hits:
         if hit.status == "deprecated":
-            successor = next(step.kref for step in memory.traverse(hit.kref, direction="in", types=["SUPERSEDES"]).steps)
+            successor = next(
+                step.kref
+                for step in memory.traverse(hit.kref, direction="in", types=["SUPERSEDES"]).steps
+            )
             _say(f"  corrected by the talk itself: {hit.text}\n    by {successor}")
     made = memory.embed()
-    note = f"{made} vectors made by {memory.embedder.name}" if memory.embedder else f"no vectors: {memory.embedder_error}"
+    note = (
+        f"{made} vectors made by {memory.embedder.name}"
+        if memory.embedder
+        else f"no vectors: {memory.embedder_error}"
+    )
     _say(f"  {note}")
 
 
 def _state(memory: Memory) -> tuple[str, str]:
     _head("2. An agent states what it concluded, with sources")
-    source = memory.recall("We decided to use MySQL 8", project="tea-shop", kinds=("exchange",), limit=1).hits[0]
+    source = memory.recall(
+        "We decided to use MySQL 8", project="tea-shop", kinds=("exchange",), limit=1
+    ).hits[0]
     memory.remember(
-        "The tea shop runs on MySQL 8", project="tea-shop", name="database", kind="decision",
-        facts=[("tea shop", "database", "MySQL 8")], derived_from=[source.kref],
-    )  # fmt: skip
+        "The tea shop runs on MySQL 8",
+        project="tea-shop",
+        name="database",
+        kind="decision",
+        facts=[("tea shop", "database", "MySQL 8")],
+        derived_from=[source.kref],
+    )
     backup = memory.remember(
-        "The nightly backup calls mysqldump", project="tea-shop", name="backup", kind="fact",
-        facts=[("backup", "command", "mysqldump")], depends_on=[DATABASE],
-    )  # fmt: skip
-    memory.remember("The restore drill follows the backup's format", project="tea-shop", name="drill", depends_on=[backup.kref])
+        "The nightly backup calls mysqldump",
+        project="tea-shop",
+        name="backup",
+        kind="fact",
+        facts=[("backup", "command", "mysqldump")],
+        depends_on=[DATABASE],
+    )
+    memory.remember(
+        "The restore drill follows the backup's format",
+        project="tea-shop",
+        name="drill",
+        depends_on=[backup.kref],
+    )
     memory.embed()
     _say(f"  {DATABASE}  <- {source.kref} ({source.speaker})")
     return DATABASE, backup.kref
@@ -102,8 +138,14 @@ def _recall(memory: Memory) -> None:
 
 def _correct(memory: Memory, database: str) -> None:
     _head("4. A correction")
-    moved = memory.recall("we moved to PostgreSQL", project="tea-shop", kinds=("exchange",), limit=1).hits[0]
-    change = memory.revise(database, "The tea shop runs on PostgreSQL 16", facts=[("tea shop", "database", "PostgreSQL 16")])
+    moved = memory.recall(
+        "we moved to PostgreSQL", project="tea-shop", kinds=("exchange",), limit=1
+    ).hits[0]
+    change = memory.revise(
+        database,
+        "The tea shop runs on PostgreSQL 16",
+        facts=[("tea shop", "database", "PostgreSQL 16")],
+    )
     memory.link(database, moved.kref, kind="DERIVED_FROM")
     memory.embed()
     question = "what does the tea shop run on?"
@@ -131,7 +173,10 @@ def _impact(memory: Memory, backup: str) -> None:
 def _prove(memory: Memory) -> None:
     _head("6. The log proves itself")
     proof = memory.verify()
-    _say(f"  {proof.receipts} receipts, {proof.entries} entries: chain and replay agree; head {proof.head[:32]}…")
+    _say(
+        f"  {proof.receipts} receipts, {proof.entries} entries: chain and replay agree; head"
+        f" {proof.head[:32]}…"
+    )
     problems = memory.check()
     _say(f"  invariants: {problems or 'all hold'}")
 

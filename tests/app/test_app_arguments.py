@@ -27,8 +27,14 @@ WRONG: dict[str, tuple[str, Callable[[doxa.Memory], Any]]] = {
     "milliseconds": ("time", lambda m: m.ingest([{"text": "hi", "timestamp": 1_772_460_000_000}])),
     "a validity in seconds": ("valid_from", lambda m: m.remember("y", valid_from=1_772_460_000)),
     "a filter in seconds": ("since", lambda m: m.recall("x", since=1_772_460_000)),
-    "a turn without text": ("text", lambda m: m.ingest([Turn("t", "s", "a", "person", 5, None, "")])),  # type: ignore[arg-type]
-    "a turn with no time": ("time_ns", lambda m: m.ingest([Turn("t", "s", "a", "person", "x", "now", "")])),  # type: ignore[arg-type]
+    "a turn without text": (
+        "text",
+        lambda m: m.ingest([Turn("t", "s", "a", "person", 5, None, "")]),
+    ),  # type: ignore[arg-type]
+    "a turn with no time": (
+        "time_ns",
+        lambda m: m.ingest([Turn("t", "s", "a", "person", "x", "now", "")]),
+    ),  # type: ignore[arg-type]
     "a turn of no role": ("role", lambda m: m.ingest([Turn("t", "s", "a", "king", "x", None, "")])),  # type: ignore[arg-type]
     "a source that is a number": ("source", lambda m: m.ingest(5)),  # type: ignore[arg-type]
     "metadata that is a number": ("metadata", lambda m: m.link(X, X, kind="SEES", metadata=5)),  # type: ignore[arg-type]
@@ -48,9 +54,17 @@ def test_what_was_not_meant_is_refused(tmp_path: Path, name: str) -> None:
         assert memory.get(X).status == "current"  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("field", "value"), [
-    ("project", "a/b"), ("background", "x"), ("read_only", 1), ("actor", None), ("path", 5), ("path", "a\0b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("project", "a/b"),
+        ("background", "x"),
+        ("read_only", 1),
+        ("actor", None),
+        ("path", 5),
+        ("path", "a\0b"),
+    ],
+)
 def test_what_opening_cannot_mean_is_refused(tmp_path: Path, field: str, value: Any) -> None:
     with pytest.raises(doxa.InputError) as caught:
         opened(**{"path": tmp_path / "m.db", field: value})

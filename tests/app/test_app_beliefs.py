@@ -1,4 +1,5 @@
-"""Belief revision through its doors: Cypher, the command line, export and import, and files of an earlier layout."""
+"""Belief revision through its doors: Cypher, the command line, export and import, and files of an
+earlier layout."""
 
 from __future__ import annotations
 
@@ -27,18 +28,39 @@ def memory(tmp_path: Path) -> Any:
 
 def test_by_cypher(memory: doxa.Memory) -> None:
     memory.remember("Ana lives in Oslo", name="ana", facts=[FACT])
-    rehearsed = memory.run("CALL doxa.dryRun('revise', ['Ana', 'lives in', 'Rome']) YIELD action, losses, reason RETURN *").records()
-    assert rehearsed[0]["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "nothing was written" in rehearsed[0]["reason"]
-    done = memory.run("CALL doxa.revise(['Ana', 'lives in', 'Rome']) YIELD action, kref, losses RETURN *").records()
+    rehearsed = memory.run(
+        "CALL doxa.dryRun('revise', ['Ana', 'lives in', 'Rome']) YIELD action, losses, reason"
+        " RETURN *"
+    ).records()
+    assert (
+        rehearsed[0]["losses"][0]["kref"] == "kref://p/ana.fact?r=1"
+        and "nothing was written" in rehearsed[0]["reason"]
+    )
+    done = memory.run(
+        "CALL doxa.revise(['Ana', 'lives in', 'Rome']) YIELD action, kref, losses RETURN *"
+    ).records()
     assert done[0]["losses"][0]["says"] == "Ana lives in Oslo"
-    assert memory.run("MATCH (i:Item)-[:CURRENT]->(r) RETURN r.summary AS text").records() == [{"text": "Ana lives in Rome"}]
-    told = memory.run("CALL doxa.tell('Ana now lives in Bonn') YIELD action, kref, reason RETURN *").records()
-    assert told[0]["action"] == "revised" and told[0]["kref"].startswith(done[0]["kref"].partition("?")[0])
-    assert memory.run("CALL doxa.match('Ana lives in Paris') YIELD verdict RETURN verdict").records() == [{"verdict": "revise"}]
-    rows = memory.run("CALL doxa.explain($kref) YIELD section, says RETURN section, says", {"kref": told[0]["kref"]}).records()
+    assert memory.run("MATCH (i:Item)-[:CURRENT]->(r) RETURN r.summary AS text").records() == [
+        {"text": "Ana lives in Rome"}
+    ]
+    told = memory.run(
+        "CALL doxa.tell('Ana now lives in Bonn') YIELD action, kref, reason RETURN *"
+    ).records()
+    assert told[0]["action"] == "revised" and told[0]["kref"].startswith(
+        done[0]["kref"].partition("?")[0]
+    )
+    assert memory.run(
+        "CALL doxa.match('Ana lives in Paris') YIELD verdict RETURN verdict"
+    ).records() == [{"verdict": "revise"}]
+    rows = memory.run(
+        "CALL doxa.explain($kref) YIELD section, says RETURN section, says",
+        {"kref": told[0]["kref"]},
+    ).records()
     assert {"section": "replaced", "says": "Ana lives in Rome"} in [dict(row) for row in rows]
     memory.run("CALL doxa.constrain({functional: ['likes']})")
-    assert memory.run("CALL doxa.rules() YIELD rules RETURN rules.constraints.functional AS names").records() == [{"names": ["likes"]}]
+    assert memory.run(
+        "CALL doxa.rules() YIELD rules RETURN rules.constraints.functional AS names"
+    ).records() == [{"names": ["likes"]}]
     memory.run("CALL doxa.contract({or: [['x', 'y', 1], ['x', 'y', 2]]})")
     graph = memory.graph()
     graph.begin()
@@ -49,10 +71,17 @@ def test_by_cypher(memory: doxa.Memory) -> None:
 
 def test_conflicts_by_cypher(memory: doxa.Memory) -> None:
     memory.remember("Ana lives in Oslo", name="ana", facts=[FACT], trust="verified")
-    made = memory.run("CALL doxa.remember('Ana is in Rome', {facts: [['Ana', 'lives in', 'Rome']]}) YIELD action, conflict RETURN *").records()
+    made = memory.run(
+        "CALL doxa.remember('Ana is in Rome', {facts: [['Ana', 'lives in', 'Rome']]}) YIELD action,"
+        " conflict RETURN *"
+    ).records()
     assert made[0]["action"] == "challenged"
-    rows = memory.run("CALL doxa.conflicts() YIELD kref, text, held RETURN kref, text, held[0].kref AS held").records()
-    assert [dict(row) for row in rows] == [{"kref": made[0]["conflict"], "text": "Ana is in Rome", "held": "kref://p/ana.fact?r=1"}]
+    rows = memory.run(
+        "CALL doxa.conflicts() YIELD kref, text, held RETURN kref, text, held[0].kref AS held"
+    ).records()
+    assert [dict(row) for row in rows] == [
+        {"kref": made[0]["conflict"], "text": "Ana is in Rome", "held": "kref://p/ana.fact?r=1"}
+    ]
     text = "MATCH (c:Conflict)-[:CHALLENGER]->(r) WHERE c.decision IS NULL RETURN r.summary AS text"
     assert memory.run(text).records() == [{"text": "Ana is in Rome"}]
     memory.run("CALL doxa.resolve($kref, 'reject')", {"kref": made[0]["conflict"]})
@@ -65,7 +94,10 @@ def test_a_transaction_sees_its_own_statements(memory: doxa.Memory) -> None:
     with memory.graph() as graph:
         graph.begin()
         graph.run("CALL doxa.revise(['Ana', 'lives in', 'Oslo'])").records()
-        rows = graph.run("CALL doxa.revise(['Ana', 'lives in', 'Rome'], '', {item: 'kref://p/new.fact'}) YIELD losses RETURN losses").records()
+        rows = graph.run(
+            "CALL doxa.revise(['Ana', 'lives in', 'Rome'], '', {item: 'kref://p/new.fact'}) YIELD"
+            " losses RETURN losses"
+        ).records()
         assert rows[0]["losses"][0]["says"] == "Ana lives in Oslo"
         graph.rollback()
     assert memory.stats()["revisions"] == 0
@@ -75,10 +107,18 @@ def test_full_text_leaves_out_what_is_not_believed(memory: doxa.Memory) -> None:
     memory.run("CREATE FULLTEXT INDEX said FOR (n:Revision) ON EACH [n.summary]")
     memory.remember("the tower is red", name="tower")
     memory.revise("kref://p/tower.fact", "the tower is blue")
-    text = "CALL db.index.fulltext.queryNodes('said', 'tower') YIELD node RETURN node.summary AS text"
+    text = (
+        "CALL db.index.fulltext.queryNodes('said', 'tower') YIELD node RETURN node.summary AS text"
+    )
     assert memory.run(text).records() == [{"text": "the tower is blue"}]
-    everything = "CALL db.index.fulltext.queryNodes('said', 'tower', {history: true}) YIELD node RETURN node.summary AS text ORDER BY text"
-    assert [row["text"] for row in memory.run(everything).records()] == ["the tower is blue", "the tower is red"]
+    everything = (
+        "CALL db.index.fulltext.queryNodes('said', 'tower', {history: true}) YIELD node RETURN"
+        " node.summary AS text ORDER BY text"
+    )
+    assert [row["text"] for row in memory.run(everything).records()] == [
+        "the tower is blue",
+        "the tower is red",
+    ]
 
 
 def test_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,10 +132,14 @@ def test_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     run("believe", json.dumps(FACT))
     assert "gave way" not in run("believe", '["Bo", "lives in", "Oslo"]')
-    assert "Dry run" in run("believe", '["Ana", "lives in", "Rome"]', "--dry-run").replace("dry run", "Dry run")
+    assert "Dry run" in run("believe", '["Ana", "lives in", "Rome"]', "--dry-run").replace(
+        "dry run", "Dry run"
+    )
     first = json.loads(run("believe", '["Ana", "lives in", "Rome"]', "--json"))["kref"]
     assert "Ana lives in Rome" in run("explain", first) and "Nothing waits" in run("conflicts")
-    assert "revised" in run("tell", "Ana now lives in Bonn") and run("match", "Ana now lives in Paris").startswith("revise")
+    assert "revised" in run("tell", "Ana now lives in Bonn") and run(
+        "match", "Ana now lives in Paris"
+    ).startswith("revise")
     run("remember", "Ana lives in Lyon", "--fact", "Ana|lives in|Lyon", "--trust", "untrusted")
     conflict = json.loads(run("conflicts", "--json"))[0]["kref"]
     assert "resolved" in run("resolve", conflict, "reject")
@@ -111,7 +155,9 @@ def test_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_export_and_import_keep_sentences_and_what_was_retired(tmp_path: Path) -> None:
     with opened(tmp_path / "a.db", embedder=None, project="p") as memory:
-        memory.revise({"if": FACT, "then": ["Ana", "owns", "a coat"]}, "a rule", item="kref://p/rule.fact")
+        memory.revise(
+            {"if": FACT, "then": ["Ana", "owns", "a coat"]}, "a rule", item="kref://p/rule.fact"
+        )
         memory.remember("gone", name="gone", facts=[["Bo", "is", 1]])
         memory.revise("kref://p/gone.fact", "gone again", facts=[["Bo", "is", 2]])
         memory.rollback("kref://p/gone.fact?r=1")
@@ -128,7 +174,10 @@ def test_export_and_import_keep_sentences_and_what_was_retired(tmp_path: Path) -
         assert isinstance(rests, doxa.Revision) and rests.unsupported
         other.restore("kref://p/gone.fact")
         back = other.get("kref://p/gone.fact")
-        assert isinstance(back, doxa.Revision) and (back.summary, back.status) == ("gone", "current")
+        assert isinstance(back, doxa.Revision) and (back.summary, back.status) == (
+            "gone",
+            "current",
+        )
         assert other.check() == []
 
 
@@ -138,9 +187,18 @@ def test_a_file_of_the_earlier_layout_is_mended_when_it_is_opened(tmp_path: Path
         declare(store)
         ledger = Ledger(store, Identity("ana", "operator"))
         for name in ("one", "two"):
-            ledger.put(doxa.belief.Draft(name, project="p", name=name, facts=(doxa.Fact(name, "is", 1),)))
+            ledger.put(
+                doxa.belief.Draft(name, project="p", name=name, facts=(doxa.Fact(name, "is", 1),))
+            )
         with store.write(Identity("doxa", "system"), op="as before") as tx:
-            tx.set_catalogue("search:Revision", {key: value for key, value in tx.catalogue("search:Revision").items() if key != "said"})
+            tx.set_catalogue(
+                "search:Revision",
+                {
+                    key: value
+                    for key, value in tx.catalogue("search:Revision").items()
+                    if key != "said"
+                },
+            )
             item = tx.node_by_kref("kref://p/one.fact")
             assert item is not None
             tx.set_node(item.id, item.props | {"deprecated": True})
@@ -148,7 +206,9 @@ def test_a_file_of_the_earlier_layout_is_mended_when_it_is_opened(tmp_path: Path
             assert reader.rows("SELECT count(*) FROM atom") == [(0,)]
     with opened(tmp_path / "m.db", embedder=None, project="p") as memory:
         assert memory.check() == []
-        assert memory.run("MATCH (i:Item)-[:CURRENT]->() RETURN i.name AS name").records() == [{"name": "two"}]
+        assert memory.run("MATCH (i:Item)-[:CURRENT]->() RETURN i.name AS name").records() == [
+            {"name": "two"}
+        ]
         assert [loss.says for loss in memory.contract(["two", "is", 1]).losses] == ["two is 1"]
         assert memory.restore("kref://p/one.fact").action == "restored"
 
@@ -158,7 +218,13 @@ def test_by_mcp(memory: doxa.Memory) -> None:
 
     memory.remember("Ana lives in Oslo", name="ana", facts=[FACT])
     agent = memory.session(actor="bot")
-    text, result, wrong = call(agent, "memory_remember", {"text": "Ana lives in Rome", "name": "new", "facts": [["Ana", "lives in", "Rome"]]})
-    assert not wrong and result["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "Gave way" in text
+    text, result, wrong = call(
+        agent,
+        "memory_remember",
+        {"text": "Ana lives in Rome", "name": "new", "facts": [["Ana", "lives in", "Rome"]]},
+    )
+    assert (
+        not wrong and result["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "Gave way" in text
+    )
     text, result, wrong = call(agent, "memory_get", {"kref": "kref://p/new.fact", "explain": True})
     assert not wrong and "It replaced" in text and result["explained"]["replaced"]

@@ -1,4 +1,5 @@
-"""Whatever is given to a verb, the answer is a result or one of our errors that can be shown; the file stays sound."""
+"""Whatever is given to a verb, the answer is a result or one of our errors that can be shown; the
+file stays sound."""
 
 from __future__ import annotations
 
@@ -14,23 +15,93 @@ from tests.fixtures_shared import opened
 
 DB, OTHER = "kref://default/db.fact", "kref://default/other.fact"
 HOSTILE: tuple[Any, ...] = (
-    "", " ", "\0", "a\0b", "\ud800", "x" * 1_048_577, 5, -1, 0, 10**30, 1.5, float("nan"), float("inf"), True, None, b"bytes", [], ["x"], [5],
-    ["\ud800"], {}, {"a": 1}, {"a": {"b": 1}}, {5: 5}, object(), "kref://", "kref://default", "kref://nowhere/a.fact", f"{DB}?r={10**16}",
-    f"{DB}?at=0001-01-01", f"{DB}?t=zzz", "/nowhere/at/all", "kref://default/" + "a/" * 40, "\u202e", [("a", "b", float("nan"))], [[1, 2, 3]],
-    [None], [DB], Path("/nowhere/x"),
-)  # fmt: skip
+    "",
+    " ",
+    "\0",
+    "a\0b",
+    "\ud800",
+    "x" * 1_048_577,
+    5,
+    -1,
+    0,
+    10**30,
+    1.5,
+    float("nan"),
+    float("inf"),
+    True,
+    None,
+    b"bytes",
+    [],
+    ["x"],
+    [5],
+    ["\ud800"],
+    {},
+    {"a": 1},
+    {"a": {"b": 1}},
+    {5: 5},
+    object(),
+    "kref://",
+    "kref://default",
+    "kref://nowhere/a.fact",
+    f"{DB}?r={10**16}",
+    f"{DB}?at=0001-01-01",
+    f"{DB}?t=zzz",
+    "/nowhere/at/all",
+    "kref://default/" + "a/" * 40,
+    "\u202e",
+    [("a", "b", float("nan"))],
+    [[1, 2, 3]],
+    [None],
+    [DB],
+    Path("/nowhere/x"),
+)
 GIVEN = {
-    "text": "some text", "source": [{"text": "hello"}], "kref": DB, "time": "2026-01-01", "start": DB, "end": OTHER, "tag": "draft", "change": 1,
-    "target": OTHER, "kind": "SEES", "name": "name", "location": "somewhere", "head": "00", "path": "none",
-}  # fmt: skip
-FIELDS = ("topics", "keywords", "metadata", "trust", "confidence", "space", "name", "kind", "title", "valid_from", "embedding_text", "author", "time")
-VERBS = {name: value for kind in (Session, Memory) for name, value in vars(kind).items() if inspect.isfunction(value) and not name.startswith("_")}
+    "text": "some text",
+    "source": [{"text": "hello"}],
+    "kref": DB,
+    "time": "2026-01-01",
+    "start": DB,
+    "end": OTHER,
+    "tag": "draft",
+    "change": 1,
+    "target": OTHER,
+    "kind": "SEES",
+    "name": "name",
+    "location": "somewhere",
+    "head": "00",
+    "path": "none",
+}
+FIELDS = (
+    "topics",
+    "keywords",
+    "metadata",
+    "trust",
+    "confidence",
+    "space",
+    "name",
+    "kind",
+    "title",
+    "valid_from",
+    "embedding_text",
+    "author",
+    "time",
+)
+VERBS = {
+    name: value
+    for kind in (Session, Memory)
+    for name, value in vars(kind).items()
+    if inspect.isfunction(value) and not name.startswith("_")
+}
 TOUCHING = sorted(VERBS.keys() - {"close", "wake"})
 
 
 def given(verb: str) -> dict[str, Any]:
     """What a verb cannot do without."""
-    named = {name: p for name, p in inspect.signature(VERBS[verb]).parameters.items() if name != "self" and p.default is p.empty}
+    named = {
+        name: p
+        for name, p in inspect.signature(VERBS[verb]).parameters.items()
+        if name != "self" and p.default is p.empty
+    }
     values = {name: GIVEN[name] for name, p in named.items() if p.kind is not p.VAR_KEYWORD}
     return values | ({"source": DB} if verb in ("link", "unlink") else {})
 
@@ -53,7 +124,11 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("verb", TOUCHING)
 def test_a_hostile_argument_is_a_result_or_our_error(memory: Memory, verb: str) -> None:
-    names = [name for name, p in inspect.signature(VERBS[verb]).parameters.items() if name != "self" and p.kind is not p.VAR_KEYWORD]
+    names = [
+        name
+        for name, p in inspect.signature(VERBS[verb]).parameters.items()
+        if name != "self" and p.kind is not p.VAR_KEYWORD
+    ]
     for name in (*names, *(FIELDS if verb in ("revise", "supersede") else ())):
         for value in HOSTILE:
             try:
@@ -63,16 +138,29 @@ def test_a_hostile_argument_is_a_result_or_our_error(memory: Memory, verb: str) 
                 assert str(error).encode()
                 assert len(str(error)) < 5_000
             except Exception as error:
-                raise AssertionError(f"{verb}({name}={value!r:.40}) raised {error!r:.200}") from error
+                raise AssertionError(
+                    f"{verb}({name}={value!r:.40}) raised {error!r:.200}"
+                ) from error
     assert memory.check() == []
     memory.verify()
 
 
-MODELS = ["embedder", "model", "reranker", "model_urls", "model_prices", "model_calls_max", "model_tokens_max", "model_folder"]
+MODELS = [
+    "embedder",
+    "model",
+    "reranker",
+    "model_urls",
+    "model_prices",
+    "model_calls_max",
+    "model_tokens_max",
+    "model_folder",
+]
 
 
 @pytest.mark.parametrize("name", ["path", "role", "actor", "project", "clock", *MODELS])
-def test_a_hostile_option_of_opening_is_our_error_at_once(memory: Memory, tmp_path: Path, name: str) -> None:
+def test_a_hostile_option_of_opening_is_our_error_at_once(
+    memory: Memory, tmp_path: Path, name: str
+) -> None:
     for number, value in enumerate(HOSTILE):
         options = {"path": tmp_path / f"{number}.db", "embedder": None} | {name: value}
         try:
@@ -94,7 +182,11 @@ def test_a_closed_or_read_only_memory_says_so(memory: Memory, tmp_path: Path, ve
         arguments["path"] = "export.jsonl" if verb == "import_" else "new.db"
     memory.close()
     memory.close()
-    if verb not in ("session", "spend"):  # one makes a session, whose verbs then say so; the other reads no file, and its figures outlast it
+    if (
+        verb not in ("session", "spend")
+        # one makes a session, whose verbs then say so; the other reads no file, and its figures
+        # outlast it
+    ):
         with pytest.raises(doxa.ClosedError):
             call(memory, verb, **arguments)
     with opened(tmp_path / "m.db", read_only=True) as reading:

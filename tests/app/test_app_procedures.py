@@ -1,4 +1,5 @@
-"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or an error of ours."""
+"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or an error of
+ours."""
 
 from __future__ import annotations
 
@@ -16,13 +17,30 @@ from tests.query.test_procedures import ODD
 
 KREF = "'kref://shop/deploys'"
 GOOD = {
-    "question": "'deploy'", "text": "'We deploy on Fridays'", "kref": KREF, "tag": "'mine'", "depth": "2", "options": "{}",
-    "what": KREF, "constraints": "{}", "decision": "'accept'", "verb": "'deprecate'", "project": "'shop'",
-}  # fmt: skip
+    "question": "'deploy'",
+    "text": "'We deploy on Fridays'",
+    "kref": KREF,
+    "tag": "'mine'",
+    "depth": "2",
+    "options": "{}",
+    "what": KREF,
+    "constraints": "{}",
+    "decision": "'accept'",
+    "verb": "'deprecate'",
+    "project": "'shop'",
+}
 OPTIONS = (
-    "{nonsense: 1}", "{limit: 'x'}", "{limit: null}", "{limit: -1}", "{tags: 5}", "{as_of: true}", "{name: 7}", "{project: []}", "{trust: 'x'}",
+    "{nonsense: 1}",
+    "{limit: 'x'}",
+    "{limit: null}",
+    "{limit: -1}",
+    "{tags: 5}",
+    "{as_of: true}",
+    "{name: 7}",
+    "{project: []}",
+    "{trust: 'x'}",
     "{text: 'y'}",
-)  # fmt: skip
+)
 
 
 def verbs() -> list[Any]:
@@ -47,7 +65,9 @@ def test_every_argument_of_every_kind(memory: doxa.Memory, procedure: Any) -> No
     for index, name in enumerate(names):
         for odd in (*ODD, *(OPTIONS if name == "options" else ())):
             args = [odd if place == index else GOOD[other] for place, other in enumerate(names)]
-            prefix = "MATCH p = (n)-[r]->() WITH * LIMIT 1 " if odd in ("n", "r", "p", "[n]") else ""
+            prefix = (
+                "MATCH p = (n)-[r]->() WITH * LIMIT 1 " if odd in ("n", "r", "p", "[n]") else ""
+            )
             end = f" YIELD {signature.results[0][0]} AS found RETURN found" if prefix else ""
             with memory.graph() as session:
                 session.begin()
@@ -59,8 +79,16 @@ def test_every_argument_of_every_kind(memory: doxa.Memory, procedure: Any) -> No
 
 @pytest.mark.parametrize("options", ["{nonsense: 1}", "{Limit: 1}"])
 @pytest.mark.parametrize(
-    "verb", ["recall('deploy'", "remember('We deploy'", f"revise({KREF}, 'We deploy'", f"supersede({KREF}, 'We deploy'"]
+    "verb",
+    [
+        "recall('deploy'",
+        "remember('We deploy'",
+        f"revise({KREF}, 'We deploy'",
+        f"supersede({KREF}, 'We deploy'",
+    ],
 )
-def test_options_that_are_not_understood_are_told(memory: doxa.Memory, verb: str, options: str) -> None:
+def test_options_that_are_not_understood_are_told(
+    memory: doxa.Memory, verb: str, options: str
+) -> None:
     with pytest.raises(DoxaError):
         memory.run(f"CALL doxa.{verb}, {options})").records()

@@ -1,4 +1,5 @@
-"""Every verb once, through Memory and AsyncMemory; who may do what; what is wrong is named; the file is private."""
+"""Every verb once, through Memory and AsyncMemory; who may do what; what is wrong is named; the
+file is private."""
 
 from __future__ import annotations
 
@@ -25,17 +26,36 @@ DB = "kref://default/db.fact"
 
 def test_every_verb(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        made = memory.remember("The shop runs on MySQL", name="db", facts=[("shop", "database", "MySQL")])
+        made = memory.remember(
+            "The shop runs on MySQL", name="db", facts=[("shop", "database", "MySQL")]
+        )
         assert made.kref == f"{DB}?r=1"
         memory.remember("The backup calls mysqldump", name="backup", depends_on=[DB])
-        assert memory.ingest([{"speaker": "Ana", "text": "We moved to PostgreSQL", "time": datetime(2026, 3, 3, tzinfo=UTC)}]).added == 1
+        assert (
+            memory.ingest(
+                [
+                    {
+                        "speaker": "Ana",
+                        "text": "We moved to PostgreSQL",
+                        "time": datetime(2026, 3, 3, tzinfo=UTC),
+                    }
+                ]
+            ).added
+            == 1
+        )
         said = memory.recall("moved PostgreSQL", kinds=["exchange"]).hits[0]
         exchange = memory.get(said.kref)
         assert isinstance(exchange, Exchange)
         assert exchange.time == said.time
         before = memory.log(limit=1)[0].time
-        change = memory.revise(DB, "The shop runs on PostgreSQL", facts=[("shop", "database", "PostgreSQL")], expect=1)
-        assert (change.action, [fact.value for fact in change.gained], [fact.value for fact in change.lost]) == ("revised", ["PostgreSQL"], ["MySQL"])
+        change = memory.revise(
+            DB, "The shop runs on PostgreSQL", facts=[("shop", "database", "PostgreSQL")], expect=1
+        )
+        assert (
+            change.action,
+            [fact.value for fact in change.gained],
+            [fact.value for fact in change.lost],
+        ) == ("revised", ["PostgreSQL"], ["MySQL"])
         then = memory.as_of(DB, before)
         assert isinstance(then, Revision)
         assert then.number == 1
@@ -53,10 +73,21 @@ def test_every_verb(tmp_path: Path) -> None:
         assert memory.contract(DB, fact=("shop", "database", "PostgreSQL")).action == "contracted"
         assert memory.restore(DB).action == "restored"
         assert memory.deprecate(DB).action == "deprecated"
-        assert memory.attach("kref://default/backup.fact", "log.txt", location="logs/log.txt").action == "attached"
+        assert (
+            memory.attach("kref://default/backup.fact", "log.txt", location="logs/log.txt").action
+            == "attached"
+        )
         assert memory.get("kref://default/backup.fact?r=1&a=log.txt").kref.endswith("a=log.txt")
-        assert memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact"]).action == "grouped"
-        assert memory.supersede("kref://default/backup.fact", "The backup calls pg_dump", name="dump").action == "superseded"
+        assert (
+            memory.bundle("kref://default/all.bundle", add=["kref://default/backup.fact"]).action
+            == "grouped"
+        )
+        assert (
+            memory.supersede(
+                "kref://default/backup.fact", "The backup calls pg_dump", name="dump"
+            ).action
+            == "superseded"
+        )
         assert memory.recent(limit=1)[0].text == "The backup calls pg_dump"
         assert memory.forget("kref://default/dump.fact").done
         assert memory.embed() > 0
@@ -66,7 +97,17 @@ def test_every_verb(tmp_path: Path) -> None:
         assert not memory.has_receipt("00" * 32)
         assert not memory.has_receipt("no hex")
         assert memory.stats()["revisions"] == 5  # two of db and one without its fact, backup, dump
-        looked = {"file", "disk", "invariants", "log", "erasures", "vectors", "embedder", "model", "reranker"}
+        looked = {
+            "file",
+            "disk",
+            "invariants",
+            "log",
+            "erasures",
+            "vectors",
+            "embedder",
+            "model",
+            "reranker",
+        }
         assert {finding.name for finding in memory.doctor()} == looked
         assert len(list(memory.export())) > 5
         copy = memory.backup(tmp_path / "copy.db")
@@ -78,7 +119,10 @@ def test_every_verb(tmp_path: Path) -> None:
 def test_the_same_calls_awaited(tmp_path: Path) -> None:
     async def run() -> None:
         async with await AsyncMemory.open(
-            tmp_path / "m.db", role="operator", embedder=HashEmbedder(dimensions=384), background=False
+            tmp_path / "m.db",
+            role="operator",
+            embedder=HashEmbedder(dimensions=384),
+            background=False,
         ) as memory:
             made = await memory.remember("The ferry leaves from Bergen", name="ferry")
             await memory.ingest([{"speaker": "Ana", "text": "the ferry is late"}])
@@ -107,8 +151,15 @@ def test_closed_is_closed(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         session = memory.session(role="agent")
     memory.close()
-    verbs = (memory.stats, memory.check, memory.verify, memory.recent, lambda: memory.recall("x"),
-             lambda: memory.get(DB), lambda: list(memory.export()))  # fmt: skip
+    verbs = (
+        memory.stats,
+        memory.check,
+        memory.verify,
+        memory.recent,
+        lambda: memory.recall("x"),
+        lambda: memory.get(DB),
+        lambda: list(memory.export()),
+    )
     for call in (*verbs, lambda: session.remember("y")):
         with pytest.raises(doxa.ClosedError) as caught:
             call()
@@ -129,7 +180,11 @@ def test_read_only_reads(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", read_only=True, background=True) as memory:
         assert memory.recall("ferry").mode == "hybrid"
         assert memory.verify().receipts > 1
-        for call in (lambda: memory.remember("x"), lambda: memory.deprecate("kref://default/ferry.fact"), lambda: memory.ingest([{"text": "a"}])):
+        for call in (
+            lambda: memory.remember("x"),
+            lambda: memory.deprecate("kref://default/ferry.fact"),
+            lambda: memory.ingest([{"text": "a"}]),
+        ):
             with pytest.raises(doxa.StoreError):
                 call()
     with pytest.raises(doxa.StoreError):
@@ -162,21 +217,33 @@ def test_a_session_has_no_more_power_than_its_memory(tmp_path: Path) -> None:
         opened(tmp_path / "m.db", role="king")
 
 
-@pytest.mark.parametrize(("call", "error"), [
-    (lambda m: m.get(5), doxa.InputError), (lambda m: m.get("db.fact"), doxa.KrefError),
-    (lambda m: m.get("kref://default/no.fact"), doxa.NotFoundError),
-    (lambda m: m.history("kref://default"), doxa.InputError), (lambda m: m.as_of(DB, "soon"), doxa.InputError),
-    (lambda m: m.undo(10**6), doxa.NotFoundError),
-    (lambda m: m.undo("one"), doxa.DoxaError), (lambda m: m.revise(DB, "x", colour="red"), doxa.InputError),
-    (lambda m: m.revise(DB, 5), doxa.InputError),
-    (lambda m: m.revise(DB, "x", topics="tea"), doxa.InputError), (lambda m: m.revise(DB, "x", valid_from="soon"), doxa.InputError),
-    (lambda m: m.contract(DB, fact=("a",)), doxa.InputError), (lambda m: m.link(DB, DB, kind="lower"), doxa.InputError),
-    (lambda m: m.tag(DB, "initial"), doxa.InputError), (lambda m: m.impact(DB, depth=99), doxa.DoxaError),
-    (lambda m: m.ingest("/nowhere"), doxa.InputError),
-    (lambda m: m.traverse(DB, direction="up"), doxa.InputError), (lambda m: m.bundle(DB), doxa.InputError),
-    (lambda m: m.recent(limit=0), doxa.LimitError),
-])  # fmt: skip
-def test_what_is_wrong_is_one_of_our_errors(tmp_path: Path, call: Any, error: type[doxa.DoxaError]) -> None:
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda m: m.get(5), doxa.InputError),
+        (lambda m: m.get("db.fact"), doxa.KrefError),
+        (lambda m: m.get("kref://default/no.fact"), doxa.NotFoundError),
+        (lambda m: m.history("kref://default"), doxa.InputError),
+        (lambda m: m.as_of(DB, "soon"), doxa.InputError),
+        (lambda m: m.undo(10**6), doxa.NotFoundError),
+        (lambda m: m.undo("one"), doxa.DoxaError),
+        (lambda m: m.revise(DB, "x", colour="red"), doxa.InputError),
+        (lambda m: m.revise(DB, 5), doxa.InputError),
+        (lambda m: m.revise(DB, "x", topics="tea"), doxa.InputError),
+        (lambda m: m.revise(DB, "x", valid_from="soon"), doxa.InputError),
+        (lambda m: m.contract(DB, fact=("a",)), doxa.InputError),
+        (lambda m: m.link(DB, DB, kind="lower"), doxa.InputError),
+        (lambda m: m.tag(DB, "initial"), doxa.InputError),
+        (lambda m: m.impact(DB, depth=99), doxa.DoxaError),
+        (lambda m: m.ingest("/nowhere"), doxa.InputError),
+        (lambda m: m.traverse(DB, direction="up"), doxa.InputError),
+        (lambda m: m.bundle(DB), doxa.InputError),
+        (lambda m: m.recent(limit=0), doxa.LimitError),
+    ],
+)
+def test_what_is_wrong_is_one_of_our_errors(
+    tmp_path: Path, call: Any, error: type[doxa.DoxaError]
+) -> None:
     with opened(tmp_path / "m.db") as memory:
         memory.remember("The shop runs on MySQL", name="db")
         with pytest.raises(error) as caught:
@@ -228,8 +295,11 @@ def test_a_write_does_not_wait_for_a_model_that_loads(tmp_path: Path) -> None:
     loading, loaded = threading.Event(), threading.Event()
 
     with opened(tmp_path / "m.db", background=True) as memory:
+
         def load() -> None:
-            with memory._models._embedder._lock:  # what the first reader of `embedder` holds while the model is built
+            with (
+                memory._models._embedder._lock
+            ):  # what the first reader of `embedder` holds while the model is built
                 loading.set()
                 loaded.wait(20)
 
@@ -252,7 +322,9 @@ def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with doxa.open(embedder=None) as memory:
         memory.remember("a file of its own")
         assert Path(memory.store.path) == default_path()
-        assert len(list(default_path().parent.iterdir())) > 1  # the write-ahead log beside it holds the same texts
+        assert (
+            len(list(default_path().parent.iterdir())) > 1
+        )  # the write-ahead log beside it holds the same texts
         for file in default_path().parent.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
     monkeypatch.setenv("DOXA_DB", str(tmp_path / "new" / "mine.db"))
@@ -288,6 +360,14 @@ def test_what_is_no_memory_file_is_said(tmp_path: Path, make: str) -> None:
 
 
 def test_opening_imports_no_numpy(tmp_path: Path) -> None:
-    said = "import sys, doxa; doxa.open(sys.argv[1], embedder=None).close(); print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", said, str(tmp_path / "m.db")], capture_output=True, text=True, check=True)
+    said = (
+        "import sys, doxa; doxa.open(sys.argv[1], embedder=None).close(); print('numpy' in"
+        " sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", said, str(tmp_path / "m.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == ["False"]

@@ -55,11 +55,27 @@ def test_a_zone_counts_and_its_absence_means_utc() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "", "soon", "2026-13-01", "2026-02-30", "2026-03-02T25:00:00", "2026-03-02T14:00:00.5.5", "2026-03-02.5", "2026.5-03-02", "9999-01-01",
-        "0001-01-01", True, False, None, 1.5, TIME_MAX + 1, -TIME_MAX - 1, b"1970-01-01", "1970-01-01\x00",
+        "",
+        "soon",
+        "2026-13-01",
+        "2026-02-30",
+        "2026-03-02T25:00:00",
+        "2026-03-02T14:00:00.5.5",
+        "2026-03-02.5",
+        "2026.5-03-02",
+        "9999-01-01",
+        "0001-01-01",
+        True,
+        False,
+        None,
+        1.5,
+        TIME_MAX + 1,
+        -TIME_MAX - 1,
+        b"1970-01-01",
+        "1970-01-01\x00",
         datetime(9999, 1, 1, tzinfo=UTC),
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_refused_with_its_field(value: Any) -> None:
     with pytest.raises(InputError) as caught:
         parse_time(value, field="valid_from")
@@ -67,7 +83,17 @@ def test_anything_else_is_refused_with_its_field(value: Any) -> None:
     assert "ISO 8601" in caught.value.next_step
 
 
-@pytest.mark.parametrize("value", ["9999-12-31", "0001-01-01", "2262-04-12", "1677-09-20", TIME_MAX + 1, datetime(9999, 1, 1, tzinfo=UTC)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9999-12-31",
+        "0001-01-01",
+        "2262-04-12",
+        "1677-09-20",
+        TIME_MAX + 1,
+        datetime(9999, 1, 1, tzinfo=UTC),
+    ],
+)
 def test_a_time_beyond_the_range_is_told_the_range(value: Any) -> None:
     with pytest.raises(InputError, match="1677-09-22 to 2262-04-11"):
         parse_time(value)

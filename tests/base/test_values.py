@@ -11,17 +11,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, LimitError
-from doxa.base.limits import LIST_ITEMS_MAX, PROPERTIES_BYTES_MAX, PROPERTY_NAME_CHARS_MAX, TEXT_BYTES_MAX
+from doxa.base.limits import (
+    LIST_ITEMS_MAX,
+    PROPERTIES_BYTES_MAX,
+    PROPERTY_NAME_CHARS_MAX,
+    TEXT_BYTES_MAX,
+)
 from doxa.base.temporal import Date
-from doxa.base.values import canonical, check_properties, check_text, decode, decode_properties, encode_properties, same_value
+from doxa.base.values import (
+    canonical,
+    check_properties,
+    check_text,
+    decode,
+    decode_properties,
+    encode_properties,
+    same_value,
+)
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-SCALARS = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
-PROPERTIES = st.dictionaries(TEXT.filter(bool), st.none() | SCALARS | st.lists(SCALARS, max_size=4), max_size=5)
+SCALARS = (
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT
+)
+PROPERTIES = st.dictionaries(
+    TEXT.filter(bool), st.none() | SCALARS | st.lists(SCALARS, max_size=4), max_size=5
+)
 
 
 def test_canonical_form_is_sorted_dense_utf8() -> None:
-    assert canonical({"b": [1, True, None, 1.5], "a": "é\n"}) == '{"a":"é\\n","b":[1,true,null,1.5]}'.encode()
+    assert (
+        canonical({"b": [1, True, None, 1.5], "a": "é\n"})
+        == '{"a":"é\\n","b":[1,true,null,1.5]}'.encode()
+    )
 
 
 @given(PROPERTIES)
@@ -37,12 +60,25 @@ def test_what_passes_the_check_survives_its_canonical_form(values: dict[str, Any
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (1, 1, True), (1, True, False), (1, 1.0, False), (0.0, -0.0, False), ("a", "a", True), ([1], [True], False), ({"a": 1}, {"a": 1}, True),
-        (math.nan, float("nan"), True), ([math.nan], [-math.nan], True), (math.inf, -math.inf, False), (1, "1", False),
-        ({"a": math.nan, "b": 1}, {"b": 1, "a": float("nan")}, True), (b"a", b"a", True), (b"a", "YQ==", False),
-        (Date(3), Date(3), True), (Date(3), 3, False), (Date(3), Date(4), False),
+        (1, 1, True),
+        (1, True, False),
+        (1, 1.0, False),
+        (0.0, -0.0, False),
+        ("a", "a", True),
+        ([1], [True], False),
+        ({"a": 1}, {"a": 1}, True),
+        (math.nan, float("nan"), True),
+        ([math.nan], [-math.nan], True),
+        (math.inf, -math.inf, False),
+        (1, "1", False),
+        ({"a": math.nan, "b": 1}, {"b": 1, "a": float("nan")}, True),
+        (b"a", b"a", True),
+        (b"a", "YQ==", False),
+        (Date(3), Date(3), True),
+        (Date(3), 3, False),
+        (Date(3), Date(4), False),
     ],
-)  # fmt: skip
+)
 def test_same_value_knows_types(one: object, other: object, same: bool) -> None:
     assert same_value(one, other) is same
 
@@ -57,7 +93,9 @@ def test_tuples_become_lists_and_nulls_go() -> None:
     assert check_properties({"a": ("x", 1), "b": None}, owner="x") == {"a": ["x", 1]}
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, {1}, object(), 2**63, -(2**63) - 1, [["nested"]], [None], 1j])
+@pytest.mark.parametrize(
+    "value", [{"a": 1}, {1}, object(), 2**63, -(2**63) - 1, [["nested"]], [None], 1j]
+)
 def test_unusable_values_are_refused_by_name(value: object) -> None:
     with pytest.raises(InputError) as caught:
         check_properties({"p": value}, owner="Thing")

@@ -36,7 +36,19 @@ def test_table(text: str, wanted: list[str]) -> None:
     assert terms(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["\ud800 lone", "a\x00b", "\u202eright to left", "e\u0301" * 50, "\U0010ffff", "ʼ" * 10, "a" * 100_000, "़" * 500])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800 lone",
+        "a\x00b",
+        "\u202eright to left",
+        "e\u0301" * 50,
+        "\U0010ffff",
+        "ʼ" * 10,
+        "a" * 100_000,
+        "़" * 500,
+    ],
+)
 def test_hostile_text_gives_bounded_terms(text: str) -> None:
     for term in terms(text):
         assert 0 < len(term) <= TERM_CHARS_MAX

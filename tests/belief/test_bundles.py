@@ -6,7 +6,17 @@ import pytest
 
 from doxa.base.clock import FakeClock, format_time
 from doxa.base.errors import InputError, NotFoundError
-from doxa.belief import Bundle, Draft, Ledger, Member, parse_kref, read_any, read_as_of, read_at, resolve
+from doxa.belief import (
+    Bundle,
+    Draft,
+    Ledger,
+    Member,
+    parse_kref,
+    read_any,
+    read_as_of,
+    read_at,
+    resolve,
+)
 from doxa.store import Store
 
 B = "kref://shop/s/release.bundle"
@@ -52,16 +62,26 @@ def test_past_membership_stays_readable(shop: Store, ledger: Ledger, clock: Fake
     third = ledger.bundle(B, add=[ONE])
     ledger.deprecate(ONE)
     assert members(shop) == [TWO, ONE]
-    assert read(shop).moves == (Member(ONE, first.time, second.time), Member(TWO, first.time, None), Member(ONE, third.time, None))
+    assert read(shop).moves == (
+        Member(ONE, first.time, second.time),
+        Member(TWO, first.time, None),
+        Member(ONE, third.time, None),
+    )
     with shop.read() as snapshot:
-        for time, wanted in ((first.time, [ONE, TWO]), (second.time, [TWO]), (third.time, [TWO, ONE])):
+        for time, wanted in (
+            (first.time, [ONE, TWO]),
+            (second.time, [TWO]),
+            (third.time, [TWO, ONE]),
+        ):
             found = read_as_of(snapshot, parse_kref(B), time=time)
             assert isinstance(found, Bundle)
             assert ([member.kref for member in found.members], found.at) == (wanted, time)
         for call in (
-            lambda: read_as_of(snapshot, parse_kref(B), time=before), lambda: read_as_of(snapshot, parse_kref(B), time=first.time, tag="nope"),
-            lambda: read_at(snapshot, parse_kref(B + "?r=1")), lambda: read_at(snapshot, parse_kref(B + "?t=x")),
-        ):  # fmt: skip
+            lambda: read_as_of(snapshot, parse_kref(B), time=before),
+            lambda: read_as_of(snapshot, parse_kref(B), time=first.time, tag="nope"),
+            lambda: read_at(snapshot, parse_kref(B + "?r=1")),
+            lambda: read_at(snapshot, parse_kref(B + "?t=x")),
+        ):
             with pytest.raises(NotFoundError):
                 call()
     assert members(shop, f"{B}?at={format_time(second.time)}") == [TWO]
@@ -69,7 +89,9 @@ def test_past_membership_stays_readable(shop: Store, ledger: Ledger, clock: Fake
     assert members(shop) == [TWO]
 
 
-def test_a_member_that_came_and_went_within_a_change_is_undone_too(shop: Store, ledger: Ledger) -> None:
+def test_a_member_that_came_and_went_within_a_change_is_undone_too(
+    shop: Store, ledger: Ledger
+) -> None:
     made = ledger.bundle(B, add=[ONE, TWO], remove=[TWO])
     undone = ledger.undo(made.change or 0)
     assert (members(shop), read(shop).deprecated) == ([], True)
@@ -88,28 +110,57 @@ def test_an_erased_member_leaves_no_name(shop: Store, ledger: Ledger, clock: Fak
 def test_a_bundle_is_no_belief(shop: Store, ledger: Ledger) -> None:
     ledger.bundle(B, add=[ONE])
     for call in (
-        lambda: ledger.revise(B, Draft("x")), lambda: ledger.tag(B, "x"), lambda: ledger.untag(B, "x"), lambda: ledger.rollback(B),
-        lambda: ledger.supersede(B, Draft("x")), lambda: ledger.attach(B, "f.txt", location="/f.txt"),
-    ):  # fmt: skip
+        lambda: ledger.revise(B, Draft("x")),
+        lambda: ledger.tag(B, "x"),
+        lambda: ledger.untag(B, "x"),
+        lambda: ledger.rollback(B),
+        lambda: ledger.supersede(B, Draft("x")),
+        lambda: ledger.attach(B, "f.txt", location="/f.txt"),
+    ):
         with pytest.raises(InputError, match="is a bundle"):
             call()
-    for call in (lambda: ledger.bundle(B, add=ONE), lambda: ledger.bundle(B, add=["kref://shop"]), lambda: ledger.bundle(B, remove=None)):  # type: ignore[arg-type]
+    for call in (
+        lambda: ledger.bundle(B, add=ONE),
+        lambda: ledger.bundle(B, add=["kref://shop"]),
+        lambda: ledger.bundle(B, remove=None),
+    ):  # type: ignore[arg-type]
         with pytest.raises(InputError):
             call()
     assert members(shop) == [ONE]
 
 
-def test_an_item_of_that_kind_which_states_something_is_read_as_a_belief(shop: Store, ledger: Ledger) -> None:
+def test_an_item_of_that_kind_which_states_something_is_read_as_a_belief(
+    shop: Store, ledger: Ledger
+) -> None:
     ledger.expand(Draft("What the shop runs on", project="shop", name="old", kind="bundle"))
     with shop.read() as snapshot:
-        assert read_at(snapshot, parse_kref("kref://shop/old.bundle")).kref == "kref://shop/old.bundle?r=1"
+        assert (
+            read_at(snapshot, parse_kref("kref://shop/old.bundle")).kref
+            == "kref://shop/old.bundle?r=1"
+        )
 
 
 def test_a_turn_is_read_as_of_a_time_too(shop: Store, ledger: Ledger, clock: FakeClock) -> None:
-    said = {"thread": "kref://shop/t.thread", "session": "", "speaker": "Ana", "role": "user", "text": "hello", "time": 1}
+    said = {
+        "thread": "kref://shop/t.thread",
+        "session": "",
+        "speaker": "Ana",
+        "role": "user",
+        "text": "hello",
+        "time": 1,
+    }
     clock.advance(seconds=5)
     with shop.write(ledger.identity, op="said") as tx:
-        tx.create_node(("Exchange",), {"kref": "kref://shop/t1.exchange", "project": "shop", "space": "", "kind": "exchange", **said})
+        tx.create_node(
+            ("Exchange",),
+            {
+                "kref": "kref://shop/t1.exchange",
+                "project": "shop",
+                "space": "",
+                "kind": "exchange",
+                **said,
+            },
+        )
     turn = parse_kref("kref://shop/t1.exchange")
     retired = ledger.deprecate(turn)
     with shop.read() as snapshot:

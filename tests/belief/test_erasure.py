@@ -1,4 +1,5 @@
-"""Names are content: after an erasure no thread, speaker, kind, space or project that nothing else uses is readable in the file."""
+"""Names are content: after an erasure no thread, speaker, kind, space or project that nothing else
+uses is readable in the file."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ THREAD = "kref://default/conversations/zqxthread.thread"
 
 
 def everything(folder: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in sorted(folder.iterdir()) if not file.name.endswith("-shm")).lower()
+    return b"".join(
+        file.read_bytes() for file in sorted(folder.iterdir()) if not file.name.endswith("-shm")
+    ).lower()
 
 
 def erase(memory: Memory, kref: str) -> None:
@@ -24,7 +27,13 @@ def erase(memory: Memory, kref: str) -> None:
 
 
 def talk(memory: Memory) -> None:
-    memory.ingest([{"speaker": "Zqxspeaker", "text": "the ferry is green"}, {"speaker": "Ana", "text": "it is"}], thread="zqxthread")
+    memory.ingest(
+        [
+            {"speaker": "Zqxspeaker", "text": "the ferry is green"},
+            {"speaker": "Ana", "text": "it is"},
+        ],
+        thread="zqxthread",
+    )
     memory.ingest([{"speaker": "Ana", "text": "the ferry is slow"}], thread="other")
     memory.embed()
 
@@ -34,7 +43,9 @@ def sound(memory: Memory) -> None:
     memory.verify()
 
 
-def test_the_names_of_a_thread_and_its_speakers_go_with_it_and_shared_ones_stay(tmp_path: Path) -> None:
+def test_the_names_of_a_thread_and_its_speakers_go_with_it_and_shared_ones_stay(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path / "m.db") as memory:
         talk(memory)
         assert b"zqxthread" in everything(tmp_path) and b"zqxspeaker" in everything(tmp_path)
@@ -44,10 +55,14 @@ def test_the_names_of_a_thread_and_its_speakers_go_with_it_and_shared_ones_stay(
         with pytest.raises(NotFoundError):
             memory.get(THREAD)
         hits = memory.recall("ferry", speaker="Ana").hits
-        assert [(hit.text, hit.speaker, hit.source) for hit in hits] == [("the ferry is slow", "Ana", "kref://default/conversations/other.thread")]
+        assert [(hit.text, hit.speaker, hit.source) for hit in hits] == [
+            ("the ferry is slow", "Ana", "kref://default/conversations/other.thread")
+        ]
         sound(memory)
         talk(memory)  # the same names again are new names
-        assert [hit.text for hit in memory.recall("ferry", speaker="Zqxspeaker").hits] == ["the ferry is green"]
+        assert [hit.text for hit in memory.recall("ferry", speaker="Zqxspeaker").hits] == [
+            "the ferry is green"
+        ]
         sound(memory)
 
 
@@ -67,7 +82,9 @@ def test_a_name_that_an_open_memory_has_read_is_no_speaker_any_more(tmp_path: Pa
     with opened(tmp_path / "m.db") as memory, opened(tmp_path / "m.db") as reader:
         memory.ingest([{"speaker": "Ferry", "text": "zqx"}], thread="zqxthread")
         memory.ingest([{"speaker": "Ana", "text": "the ferry is slow"}], thread="other")
-        assert "ferri" not in reader.recall("slow ferry", lanes=("words", "entities")).hits[0].why  # a speaker's name is no word of the question
+        assert (
+            "ferri" not in reader.recall("slow ferry", lanes=("words", "entities")).hits[0].why
+        )  # a speaker's name is no word of the question
         erase(memory, THREAD)
         assert "ferri" in reader.recall("slow ferry", lanes=("words",)).hits[0].why
 
@@ -75,7 +92,13 @@ def test_a_name_that_an_open_memory_has_read_is_no_speaker_any_more(tmp_path: Pa
 @pytest.mark.parametrize("target", ["kref://zqxproject", "kref://zqxproject/zqxspace"])
 def test_the_place_itself_goes(tmp_path: Path, target: str) -> None:
     with opened(tmp_path / "m.db") as memory:
-        memory.remember("the ferry", project="zqxproject", space="zqxspace/zqxdeep", kind="zqxkind", name="zqxname")
+        memory.remember(
+            "the ferry",
+            project="zqxproject",
+            space="zqxspace/zqxdeep",
+            kind="zqxkind",
+            name="zqxname",
+        )
         memory.remember("the boat", project="kept", space="here")
         erase(memory, target)
         found = everything(tmp_path)
@@ -84,7 +107,9 @@ def test_the_place_itself_goes(tmp_path: Path, target: str) -> None:
         assert (b"zqxproject" in found) == (target != "kref://zqxproject")
         sound(memory)
         memory.remember("the ferry again", project="zqxproject")
-        assert [hit.text for hit in memory.recall("ferry", project="zqxproject").hits] == ["the ferry again"]
+        assert [hit.text for hit in memory.recall("ferry", project="zqxproject").hits] == [
+            "the ferry again"
+        ]
         assert [hit.text for hit in memory.recall("boat", project="kept").hits] == ["the boat"]
         sound(memory)
 

@@ -29,11 +29,15 @@ from doxa.belief import (
     revisions_of,
     tag_moves,
     tagged_at,
-)  # fmt: skip
+)
 from doxa.store import Store, check, digest, replayed_digest, verify_log
 
 K = "kref://shop/db.decision"
-USES, PORT, HOST = Fact("db", "is", "postgres"), Fact("db", "port", 5432), Fact("db", "remote", True)
+USES, PORT, HOST = (
+    Fact("db", "is", "postgres"),
+    Fact("db", "port", 5432),
+    Fact("db", "remote", True),
+)
 
 
 def draft(summary: str = "we use postgres", *facts: Fact, name: str = "db", **more: Any) -> Draft:
@@ -49,7 +53,10 @@ def read(store: Store, kref: str) -> Revision:
 
 def summaries(store: Store, kref: str = K) -> list[str]:
     with store.read() as snapshot:
-        return [str(node.props["summary"]) for node in revisions_of(snapshot, require(snapshot, parse_kref(kref)).id)]
+        return [
+            str(node.props["summary"])
+            for node in revisions_of(snapshot, require(snapshot, parse_kref(kref)).id)
+        ]
 
 
 def moves(store: Store, kref: str = K) -> list[TagMove]:
@@ -72,24 +79,67 @@ def test_declaring_twice_changes_nothing(believing: Store) -> None:
     assert verify_log(believing) == before
 
 
-def test_expand_makes_the_item_its_places_and_one_receipt(believing: Store, ledger: Ledger, clock: FakeClock) -> None:
+def test_expand_makes_the_item_its_places_and_one_receipt(
+    believing: Store, ledger: Ledger, clock: FakeClock
+) -> None:
     made = ledger.expand(
-        draft("we use postgres", USES, PORT, space="a/b", title="Database", topics=("ops",), keywords=("sql",), confidence=0.5, metadata={"x": [1]})
+        draft(
+            "we use postgres",
+            USES,
+            PORT,
+            space="a/b",
+            title="Database",
+            topics=("ops",),
+            keywords=("sql",),
+            confidence=0.5,
+            metadata={"x": [1]},
+        )
     )
     kref = "kref://shop/a/b/db.decision?r=1"
-    assert (made.action, made.kref, made.previous, made.gained, made.lost) == ("created", kref, "", (USES, PORT), ())
+    assert (made.action, made.kref, made.previous, made.gained, made.lost) == (
+        "created",
+        kref,
+        "",
+        (USES, PORT),
+        (),
+    )
     found = read(believing, kref)
     assert found == Revision(
-        kref=kref, item="kref://shop/a/b/db.decision", number=1, status="current", summary="we use postgres", kind="decision", project="shop",
-        space="a/b", title="Database", topics=("ops",), keywords=("sql",), facts=(USES, PORT), valid_from=None, valid_until=None, confidence=0.5,
-        trust="stated", author="ana", time=made.time, created=made.time, tags=("current", "initial"), metadata={"x": [1]},
-    )  # fmt: skip
+        kref=kref,
+        item="kref://shop/a/b/db.decision",
+        number=1,
+        status="current",
+        summary="we use postgres",
+        kind="decision",
+        project="shop",
+        space="a/b",
+        title="Database",
+        topics=("ops",),
+        keywords=("sql",),
+        facts=(USES, PORT),
+        valid_from=None,
+        valid_until=None,
+        confidence=0.5,
+        trust="stated",
+        author="ana",
+        time=made.time,
+        created=made.time,
+        tags=("current", "initial"),
+        metadata={"x": [1]},
+    )
     with believing.read() as snapshot:
         receipt = snapshot.receipt(made.change)  # type: ignore[arg-type]
         assert receipt is not None
-        assert (receipt.hash.hex(), receipt.op, receipt.actor, receipt.time) == (made.receipt, "expand", "ana", made.time)
+        assert (receipt.hash.hex(), receipt.op, receipt.actor, receipt.time) == (
+            made.receipt,
+            "expand",
+            "ana",
+            made.time,
+        )
         place = read_any(snapshot, require(snapshot, parse_kref("kref://shop/a/b")))
-        assert place == Place("kref://shop/a/b", "Space", {"kref": "kref://shop/a/b", "name": "b", "project": "shop"})
+        assert place == Place(
+            "kref://shop/a/b", "Space", {"kref": "kref://shop/a/b", "name": "b", "project": "shop"}
+        )
     with pytest.raises(ConflictError, match="exists"):
         ledger.expand(draft(space="a/b"))
 
@@ -104,14 +154,25 @@ def test_a_name_is_made_from_the_words(believing: Store, ledger: Ledger) -> None
 def test_put_revises_and_says_what_was_gained_and_lost(believing: Store, ledger: Ledger) -> None:
     first = ledger.put(draft("one", USES, PORT))
     second = ledger.put(draft("two", USES, HOST))
-    assert (second.action, second.kref, second.previous, second.gained, second.lost) == ("revised", K + "?r=2", K + "?r=1", (HOST,), (PORT,))
+    assert (second.action, second.kref, second.previous, second.gained, second.lost) == (
+        "revised",
+        K + "?r=2",
+        K + "?r=1",
+        (HOST,),
+        (PORT,),
+    )
     assert second.change == (first.change or 0) + 1
     assert [read(believing, f"{K}?r={n}").status for n in (1, 2)] == ["superseded", "current"]
     with believing.read() as snapshot:
         new, old = (resolve(snapshot, parse_kref(f"{K}?r={n}")) for n in (2, 1))
         assert [(e.type, e.dst) for e in snapshot.edges_out(new.id)] == [("SUPERSEDES", old.id)]
     again = ledger.put(draft("two", USES, HOST))
-    assert (again.action, again.change, again.receipt, again.kref) == ("unchanged", None, "", K + "?r=2")
+    assert (again.action, again.change, again.receipt, again.kref) == (
+        "unchanged",
+        None,
+        "",
+        K + "?r=2",
+    )
     assert ledger.revise(K, draft("two", USES, HOST)).action == "unchanged"
     assert summaries(believing) == ["one", "two"]
     with pytest.raises(NotFoundError):
@@ -144,19 +205,37 @@ def test_supersede_under_the_same_and_another_address(ledger: Ledger, believing:
     assert ledger.supersede(K, draft("two", PORT)).kref == K + "?r=2"
     assert ledger.supersede(K, Draft("three", facts=(HOST,))).kref == K + "?r=3"
     other = ledger.supersede(K, draft("moved", PORT, name="store"))
-    assert (other.action, other.kref, other.previous, other.lost) == ("superseded", "kref://shop/store.decision?r=1", K, (HOST,))
+    assert (other.action, other.kref, other.previous, other.lost) == (
+        "superseded",
+        "kref://shop/store.decision?r=1",
+        K,
+        (HOST,),
+    )
     assert read(believing, K).status == "deprecated"
     with believing.read() as snapshot:
-        new, old = resolve(snapshot, parse_kref("kref://shop/store.decision")), resolve(snapshot, parse_kref(K))
+        new, old = (
+            resolve(snapshot, parse_kref("kref://shop/store.decision")),
+            resolve(snapshot, parse_kref(K)),
+        )
         assert [(e.type, e.dst) for e in snapshot.edges_out(new.id)] == [("SUPERSEDES", old.id)]
 
 
 def test_contracting_a_fact_keeps_the_others(ledger: Ledger, believing: Store) -> None:
     ledger.put(draft("one", USES, PORT, HOST, metadata={"m": 1}, confidence=0.3))
     change = ledger.contract(K, fact=PORT)
-    assert (change.action, change.kref, change.previous, change.lost) == ("contracted", K + "?r=2", K + "?r=1", (PORT,))
+    assert (change.action, change.kref, change.previous, change.lost) == (
+        "contracted",
+        K + "?r=2",
+        K + "?r=1",
+        (PORT,),
+    )
     found = read(believing, K)
-    assert (found.facts, found.metadata, found.confidence, found.summary) == ((USES, HOST), {"m": 1}, 0.3, "db is postgres; db remote True")
+    assert (found.facts, found.metadata, found.confidence, found.summary) == (
+        (USES, HOST),
+        {"m": 1},
+        0.3,
+        "db is postgres; db remote True",
+    )
     assert ledger.contract(K, fact=PORT).action == "unchanged"
     ledger.contract(K, fact=HOST)
     assert ledger.contract(K, fact=USES).kref == K + "?r=3"
@@ -168,7 +247,10 @@ def test_contracting_a_revision_and_an_item(ledger: Ledger, believing: Store) ->
     ledger.put(draft("two", PORT))
     ledger.tag(K + "?r=2", "mine")
     assert ledger.contract(K + "?r=2").lost == (PORT,)
-    assert (read(believing, K + "?r=2").status, read(believing, K + "?r=2").tags) == ("detached", ())
+    assert (read(believing, K + "?r=2").status, read(believing, K + "?r=2").tags) == (
+        "detached",
+        (),
+    )
     with pytest.raises(NotFoundError, match="no current revision"):
         read(believing, K)
     assert ledger.contract(K + "?r=2").action == "unchanged"
@@ -179,25 +261,51 @@ def test_contracting_a_revision_and_an_item(ledger: Ledger, believing: Store) ->
 def test_deprecate_and_restore(ledger: Ledger, believing: Store) -> None:
     ledger.put(draft("one", USES))
     change = ledger.deprecate(K)
-    assert (change.action, change.lost, read(believing, K).status) == ("deprecated", (USES,), "deprecated")
+    assert (change.action, change.lost, read(believing, K).status) == (
+        "deprecated",
+        (USES,),
+        "deprecated",
+    )
     assert ledger.deprecate(K).action == "unchanged"
     change = ledger.restore(K)
-    assert (change.action, change.gained, read(believing, K).status) == ("restored", (USES,), "current")
+    assert (change.action, change.gained, read(believing, K).status) == (
+        "restored",
+        (USES,),
+        "current",
+    )
     ledger.deprecate(K)
-    assert ledger.put(draft("one", USES)).action == "revised"  # saying it again is believing it again
+    assert (
+        ledger.put(draft("one", USES)).action == "revised"
+    )  # saying it again is believing it again
     assert read(believing, K).status == "current"
 
 
-def test_tags_move_and_every_move_is_recorded(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
+def test_tags_move_and_every_move_is_recorded(
+    ledger: Ledger, believing: Store, clock: FakeClock
+) -> None:
     """tag history and as-of reads at every past time, and one nanosecond before each."""
     wanted: list[tuple[int, str, str]] = []
     steps: list[Callable[[], Change]] = [
-        lambda: ledger.put(draft("one")), lambda: ledger.tag(K, "mine"), lambda: ledger.put(draft("two")), lambda: ledger.tag(K, "mine"),
-        lambda: ledger.rollback(K + "?r=1"), lambda: ledger.untag(K, "mine"), lambda: ledger.put(draft("three")),
+        lambda: ledger.put(draft("one")),
+        lambda: ledger.tag(K, "mine"),
+        lambda: ledger.put(draft("two")),
+        lambda: ledger.tag(K, "mine"),
+        lambda: ledger.rollback(K + "?r=1"),
+        lambda: ledger.untag(K, "mine"),
+        lambda: ledger.put(draft("three")),
         lambda: ledger.tag(K + "?r=2", "mine"),
-    ]  # fmt: skip
+    ]
     state = {"current": "", "mine": ""}
-    after = [("1", ""), ("1", "1"), ("2", "1"), ("2", "2"), ("1", "2"), ("1", ""), ("3", ""), ("3", "2")]
+    after = [
+        ("1", ""),
+        ("1", "1"),
+        ("2", "1"),
+        ("2", "2"),
+        ("1", "2"),
+        ("1", ""),
+        ("3", ""),
+        ("3", "2"),
+    ]
     for step, (current, mine) in zip(steps, after, strict=True):
         clock.advance(seconds=1)
         change = step()
@@ -209,18 +317,34 @@ def test_tags_move_and_every_move_is_recorded(ledger: Ledger, believing: Store, 
             for time in (since, last):
                 for tag, number in (("current", current), ("mine", mine)):
                     if number:
-                        assert tagged_at(snapshot, parse_kref(K), tag=tag, time=time).props["kref"] == f"{K}?r={number}"
+                        assert (
+                            tagged_at(snapshot, parse_kref(K), tag=tag, time=time).props["kref"]
+                            == f"{K}?r={number}"
+                        )
                     else:
                         with pytest.raises(NotFoundError):
                             tagged_at(snapshot, parse_kref(K), tag=tag, time=time)
-                assert resolve(snapshot, parse_kref(f"{K}?at={format_time(time)}")).props["number"] == int(current)
+                assert resolve(snapshot, parse_kref(f"{K}?at={format_time(time)}")).props[
+                    "number"
+                ] == int(current)
         with pytest.raises(NotFoundError):
             tagged_at(snapshot, parse_kref(K), tag="current", time=wanted[0][0] - 1)
         assert tagged_at(snapshot, parse_kref(K), tag="initial", time=0).props["number"] == 1
-    mine_moves = [(move.kref[-1], move.since, move.until) for move in moves(believing) if move.tag == "mine"]
+    mine_moves = [
+        (move.kref[-1], move.since, move.until) for move in moves(believing) if move.tag == "mine"
+    ]
     times = [row[0] for row in wanted]
-    assert mine_moves == [("1", times[1], times[3]), ("2", times[3], times[5]), ("2", times[7], None)]
-    assert [move.kref[-1] for move in moves(believing) if move.tag == "current"] == ["1", "2", "1", "3"]
+    assert mine_moves == [
+        ("1", times[1], times[3]),
+        ("2", times[3], times[5]),
+        ("2", times[7], None),
+    ]
+    assert [move.kref[-1] for move in moves(believing) if move.tag == "current"] == [
+        "1",
+        "2",
+        "1",
+        "3",
+    ]
     assert read(believing, K + "?t=mine").summary == "two"
     assert ledger.tag(K + "?r=2", "mine").action == "unchanged"
     assert ledger.untag(K, "nothing").action == "unchanged"
@@ -250,23 +374,41 @@ def test_rollback(ledger: Ledger, believing: Store) -> None:
     ledger.put(draft("one", USES, PORT))
     ledger.put(draft("two", PORT, HOST))
     back = ledger.rollback(K + "?r=1")
-    assert (back.action, back.kref, back.previous, back.gained, back.lost) == ("rolled_back", K + "?r=1", K + "?r=2", (USES,), (HOST,))
+    assert (back.action, back.kref, back.previous, back.gained, back.lost) == (
+        "rolled_back",
+        K + "?r=1",
+        K + "?r=2",
+        (USES,),
+        (HOST,),
+    )
     assert ledger.rollback(K + "?r=1").action == "unchanged"
     assert ledger.put(draft("three")).kref == K + "?r=3"
     assert summaries(believing) == ["one", "two", "three"]
 
 
-def test_rollback_of_what_is_deprecated_or_has_no_current_revision(ledger: Ledger, believing: Store) -> None:
+def test_rollback_of_what_is_deprecated_or_has_no_current_revision(
+    ledger: Ledger, believing: Store
+) -> None:
     ledger.put(draft("one", USES, PORT))
     ledger.put(draft("two", PORT, HOST))
     ledger.deprecate(K)
     back = ledger.rollback(K + "?r=2")
-    assert (back.action, back.gained, back.lost, back.reason) == ("rolled_back", (PORT, HOST), (), "it was deprecated")
+    assert (back.action, back.gained, back.lost, back.reason) == (
+        "rolled_back",
+        (PORT, HOST),
+        (),
+        "it was deprecated",
+    )
     assert (read(believing, K).number, read(believing, K).status) == (2, "current")
     ledger.undo(back.change or 0)
     assert read(believing, K).status == "deprecated"
     back = ledger.rollback(K + "?r=1")
-    assert (back.action, back.previous, back.gained, back.lost) == ("rolled_back", K + "?r=2", (USES, PORT), ())
+    assert (back.action, back.previous, back.gained, back.lost) == (
+        "rolled_back",
+        K + "?r=2",
+        (USES, PORT),
+        (),
+    )
     assert (read(believing, K).number, read(believing, K).status) == (1, "current")
     ledger.contract(K + "?r=1")
     assert ledger.rollback(K + "?r=1").gained == (USES, PORT)
@@ -293,11 +435,15 @@ def test_metadata_may_be_temporal_and_undo_brings_it_back(ledger: Ledger, believ
     assert ledger.put(draft("one", metadata={"on": Date(6)})).action == "revised"
     assert read(believing, K).metadata == {"on": Date(6)}
     ledger.put(draft("two", name="other"))
-    linked = ledger.link("kref://shop/other.decision", K, kind="REFERENCED", metadata={"on": Date(7)})
+    linked = ledger.link(
+        "kref://shop/other.decision", K, kind="REFERENCED", metadata={"on": Date(7)}
+    )
     again = ledger.undo(ledger.undo(linked.change or 0).change or 0)
     with believing.read() as snapshot:
         node = resolve(snapshot, parse_kref("kref://shop/other.decision"))
-        assert [edge.props for edge in snapshot.edges_out(node.id, "REFERENCED")] == [{"on": Date(7)}]
+        assert [edge.props for edge in snapshot.edges_out(node.id, "REFERENCED")] == [
+            {"on": Date(7)}
+        ]
     assert again.action == "undone"
 
 
@@ -311,12 +457,26 @@ def test_kinds_of_conversations_are_not_for_beliefs(ledger: Ledger, kind: str) -
 def test_a_turn_is_not_revised_or_tagged(ledger: Ledger, believing: Store) -> None:
     turn = "kref://shop/talk/t1.exchange"
     with believing.write(ledger.identity, op="said") as tx:
-        said = {"thread": "kref://shop/talk/t.thread", "session": "", "speaker": "Ana", "role": "user", "text": "hello", "time": 1}
-        tx.create_node(("Exchange",), {"kref": turn, "project": "shop", "space": "talk", "kind": "exchange", **said})
+        said = {
+            "thread": "kref://shop/talk/t.thread",
+            "session": "",
+            "speaker": "Ana",
+            "role": "user",
+            "text": "hello",
+            "time": 1,
+        }
+        tx.create_node(
+            ("Exchange",),
+            {"kref": turn, "project": "shop", "space": "talk", "kind": "exchange", **said},
+        )
     for call in (
-        lambda: ledger.revise(turn, draft()), lambda: ledger.tag(turn, "mine"), lambda: ledger.untag(turn, "mine"), lambda: ledger.rollback(turn),
-        lambda: ledger.supersede(turn, draft()), lambda: ledger.contract(turn, fact=USES),
-    ):  # fmt: skip
+        lambda: ledger.revise(turn, draft()),
+        lambda: ledger.tag(turn, "mine"),
+        lambda: ledger.untag(turn, "mine"),
+        lambda: ledger.rollback(turn),
+        lambda: ledger.supersede(turn, draft()),
+        lambda: ledger.contract(turn, fact=USES),
+    ):
         with pytest.raises(InputError, match="no revisions"):
             call()
     assert ledger.deprecate(turn).action == "deprecated"
@@ -329,12 +489,17 @@ def test_an_address_is_made_of_valid_text_only() -> None:
             draft_kref(Draft(summary))  # type: ignore[arg-type]
 
 
-def test_a_retired_belief_that_supersedes_another_is_believed_again(ledger: Ledger, believing: Store) -> None:
+def test_a_retired_belief_that_supersedes_another_is_believed_again(
+    ledger: Ledger, believing: Store
+) -> None:
     ledger.put(draft("one"))
     ledger.put(draft("two", name="other"))
     ledger.deprecate("kref://shop/other.decision")
     made = ledger.supersede(K, draft("three", name="other"))
-    assert (read(believing, made.kref).status, read(believing, K).status) == ("current", "deprecated")
+    assert (read(believing, made.kref).status, read(believing, K).status) == (
+        "current",
+        "deprecated",
+    )
 
 
 # Undo
@@ -344,7 +509,11 @@ def test_undo_and_undo_of_undo(ledger: Ledger, believing: Store) -> None:
     made = ledger.put(draft("one", USES))
     revised = ledger.put(draft("two", PORT))
     undone = ledger.undo(revised.change or 0)
-    assert (undone.action, undone.reason, read(believing, K).number) == ("undone", f"change {revised.change}", 1)
+    assert (undone.action, undone.reason, read(believing, K).number) == (
+        "undone",
+        f"change {revised.change}",
+        1,
+    )
     assert read(believing, K + "?r=2").status == "superseded"
     ledger.undo(undone.change or 0)
     assert read(believing, K).number == 2
@@ -380,7 +549,9 @@ def test_undo_is_refused_after_a_later_change(ledger: Ledger, believing: Store) 
     ledger.tag(K + "?r=1", "mine")
     with pytest.raises(ConflictError, match="the tag mine"):
         ledger.undo(untagged.change or 0)
-    assert [move.kref for move in moves(believing) if move.until is None and move.tag == "mine"] == [K + "?r=1"]
+    assert [
+        move.kref for move in moves(believing) if move.until is None and move.tag == "mine"
+    ] == [K + "?r=1"]
     deprecated = ledger.deprecate(K)
     ledger.restore(K)
     with pytest.raises(ConflictError):
@@ -399,18 +570,25 @@ def test_undo_of_nothing_is_refused(ledger: Ledger, change: Any) -> None:
 def test_links(ledger: Ledger, believing: Store) -> None:
     ledger.put(draft("one"))
     ledger.put(draft("two", name="other"), links=[("DEPENDS_ON", K)])
-    linked = ledger.link("kref://shop/other.decision", K, kind="REFERENCED", metadata={"why": "said so"})
+    linked = ledger.link(
+        "kref://shop/other.decision", K, kind="REFERENCED", metadata={"why": "said so"}
+    )
     assert (linked.action, linked.reason) == ("linked", f"REFERENCED {K}?r=1")
     with believing.read() as snapshot:
         node = resolve(snapshot, parse_kref("kref://shop/other.decision"))
-        assert [(edge.type, edge.props) for edge in snapshot.edges_out(node.id)] == [("DEPENDS_ON", {}), ("REFERENCED", {"why": "said so"})]
+        assert [(edge.type, edge.props) for edge in snapshot.edges_out(node.id)] == [
+            ("DEPENDS_ON", {}),
+            ("REFERENCED", {"why": "said so"}),
+        ]
     assert ledger.unlink("kref://shop/other.decision", K, kind="REFERENCED").action == "unlinked"
     assert ledger.unlink("kref://shop/other.decision", K, kind="REFERENCED").action == "unchanged"
     for bad in ("", "depends_on", "A B", "É", "1A", "A" * 65, None):
         with pytest.raises(InputError, match="edge type"):
             ledger.link("kref://shop/other.decision", K, kind=bad)  # type: ignore[arg-type]
     with pytest.raises(NotFoundError):
-        ledger.put(draft("three", name="third"), links=[("DEPENDS_ON", "kref://shop/none.decision")])
+        ledger.put(
+            draft("three", name="third"), links=[("DEPENDS_ON", "kref://shop/none.decision")]
+        )
     with pytest.raises(NotFoundError):
         read(believing, "kref://shop/third.decision")
 
@@ -422,7 +600,13 @@ def test_artifacts(ledger: Ledger, believing: Store) -> None:
     with believing.read() as snapshot:
         node = require(snapshot, parse_kref(made.kref))
         assert node.labels == ("Artifact",)
-        assert node.props == {"kref": made.kref, "name": "log.txt", "location": "/data/log.txt", "sha256": "ab" * 32, "size_bytes": 5}
+        assert node.props == {
+            "kref": made.kref,
+            "name": "log.txt",
+            "location": "/data/log.txt",
+            "sha256": "ab" * 32,
+            "size_bytes": 5,
+        }
     undone = ledger.undo(made.change or 0)
     with believing.read() as snapshot:
         assert snapshot.node_by_kref(made.kref) is None
@@ -430,7 +614,10 @@ def test_artifacts(ledger: Ledger, believing: Store) -> None:
     with believing.read() as snapshot:
         again = require(snapshot, parse_kref(made.kref))
         assert (again.id, again.labels, again.props) == (node.id, node.labels, node.props)
-        assert [edge.dst for edge in snapshot.edges_out(resolve(snapshot, parse_kref(K)).id, "HAS_ARTIFACT")] == [node.id]
+        assert [
+            edge.dst
+            for edge in snapshot.edges_out(resolve(snapshot, parse_kref(K)).id, "HAS_ARTIFACT")
+        ] == [node.id]
     undone = ledger.undo(redone.change or 0)
     other = ledger.attach(K, "log.txt", location="/data/other.txt")
     with pytest.raises(ConflictError, match="is there again"):
@@ -450,7 +637,9 @@ def test_bundles(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
     with believing.read() as snapshot:
         node = require(snapshot, parse_kref(bundle))
         assert "Bundle" in node.labels
-        names = [snapshot.node(edge.dst).props["name"] for edge in snapshot.edges_out(node.id, "MEMBER")]  # type: ignore[union-attr]
+        names = [
+            snapshot.node(edge.dst).props["name"] for edge in snapshot.edges_out(node.id, "MEMBER")
+        ]  # type: ignore[union-attr]
         assert names == ["other"]
         assert len(snapshot.edges_as_of(node.id, made.time, kind="MEMBER")) == 2
     with pytest.raises(InputError, match="no bundle"):
@@ -482,7 +671,9 @@ def test_erasing_a_revision_never_frees_its_number(ledger: Ledger, believing: St
     ledger.erase([K + "?r=4", K + "?r=1"])
     assert ledger.put(draft("five")).kref == K + "?r=5"
     folder = Path(believing.path)
-    assert all(b"zqxcanary" not in found.read_bytes() for found in folder.parent.glob(folder.name + "*"))
+    assert all(
+        b"zqxcanary" not in found.read_bytes() for found in folder.parent.glob(folder.name + "*")
+    )
 
 
 def test_erasing_an_artifact_keeps_its_revision(ledger: Ledger, believing: Store) -> None:
@@ -494,7 +685,9 @@ def test_erasing_an_artifact_keeps_its_revision(ledger: Ledger, believing: Store
         ledger.erase([made.kref])
 
 
-def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(ledger: Ledger, agent: Ledger, believing: Store) -> None:
+def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(
+    ledger: Ledger, agent: Ledger, believing: Store
+) -> None:
     change = ledger.put(draft("one zqxcanary", Fact("a", "b", "zqxcanary2")))
     ledger.put(draft("two"))
     with pytest.raises(RoleError):
@@ -506,7 +699,9 @@ def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(ledger: Ledger, a
     with pytest.raises(ConflictError, match="erased"):
         ledger.undo(change.change or 0)
     path = Path(believing.path)
-    assert all(b"zqxcanary" not in found.read_bytes() for found in path.parent.glob(path.name + "*"))
+    assert all(
+        b"zqxcanary" not in found.read_bytes() for found in path.parent.glob(path.name + "*")
+    )
 
 
 # Refusals
@@ -515,19 +710,34 @@ def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(ledger: Ledger, a
 @pytest.mark.parametrize(
     ("bad", "kind"),
     [
-        (Draft(""), InputError), (Draft(" \n"), InputError), (Draft(5), InputError), (Draft("x\ud800"), InputError),
+        (Draft(""), InputError),
+        (Draft(" \n"), InputError),
+        (Draft(5), InputError),
+        (Draft("x\ud800"), InputError),
         (Draft("x", title="\ud800"), InputError),  # type: ignore[arg-type]
-        (Draft("x", trust="holy"), InputError), (Draft("x", confidence=1.1), InputError), (Draft("x", confidence=True), InputError),
-        (Draft("x", valid_from=5, valid_until=5), InputError), (Draft("x", metadata={"kref": "y"}), InputError),
+        (Draft("x", trust="holy"), InputError),
+        (Draft("x", confidence=1.1), InputError),
+        (Draft("x", confidence=True), InputError),
+        (Draft("x", valid_from=5, valid_until=5), InputError),
+        (Draft("x", metadata={"kref": "y"}), InputError),
         (Draft("x", metadata={"m": {}}), InputError),
-        (Draft("x", metadata={1: 2}), InputError), (Draft("x", project="a/b"), InputError), (Draft("x", space="a//b"), InputError),  # type: ignore[dict-item]
-        (Draft("x", name="../y"), InputError), (Draft("x", kind="a.b"), InputError), (Draft("x", facts=(Fact("", "p", 1),)), InputError),
-        (Draft("x", facts=(Fact("s", "p", float("nan")),)), InputError), (Draft("x", facts=(Fact("s", "p", 2**70),)), InputError),
-        (Draft("x", facts=(Fact("s", "p", None),)), InputError), (Draft("x", facts=(Fact("\ud800", "p", 1),)), InputError),  # type: ignore[arg-type]
-        (Draft("x", facts=(Fact("s", "p", 1),) * (FACTS_PER_REVISION_MAX + 1)), LimitError), (Draft("x" * 2_000_000), LimitError),
+        (Draft("x", metadata={1: 2}), InputError),
+        (Draft("x", project="a/b"), InputError),
+        (Draft("x", space="a//b"), InputError),  # type: ignore[dict-item]
+        (Draft("x", name="../y"), InputError),
+        (Draft("x", kind="a.b"), InputError),
+        (Draft("x", facts=(Fact("", "p", 1),)), InputError),
+        (Draft("x", facts=(Fact("s", "p", float("nan")),)), InputError),
+        (Draft("x", facts=(Fact("s", "p", 2**70),)), InputError),
+        (Draft("x", facts=(Fact("s", "p", None),)), InputError),
+        (Draft("x", facts=(Fact("\ud800", "p", 1),)), InputError),  # type: ignore[arg-type]
+        (Draft("x", facts=(Fact("s", "p", 1),) * (FACTS_PER_REVISION_MAX + 1)), LimitError),
+        (Draft("x" * 2_000_000), LimitError),
     ],
-)  # fmt: skip
-def test_unusable_drafts_write_nothing(ledger: Ledger, believing: Store, bad: Draft, kind: type[InputError]) -> None:
+)
+def test_unusable_drafts_write_nothing(
+    ledger: Ledger, believing: Store, bad: Draft, kind: type[InputError]
+) -> None:
     before = verify_log(believing)
     for call in (ledger.put, ledger.expand):
         with pytest.raises(kind) as caught:
@@ -541,9 +751,12 @@ def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) 
         read(believing, K)
     ledger.put(draft("one"))
     for kref, said in (
-        (K + "?r=9", f"{K} exists, but"), (K + "?t=none", f"{K} exists, but"), ("kref://other/x.fact", "Known projects: shop"),
-        ("kref://shop/x.fact", "kref://shop exists"), ("kref://shop/a/b/x.fact", "kref://shop exists"),
-    ):  # fmt: skip
+        (K + "?r=9", f"{K} exists, but"),
+        (K + "?t=none", f"{K} exists, but"),
+        ("kref://other/x.fact", "Known projects: shop"),
+        ("kref://shop/x.fact", "kref://shop exists"),
+        ("kref://shop/a/b/x.fact", "kref://shop exists"),
+    ):
         with pytest.raises(NotFoundError) as caught:
             read(believing, kref)
         assert said in caught.value.message
@@ -558,21 +771,34 @@ def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) 
 
 def test_each_operation_has_exactly_one_receipt(ledger: Ledger, believing: Store) -> None:
     calls: list[tuple[str, Callable[[], Change]]] = [
-        ("put", lambda: ledger.put(draft("one", USES, PORT))), ("put", lambda: ledger.put(draft("two", USES, PORT))),
+        ("put", lambda: ledger.put(draft("one", USES, PORT))),
+        ("put", lambda: ledger.put(draft("two", USES, PORT))),
         ("expand", lambda: ledger.expand(draft(name="o"))),
-        ("revise", lambda: ledger.revise(K, draft("three", USES, PORT))), ("contract", lambda: ledger.contract(K, fact=USES)),
+        ("revise", lambda: ledger.revise(K, draft("three", USES, PORT))),
+        ("contract", lambda: ledger.contract(K, fact=USES)),
         ("tag", lambda: ledger.tag(K, "t")),
-        ("untag", lambda: ledger.untag(K, "t")), ("rollback", lambda: ledger.rollback(K + "?r=1")), ("deprecate", lambda: ledger.deprecate(K)),
-        ("restore", lambda: ledger.restore(K)), ("link", lambda: ledger.link(K, "kref://shop/o.decision", kind="DEPENDS_ON")),
-        ("unlink", lambda: ledger.unlink(K, "kref://shop/o.decision", kind="DEPENDS_ON")), ("attach", lambda: ledger.attach(K, "f", location="x")),
-        ("bundle", lambda: ledger.bundle("kref://shop/b.bundle", add=[K])), ("supersede", lambda: ledger.supersede(K, draft(name="n"))),
-        ("create_space", lambda: ledger.create_space("shop", "s")), ("contract", lambda: ledger.contract(K + "?r=1")),
+        ("untag", lambda: ledger.untag(K, "t")),
+        ("rollback", lambda: ledger.rollback(K + "?r=1")),
+        ("deprecate", lambda: ledger.deprecate(K)),
+        ("restore", lambda: ledger.restore(K)),
+        ("link", lambda: ledger.link(K, "kref://shop/o.decision", kind="DEPENDS_ON")),
+        ("unlink", lambda: ledger.unlink(K, "kref://shop/o.decision", kind="DEPENDS_ON")),
+        ("attach", lambda: ledger.attach(K, "f", location="x")),
+        ("bundle", lambda: ledger.bundle("kref://shop/b.bundle", add=[K])),
+        ("supersede", lambda: ledger.supersede(K, draft(name="n"))),
+        ("create_space", lambda: ledger.create_space("shop", "s")),
+        ("contract", lambda: ledger.contract(K + "?r=1")),
         ("erase", lambda: ledger.erase([K])),
-    ]  # fmt: skip
+    ]
     for op, call in calls:
         with believing.read() as snapshot:
             before = snapshot.last_receipt()
         change = call()
         with believing.read() as snapshot:
             (receipt,) = snapshot.receipts(after=before.tx if before else 0)
-        assert (receipt.op, receipt.tx, receipt.hash.hex(), receipt.time) == (op, change.change, change.receipt, change.time)
+        assert (receipt.op, receipt.tx, receipt.hash.hex(), receipt.time) == (
+            op,
+            change.change,
+            change.receipt,
+            change.time,
+        )

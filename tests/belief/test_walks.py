@@ -1,4 +1,5 @@
-"""Walks over the edges between revisions: each element once, nearest first, and cut only with a word about it."""
+"""Walks over the edges between revisions: each element once, nearest first, and cut only with a
+word about it."""
 
 from __future__ import annotations
 
@@ -43,10 +44,16 @@ def test_traverse_each_way(web: Store) -> None:
         assert sorted(names(out)) == [("a", 3), ("b", 2), ("c", 1), ("x", 1)]
         assert out.cut == ""
         assert [step.depth for step in out.steps] == [1, 1, 2, 3]
-        assert {(step.edge, step.via) for step in out.steps if step.depth == 1} == {("DEPENDS_ON", r("d")), ("REFERENCED", r("d"))}
+        assert {(step.edge, step.via) for step in out.steps if step.depth == 1} == {
+            ("DEPENDS_ON", r("d")),
+            ("REFERENCED", r("d")),
+        }
         assert names(traverse(snapshot, k("d"), types=["REFERENCED"])) == [("x", 1)]
         assert names(traverse(snapshot, k("a"), direction="in", depth=2)) == [("b", 1), ("c", 2)]
-        assert sorted(names(traverse(snapshot, k("b"), direction="both", depth=1))) == [("a", 1), ("c", 1)]
+        assert sorted(names(traverse(snapshot, k("b"), direction="both", depth=1))) == [
+            ("a", 1),
+            ("c", 1),
+        ]
         assert traverse(snapshot, k("y")) == Walk(r("y"), ())
 
 
@@ -68,7 +75,9 @@ def test_depths_outside_the_limit_are_refused(web: Store, depth: Any) -> None:
             assert caught.value.fields["limit_depth"] == 20
         with pytest.raises(LimitError):
             shortest_path(snapshot, k("a"), k("b"), depth=depth)
-        assert impact(snapshot, k("a"), depth=None).cut == ""  # what rests on a belief is asked for without a bound
+        assert (
+            impact(snapshot, k("a"), depth=None).cut == ""
+        )  # what rests on a belief is asked for without a bound
 
 
 def test_unknown_direction_and_start(web: Store) -> None:
@@ -100,20 +109,32 @@ def test_impact_of_an_item_that_holds_nothing(web: Store, ledger: Ledger) -> Non
             assert walk(snapshot, "kref://w/all.bundle") == Walk("kref://w/all.bundle", ())
 
 
-def test_a_walk_from_a_bundle_begins_with_what_it_holds(web: Store, ledger: Ledger, clock: FakeClock) -> None:
+def test_a_walk_from_a_bundle_begins_with_what_it_holds(
+    web: Store, ledger: Ledger, clock: FakeClock
+) -> None:
     bundle = "kref://w/all.bundle"
     ledger.bundle(bundle, add=[k("c"), k("x")])
     clock.advance(seconds=1)
     with web.read() as snapshot:
         walk = traverse(snapshot, bundle)
-        assert [(s.kref, s.depth, s.edge, s.via) for s in walk.steps[:2]] == [(r("c"), 1, "MEMBER", bundle), (r("x"), 1, "MEMBER", bundle)]
-        assert {s.kref for s in walk.steps} == {r("c"), r("x")} | {s.kref for n in "cx" for s in traverse(snapshot, k(n)).steps}
+        assert [(s.kref, s.depth, s.edge, s.via) for s in walk.steps[:2]] == [
+            (r("c"), 1, "MEMBER", bundle),
+            (r("x"), 1, "MEMBER", bundle),
+        ]
+        assert {s.kref for s in walk.steps} == {r("c"), r("x")} | {
+            s.kref for n in "cx" for s in traverse(snapshot, k(n)).steps
+        }
         assert {s.kref for s in provenance(snapshot, bundle).steps} == {r("c"), r("x")} | {
             s.kref for n in "cx" for s in provenance(snapshot, k(n)).steps
         }
-        assert {s.kref for s in impact(snapshot, bundle).steps} >= {s.kref for s in impact(snapshot, k("c")).steps} - {r("x")}
+        assert {s.kref for s in impact(snapshot, bundle).steps} >= {
+            s.kref for s in impact(snapshot, k("c")).steps
+        } - {r("x")}
         assert traverse(snapshot, bundle, direction="in").steps == ()
-        assert [s.kref for s in traverse(snapshot, bundle, types=["MEMBER"]).steps] == [k("c"), k("x")]
+        assert [s.kref for s in traverse(snapshot, bundle, types=["MEMBER"]).steps] == [
+            k("c"),
+            k("x"),
+        ]
     held = format_time(clock.now_ns())
     clock.advance(seconds=1)
     ledger.bundle(bundle, remove=[k("c")])
@@ -127,7 +148,10 @@ def test_a_walk_from_a_bundle_begins_with_what_it_holds(web: Store, ledger: Ledg
 @pytest.mark.parametrize("types", ["DEPENDS_ON", ["de pends"], [5], 5, [None]])
 def test_types_that_are_none_are_refused(web: Store, types: Any) -> None:
     with web.read() as snapshot:
-        for walk in (lambda: traverse(snapshot, k("a"), types=types), lambda: shortest_path(snapshot, k("a"), k("b"), types=types)):
+        for walk in (
+            lambda: traverse(snapshot, k("a"), types=types),
+            lambda: shortest_path(snapshot, k("a"), k("b"), types=types),
+        ):
             with pytest.raises(InputError):
                 walk()
 
@@ -136,11 +160,16 @@ def test_shortest_path(web: Store) -> None:
     with web.read() as snapshot:
         walk = shortest_path(snapshot, k("a"), k("x"))
         assert [(step.kref, step.via, step.depth) for step in walk.steps] == [
-            (r("b"), r("a"), 1), (r("c"), r("b"), 2), (r("d"), r("c"), 3), (r("x"), r("d"), 4),
-        ]  # fmt: skip
+            (r("b"), r("a"), 1),
+            (r("c"), r("b"), 2),
+            (r("d"), r("c"), 3),
+            (r("x"), r("d"), 4),
+        ]
         assert [step.edge for step in walk.steps] == ["DEPENDS_ON"] * 3 + ["REFERENCED"]
         assert shortest_path(snapshot, k("a"), k("x"), depth=4) == walk
-        assert shortest_path(snapshot, k("a"), k("x"), depth=3) == Walk(r("a"), (), cut="no path within 3 edges")
+        assert shortest_path(snapshot, k("a"), k("x"), depth=3) == Walk(
+            r("a"), (), cut="no path within 3 edges"
+        )
         assert shortest_path(snapshot, k("a"), k("y")).steps == ()
         assert shortest_path(snapshot, k("y"), k("a")).cut == "no path"
         assert shortest_path(snapshot, k("a"), k("x"), types=["DEPENDS_ON"], depth=20).steps == ()
@@ -151,4 +180,7 @@ def test_shortest_path(web: Store) -> None:
 def test_a_cycle_ends(web: Store, ledger: Ledger) -> None:
     ledger.link(k("a"), k("c"), kind="DEPENDS_ON")
     with web.read() as snapshot:
-        assert sorted(names(traverse(snapshot, k("a"), types=["DEPENDS_ON"], depth=20))) == [("b", 2), ("c", 1)]
+        assert sorted(names(traverse(snapshot, k("a"), types=["DEPENDS_ON"], depth=20))) == [
+            ("b", 2),
+            ("c", 1),
+        ]

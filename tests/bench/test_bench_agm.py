@@ -14,10 +14,16 @@ from bench.agm_scenarios import find, scenarios
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "agm"
 CASE = {
-    "id": "one", "postulate": "K*2", "category": "simple", "beliefs": [{"key": "color", "value": "blue"}],
+    "id": "one",
+    "postulate": "K*2",
+    "category": "simple",
+    "beliefs": [{"key": "color", "value": "blue"}],
     "operations": [{"type": "revise", "key": "color", "new_value": "red"}],
-    "assertions": [{"type": "published_value", "key": "color", "expected": "red"}, {"type": "revision_count", "key": "color", "expected": 2}],
-}  # fmt: skip
+    "assertions": [
+        {"type": "published_value", "key": "color", "expected": "red"},
+        {"type": "revision_count", "key": "color", "expected": 2},
+    ],
+}
 
 
 def test_scenarios_are_asserted_by_every_door_and_can_fail(tmp_path: Path) -> None:
@@ -26,7 +32,14 @@ def test_scenarios_are_asserted_by_every_door_and_can_fail(tmp_path: Path) -> No
     assert path is not None and find(tmp_path / "nowhere") is None
     found = scenarios(path)
     assert found.passed and found.figures["scenarios.answers"] == 5
-    path.write_text(json.dumps([CASE | {"assertions": [{"type": "published_value", "key": "color", "expected": "blue"}]}]))
+    path.write_text(
+        json.dumps(
+            [
+                CASE
+                | {"assertions": [{"type": "published_value", "key": "color", "expected": "blue"}]}
+            ]
+        )
+    )
     assert len(scenarios(path).wrong) == 3
     assert "not run" in scenarios(None).summary
 
@@ -37,13 +50,38 @@ def test_all_scenarios() -> None:
     assert found.wrong == [] and found.figures["scenarios.all"] == 49
 
 
-def test_the_report_and_its_exit_status(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.agm.refinement", lambda sequences, seed: agm.Part(summary=f"{sequences}"))
-    assert main(["agm", "--quick", "--parts", "postulates,refinement", "--json", str(tmp_path / "a.json")]) == 0
+def test_the_report_and_its_exit_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "bench.agm.refinement", lambda sequences, seed: agm.Part(summary=f"{sequences}")
+    )
+    assert (
+        main(
+            [
+                "agm",
+                "--quick",
+                "--parts",
+                "postulates,refinement",
+                "--json",
+                str(tmp_path / "a.json"),
+            ]
+        )
+        == 0
+    )
     printed = capsys.readouterr().out
-    for part in ("K*8 subexpansion", "holds (", "fails (", "{a}, most entrenched first, by a∨b", "revisions [{a, b}], contracted by a"):
+    for part in (
+        "K*8 subexpansion",
+        "holds (",
+        "fails (",
+        "{a}, most entrenched first, by a∨b",
+        "revisions [{a, b}], contracted by a",
+    ):
         assert part in printed
-    monkeypatch.setattr("bench.agm.enumerate_all", lambda quick: (Findings(), {"atom-level": 0, "linear, compound": 0, "whole-revision": 0}))
+    monkeypatch.setattr(
+        "bench.agm.enumerate_all",
+        lambda quick: (Findings(), {"atom-level": 0, "linear, compound": 0, "whole-revision": 0}),
+    )
     assert main(["agm", "--quick", "--parts", "postulates"]) == 1
     assert "it was not checked" in capsys.readouterr().out
     with pytest.raises(SystemExit):

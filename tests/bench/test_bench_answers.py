@@ -16,7 +16,9 @@ from doxa.models import HashEmbedder
 JUNE_9 = parse_time("2023-06-09T20:00:00Z")
 
 
-def heard(text: str, *, speaker: str = "Ana", time_ns: int | None = JUNE_9, number: int = 0) -> Turn:
+def heard(
+    text: str, *, speaker: str = "Ana", time_ns: int | None = JUNE_9, number: int = 0
+) -> Turn:
     return Turn("t", "s", speaker, "person", text, time_ns, str(number))
 
 
@@ -43,7 +45,12 @@ def test_f1_by_hand(prediction: str, gold: str, expected: float) -> None:
 @pytest.mark.parametrize(
     ("category", "prediction", "gold", "expected"),
     [
-        ("1", "pottery, camping", "camping, swimming", 0.5),  # each part of the gold has its best part: 1 and 0
+        (
+            "1",
+            "pottery, camping",
+            "camping, swimming",
+            0.5,
+        ),  # each part of the gold has its best part: 1 and 0
         ("1", "pottery and camping", "camping", 2 / 3),
         ("2", "pottery, camping", "camping, swimming", 0.5),
         ("3", "Likely no", "Likely no; since this one went badly", 1),
@@ -54,7 +61,9 @@ def test_f1_by_hand(prediction: str, gold: str, expected: float) -> None:
         ("4", "no information available", "a cat", 0),
     ],
 )
-def test_each_category_has_its_rule(category: str, prediction: str, gold: str, expected: float) -> None:
+def test_each_category_has_its_rule(
+    category: str, prediction: str, gold: str, expected: float
+) -> None:
     assert token_f1.score(category, prediction, gold) == pytest.approx(expected)
 
 
@@ -70,33 +79,62 @@ def test_each_category_has_its_rule(category: str, prediction: str, gold: str, e
     ],
 )
 def test_a_date_is_worked_out_from_when_it_was_said(said: str, answer: str) -> None:
-    assert read_answer("When did Ana give a speech at a school?", [heard("Hello Bo!"), heard(said)]) == answer
+    assert (
+        read_answer("When did Ana give a speech at a school?", [heard("Hello Bo!"), heard(said)])
+        == answer
+    )
 
 
 def test_short_answers_by_the_kind_of_question() -> None:
-    assert read_answer("How many cats does Ana have?", [heard("I have three cats. They sleep a lot.")]) == "three cats"
-    assert read_answer("What did Ana research?", [heard("I researched adoption agencies, it took a day.")]) == "adoption agencies"
+    assert (
+        read_answer("How many cats does Ana have?", [heard("I have three cats. They sleep a lot.")])
+        == "three cats"
+    )
+    assert (
+        read_answer(
+            "What did Ana research?", [heard("I researched adoption agencies, it took a day.")]
+        )
+        == "adoption agencies"
+    )
     assert read_answer("Would Ana like a cat?", [heard("I love cats.")]) == "Yes"
     listed = [heard("We read Moby Dick."), heard("Then we read Middlemarch, which was long.")]
     assert read_answer("What books has Ana read?", listed) == "Moby Dick, Middlemarch"
 
 
 def test_who_is_named_counts_when_two_say_the_same() -> None:
-    turns = [heard("I painted a blue horse.", speaker="Bo"), heard("I painted a red sunset.", speaker="Ana")]
+    turns = [
+        heard("I painted a blue horse.", speaker="Bo"),
+        heard("I painted a red sunset.", speaker="Ana"),
+    ]
     assert read_answer("What did Ana paint?", turns) == "red sunset"
 
 
 def test_there_is_no_answer_where_nothing_was_recalled_or_recall_says_so() -> None:
     assert read_answer("What did Ana paint?", []) == NO_ANSWER
-    assert read_answer("What did Ana paint?", [heard("I painted a sunset.")], answerable=0.2) == NO_ANSWER
-    assert read_answer("What did Ana paint?", [heard("I painted a sunset.")], answerable=0.9) == "sunset"
+    assert (
+        read_answer("What did Ana paint?", [heard("I painted a sunset.")], answerable=0.2)
+        == NO_ANSWER
+    )
+    assert (
+        read_answer("What did Ana paint?", [heard("I painted a sunset.")], answerable=0.9)
+        == "sunset"
+    )
     assert token_f1.score("5", NO_ANSWER, "") == 1
-    assert read_answer("When did Ana paint?", [heard("I painted a sunset.", time_ns=None)]) == NO_ANSWER
+    assert (
+        read_answer("When did Ana paint?", [heard("I painted a sunset.", time_ns=None)])
+        == NO_ANSWER
+    )
 
 
 def test_budgets_of_the_harness_are_those_of_the_product(tmp_path: Path) -> None:
     """Single lanes are cut by the harness: it leaves what the product's own budget leaves."""
-    turns = [heard(f"The garden has {number} tulips and {'very ' * (number % 7)}green grass.", number=number) for number in range(40)]
+    turns = [
+        heard(
+            f"The garden has {number} tulips and {'very ' * (number % 7)}green grass.",
+            number=number,
+        )
+        for number in range(40)
+    ]
     question = "How many tulips are in the garden?"
     with opened(turns, HashEmbedder(dimensions=384), seed=7) as systems:
         full = systems.rankings(question, limit=40)
@@ -106,5 +144,7 @@ def test_budgets_of_the_harness_are_those_of_the_product(tmp_path: Path) -> None
                 own = systems._recall(question, limit=40, lanes=lanes, tokens_max=budget)
                 assert found[name] == [hit.source_id for hit in own.hits if not hit.truncated]
         tokens = compression.measured(systems, question, (50, 200))
-        assert tokens[compression.named(50)] <= 50 < tokens[compression.FIRST_HITS] <= systems.tokens
+        assert (
+            tokens[compression.named(50)] <= 50 < tokens[compression.FIRST_HITS] <= systems.tokens
+        )
         assert len(budgets[50][DOXA]) < len(budgets[200][DOXA])

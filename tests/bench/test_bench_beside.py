@@ -1,4 +1,5 @@
-"""The benchmark beside other libraries: what is given to them, a tiny run of doxa alone, and one of each peer that is installed."""
+"""The benchmark beside other libraries: what is given to them, a tiny run of doxa alone, and one of
+each peer that is installed."""
 
 from __future__ import annotations
 
@@ -35,7 +36,10 @@ def test_questions_know_the_turn_whose_words_they_have() -> None:
     turns = list(turns_of(300, seed=1))
     sources = sources_of(turns, 50, seed=2)
     assert list(sources) == questions_of(turns, 50, seed=2)
-    assert all(set(question.split()) <= set(turns[place].text.split()) for question, place in sources.items())
+    assert all(
+        set(question.split()) <= set(turns[place].text.split())
+        for question, place in sources.items()
+    )
 
 
 def test_a_question_lies_near_its_turn_and_the_first_ones_are_not_counted() -> None:
@@ -43,7 +47,10 @@ def test_a_question_lies_near_its_turn_and_the_first_ones_are_not_counted() -> N
     assert len(trial.asked.texts) == QUESTIONS + WARM and len(trial.gold) == QUESTIONS
     own = [trial.given.vectors[trial.given.ids.index(min(gold))] for gold in trial.gold]
     cosine = np.sum(np.array(own) * trial.asked.vectors[WARM:], axis=1)
-    assert np.allclose(np.linalg.norm(trial.asked.vectors, axis=1), 1, atol=1e-5) and 0.29 < cosine.min() < cosine.max() < 0.91
+    assert (
+        np.allclose(np.linalg.norm(trial.asked.vectors, axis=1), 1, atol=1e-5)
+        and 0.29 < cosine.min() < cosine.max() < 0.91
+    )
     assert recall_of(trial, [[*sorted(gold)] for gold in trial.gold]) == [1.0] * QUESTIONS
     assert recall_of(trial, [["nobody"]] * QUESTIONS) == [0.0] * QUESTIONS
 
@@ -52,13 +59,18 @@ def test_texts_come_back_scope_by_scope(tmp_path: Path) -> None:
     texts = Texts(["a", "a", "b"], ["1", "2", "1"], ["x", "y", "z"], np.eye(3, dtype=np.float32))
     texts.save(tmp_path, "texts.json", "vectors.npy")
     found = load_texts(tmp_path)
-    assert [(scope, found.texts[span]) for scope, span in found.by_scope()] == [("a", ["x", "y"]), ("b", ["z"])]
+    assert [(scope, found.texts[span]) for scope, span in found.by_scope()] == [
+        ("a", ["x", "y"]),
+        ("b", ["z"]),
+    ]
     assert (found.vectors == texts.vectors).all()
 
 
 def test_a_table_answers_for_what_it_was_asked_before(tmp_path: Path) -> None:
     vectors = HashEmbedder(dimensions=8).embed(["one", "two\ud800"])
-    save_table(tmp_path / "table.npz", dict(zip(map(key_of, ["one", "two\ud800"]), vectors, strict=True)))
+    save_table(
+        tmp_path / "table.npz", dict(zip(map(key_of, ["one", "two\ud800"]), vectors, strict=True))
+    )
     table = Table.load(tmp_path / "table.npz")
     assert table.dimensions == 8 and (table.of_texts(["two\ud800", "one"]) == vectors[::-1]).all()
     with pytest.raises(KeyError):
@@ -71,14 +83,27 @@ def test_what_doxa_will_embed_is_known_before(tmp_path: Path) -> None:
     table = Table.load(tmp_path / "table.npz")
     assert (table.of_texts(trial.given.texts) == trial.given.vectors).all()
     asked = Table.load(tmp_path / "asked_table.npz")
-    assert (asked.of_texts(trial.asked.texts) == load_asked(tmp_path).vectors).all()  # these questions have nothing that doxa leaves out
+    assert (
+        asked.of_texts(trial.asked.texts) == load_asked(tmp_path).vectors
+    ).all()  # these questions have nothing that doxa leaves out
 
 
 def test_a_tiny_run_of_doxa_alone_finds_the_evidence(tmp_path: Path) -> None:
     systems, model = ("doxa", *PACKAGES), HashEmbedder(dimensions=384)
-    report = beside.run(written(tmp_path), model, seed=7, quick=True, sizes=(SIZE,), python=tmp_path / "nowhere", systems=systems)
+    report = beside.run(
+        written(tmp_path),
+        model,
+        seed=7,
+        quick=True,
+        sizes=(SIZE,),
+        python=tmp_path / "nowhere",
+        systems=systems,
+    )
     figures = report.figures
-    assert figures["locomo.doxa.recall_at_10"] == 1.0 and figures[f"scale.{SIZE}.doxa.recall_at_10"] > 0.9
+    assert (
+        figures["locomo.doxa.recall_at_10"] == 1.0
+        and figures[f"scale.{SIZE}.doxa.recall_at_10"] > 0.9
+    )
     for row, *_ in beside.ROWS:
         assert figures[f"scale.{SIZE}.doxa.{row}"] > 0, row
     text = report.text()
@@ -87,7 +112,9 @@ def test_a_tiny_run_of_doxa_alone_finds_the_evidence(tmp_path: Path) -> None:
 
 
 def test_without_a_model_only_the_artificial_vectors_are_measured(tmp_path: Path) -> None:
-    report = beside.run(None, None, seed=7, quick=True, sizes=(SIZE,), python=tmp_path / "nowhere", systems=OWN)
+    report = beside.run(
+        None, None, seed=7, quick=True, sizes=(SIZE,), python=tmp_path / "nowhere", systems=OWN
+    )
     assert report.embedder == "none" and not any(key.startswith("locomo") for key in report.figures)
     assert "| doxa with model | no embedding model is installed |" in report.text()
 
@@ -112,21 +139,51 @@ def test_a_peer_that_fails_is_told_as_such(tmp_path: Path) -> None:
     told = beside.measured("chromadb", tmp_path, SIZE, python=sys.executable)
     assert told == {"failed": "ModuleNotFoundError: No module named 'chromadb'"}
     report = Report("beside", 7, "none")
-    assert beside.figures_of(told) == {} and beside.behind({"doxa": told, "chromadb": told}, "first_s", more=False, seed=report.seed) == ""
+    assert (
+        beside.figures_of(told) == {}
+        and beside.behind({"doxa": told, "chromadb": told}, "first_s", more=False, seed=report.seed)
+        == ""
+    )
 
 
 def told(p50_ms: float, recall: list[float]) -> dict[str, Any]:
-    return {"ms": [p50_ms], "first_s": 1.0, "recall": recall, "anon_bytes": 1e6, "resident_bytes": 2e6}
+    return {
+        "ms": [p50_ms],
+        "first_s": 1.0,
+        "recall": recall,
+        "anon_bytes": 1e6,
+        "resident_bytes": 2e6,
+    }
 
 
 def test_only_where_a_peer_is_ahead_a_reason_is_given() -> None:
-    found = {"doxa": told(4.0, [1.0, 1.0]), WITH_MODEL: told(1.0, [1.0, 1.0]), "bm25s": told(2.0, [1.0, 0.0]), "chromadb": told(8.0, [0.0, 0.0])}
-    assert beside.behind(found, "query.p50_ms", more=False, seed=7) == f"2.0 × bm25s ({HAS['bm25s']}): {DOXA['query.p50_ms']}"
-    both = beside.behind({**found, "doxa": told(16.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7)
-    assert both == f"8.0 × bm25s ({HAS['bm25s']}), 2.0 × chromadb ({HAS['chromadb']}): {DOXA['query.p50_ms']}"
-    assert beside.behind({**found, "doxa": told(1.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7) == ""
-    assert beside.behind(found, "recall_at_10", more=True, seed=7).startswith("doxa minus bm25s, points: +50.0 [")
-    assert beside.behind({**found, "doxa": told(1.0, [0.0, 0.0])}, "recall_at_10", more=True, seed=7).endswith(f": {DOXA['recall_at_10']}")
+    found = {
+        "doxa": told(4.0, [1.0, 1.0]),
+        WITH_MODEL: told(1.0, [1.0, 1.0]),
+        "bm25s": told(2.0, [1.0, 0.0]),
+        "chromadb": told(8.0, [0.0, 0.0]),
+    }
+    assert (
+        beside.behind(found, "query.p50_ms", more=False, seed=7)
+        == f"2.0 × bm25s ({HAS['bm25s']}): {DOXA['query.p50_ms']}"
+    )
+    both = beside.behind(
+        {**found, "doxa": told(16.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7
+    )
+    assert (
+        both == f"8.0 × bm25s ({HAS['bm25s']}), 2.0 × chromadb ({HAS['chromadb']}):"
+        f" {DOXA['query.p50_ms']}"
+    )
+    assert (
+        beside.behind({**found, "doxa": told(1.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7)
+        == ""
+    )
+    assert beside.behind(found, "recall_at_10", more=True, seed=7).startswith(
+        "doxa minus bm25s, points: +50.0 ["
+    )
+    assert beside.behind(
+        {**found, "doxa": told(1.0, [0.0, 0.0])}, "recall_at_10", more=True, seed=7
+    ).endswith(f": {DOXA['recall_at_10']}")
 
 
 def test_every_row_and_peer_has_a_reason_and_every_system_says_what_it_is() -> None:

@@ -1,4 +1,5 @@
-"""Many configurations over the same open stores: what a lane is worth, and what hangs on a constant."""
+"""Many configurations over the same open stores: what a lane is worth, and what hangs on a
+constant."""
 
 from __future__ import annotations
 
@@ -71,16 +72,26 @@ def test_a_constant_is_set_wherever_it_is_held_and_put_back(data: Path) -> None:
 
 
 def test_the_sweep_says_where_constants_go_and_what_they_change(data: Path) -> None:
-    report = sensitivity.run(data, WORDS, seed=7, only=("PREVIOUS", "FIELD", "BETA"), factors=(0.0, 1.5))
+    report = sensitivity.run(
+        data, WORDS, seed=7, only=("PREVIOUS", "FIELD", "BETA"), factors=(0.0, 1.5)
+    )
     text = report.text()
-    assert f"| `BETA` ({fusion.BETA:g}) | 0.5 |" in text and "mode `max`" in text and "mode `rrf`" not in text
+    assert (
+        f"| `BETA` ({fusion.BETA:g}) | 0.5 |" in text
+        and "mode `max`" in text
+        and "mode `rrf`" not in text
+    )
     assert {"mode_max.BETA.1.p1.at_10", "mode_max.chosen.p1.at_10"} <= set(report.figures)
     assert f"| `PREVIOUS` ({fusion.PREVIOUS:g}) | 0 |" in text and "| `FIELD`" in text
-    assert "as chosen" in text and "| none |" in text  # turns have no fields, so FIELD changes nothing here
+    assert (
+        "as chosen" in text and "| none |" in text
+    )  # turns have no fields, so FIELD changes nothing here
     assert report.figures["PREVIOUS.0.locomo.at_10"] >= 0
 
 
-def test_a_sweep_that_reaches_nothing_is_an_error(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_that_reaches_nothing_is_an_error(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usual = {"result": None}
 
     def frozen(self: Sets, **options: object) -> object:
@@ -97,7 +108,12 @@ def test_constants_go_down_and_up_but_a_length_has_no_zero() -> None:
     assert moved("C", 0.2) == pytest.approx([0, 0.1, 0.15, 0.25, 0.3])
     assert moved("NEIGHBOUR_LENGTH", 30.0)[0] == 15
     assert moved("NEW", 0.0) == [0.1, 0.25, 0.5]
-    assert [shown(value) for value in (0.9, 1 / 3, 30.0, 0.123456)] == ["0.9", "1/3", "30", "0.123456"]
+    assert [shown(value) for value in (0.9, 1 / 3, 30.0, 0.123456)] == [
+        "0.9",
+        "1/3",
+        "30",
+        "0.123456",
+    ]
     assert {"K1", "B", "C"} <= set(constants())
 
 
@@ -112,4 +128,9 @@ def test_the_table_stands_between_its_marks(tmp_path: Path) -> None:
     document.write_text(f"head\n{sensitivity.BEGIN}\nold\n{sensitivity.END}\ntail\n")
     sensitivity.write_section(document, report)
     text = document.read_text()
-    assert "old" not in text and "| b |" in text and text.startswith("head\n") and text.endswith("tail\n")
+    assert (
+        "old" not in text
+        and "| b |" in text
+        and text.startswith("head\n")
+        and text.endswith("tail\n")
+    )

@@ -1,4 +1,5 @@
-"""Every quality command from a written file to figures and tables, with a fake model; no data set is needed."""
+"""Every quality command from a written file to figures and tables, with a fake model; no data set
+is needed."""
 
 from __future__ import annotations
 
@@ -25,7 +26,13 @@ FIRST = [
     "I sold the old piano",
     "Good night",
 ]
-SECOND = ["My sister moved to Lisbon", "I started a pottery class", "Miso caught a mouse today", "The tulips froze", "See you next week"]
+SECOND = [
+    "My sister moved to Lisbon",
+    "I started a pottery class",
+    "Miso caught a mouse today",
+    "The tulips froze",
+    "See you next week",
+]
 
 
 def written(folder: Path) -> Path:
@@ -33,10 +40,15 @@ def written(folder: Path) -> Path:
     for number, (texts, date) in enumerate(((FIRST, "8 May, 2023"), (SECOND, "20 June, 2023")), 1):
         sample[f"session_{number}_date_time"] = f"1:56 pm on {date}"
         sample[f"session_{number}"] = [
-            {"speaker": ("Ana", "Bo")[i % 2], "dia_id": f"D{number}:{i + 1}", "text": text} for i, text in enumerate(texts)
+            {"speaker": ("Ana", "Bo")[i % 2], "dia_id": f"D{number}:{i + 1}", "text": text}
+            for i, text in enumerate(texts)
         ]
     asked = [
-        {"question": "What is the name of the grey cat?", "evidence": ["D1:1; D2:3"], "category": 4},
+        {
+            "question": "What is the name of the grey cat?",
+            "evidence": ["D1:1; D2:3"],
+            "category": 4,
+        },
         {"question": "Who moved to Lisbon?", "evidence": ["D2:1"], "category": 2},
         {"question": "What froze in the garden?", "evidence": ["D2:4", "D"], "category": 1},
         {"question": "Did Bo adopt a cat?", "evidence": ["D1:1"], "category": 5},
@@ -50,25 +62,51 @@ def written(folder: Path) -> Path:
 
 def written_cues(folder: Path) -> Path:
     cue = {
-        "index": 10, "relation_type": "causal", "cue_dialogue": "A: I joined a choir\nB: Sing for me", "trigger_query": "A: my choir sings",
+        "index": 10,
+        "relation_type": "causal",
+        "cue_dialogue": "A: I joined a choir\nB: Sing for me",
+        "trigger_query": "A: my choir sings",
         "time_gap": "about one month later",
-    }  # fmt: skip
+    }
     path = folder / "locomo-plus" / "plus.json"
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps([cue, {**cue, "index": 3}]))  # the second needs a base that is not there
+    path.write_text(
+        json.dumps([cue, {**cue, "index": 3}])
+    )  # the second needs a base that is not there
     return path
 
 
 def written_chat(folder: Path) -> Path:
-    texts = ["The response time is 250 ms ->-> 1,1", "Noted", "The response time is now 90 ms", "I never used Flask", "I use Flask daily ->-> 2,3"]
-    turns = [{"id": number, "role": ("user", "assistant")[number % 2], "content": text} for number, text in enumerate(texts)]
+    texts = [
+        "The response time is 250 ms ->-> 1,1",
+        "Noted",
+        "The response time is now 90 ms",
+        "I never used Flask",
+        "I use Flask daily ->-> 2,3",
+    ]
+    turns = [
+        {"id": number, "role": ("user", "assistant")[number % 2], "content": text}
+        for number, text in enumerate(texts)
+    ]
     turns[0]["time_anchor"] = "March-15-2024"
     chat = folder / "beam" / "1"
     (chat / "probing_questions").mkdir(parents=True)
-    (chat / "chat.json").write_text(json.dumps([{"batch_number": 1, "turns": [turns], "time_anchor": None}]))
+    (chat / "chat.json").write_text(
+        json.dumps([{"batch_number": 1, "turns": [turns], "time_anchor": None}])
+    )
     questions = {
-        "knowledge_update": [{"question": "What is the response time?", "source_chat_ids": {"original_info": [0], "updated_info": [2]}}],
-        "contradiction_resolution": [{"question": "Do I use Flask?", "source_chat_ids": {"first_statement": [3], "second_statement": [4]}}],
+        "knowledge_update": [
+            {
+                "question": "What is the response time?",
+                "source_chat_ids": {"original_info": [0], "updated_info": [2]},
+            }
+        ],
+        "contradiction_resolution": [
+            {
+                "question": "Do I use Flask?",
+                "source_chat_ids": {"first_statement": [3], "second_statement": [4]},
+            }
+        ],
         "abstention": [{"question": "Who?"}],
     }
     (chat / "probing_questions" / "probing_questions.json").write_text(json.dumps(questions))
@@ -83,7 +121,10 @@ def test_locomo_finds_the_evidence_of_a_written_conversation(tmp_path: Path) -> 
     assert figures["turn.answerable.recall_at_10"] == 1.0
     assert figures["turn.category.2.recall_at_5"] == 1.0
     assert figures["turn.answerable.recall_in_500_tokens"] == 1.0
-    assert {"doxa_words.turn.answerable.all_at_10", "baseline.rrf.session.answerable.recall_at_5"} <= set(figures)
+    assert {
+        "doxa_words.turn.answerable.all_at_10",
+        "baseline.rrf.session.answerable.recall_at_5",
+    } <= set(figures)
     assert "gain.turn.answerable.recall_at_10.by_question.low" in figures
     assert "| doxa |" in report.text()
 
@@ -94,13 +135,18 @@ def test_locomo_runs_by_words_alone(tmp_path: Path) -> None:
     assert report.figures["turn.answerable.recall_at_10"] > 0.5
 
 
-def test_a_cue_stands_at_its_place_in_time_in_the_voices_of_the_conversation(tmp_path: Path) -> None:
+def test_a_cue_stands_at_its_place_in_time_in_the_voices_of_the_conversation(
+    tmp_path: Path,
+) -> None:
     base = load_locomo(written(tmp_path))[0]
     cue = load_cues(written_cues(tmp_path))[0]
     turns = with_cues(base, [cue])
     places = [number for number, turn in enumerate(turns) if turn.source_id.startswith("cue-")]
     assert places == [5, 6]  # 28 May: after the session of 8 May, before that of 20 June
-    assert [turns[place].speaker for place in places] == ["Bo", "Ana"]  # A is speaker_a, though Ana speaks first
+    assert [turns[place].speaker for place in places] == [
+        "Bo",
+        "Ana",
+    ]  # A is speaker_a, though Ana speaks first
 
 
 def test_base_conversations_keep_their_published_numbers(tmp_path: Path) -> None:
@@ -109,7 +155,14 @@ def test_base_conversations_keep_their_published_numbers(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "days"), [("about six weeks later", 42), ("a year later", 365), ("2 months later", 60), ("several months later", 0), ("", 0)]
+    ("text", "days"),
+    [
+        ("about six weeks later", 42),
+        ("a year later", 365),
+        ("2 months later", 60),
+        ("several months later", 0),
+        ("", 0),
+    ],
 )
 def test_gaps_are_read_as_the_official_code_reads_them(text: str, days: int) -> None:
     assert gap_ns(text) == days * DAY_NS
@@ -125,7 +178,9 @@ def test_locomo_plus_reports_both_protocols_and_the_control(tmp_path: Path) -> N
 def test_beam_reads_updates_and_contradictions(tmp_path: Path) -> None:
     report = beam.run(written_chat(tmp_path), WORDS, seed=7)
     assert report.figures["message.n"] == 2
-    assert report.figures["update.updated_at_10"] == report.figures["contradiction.both_at_10"] == 1.0
+    assert (
+        report.figures["update.updated_at_10"] == report.figures["contradiction.both_at_10"] == 1.0
+    )
     assert report.figures["update.order"] in (0.0, 1.0)
 
 
@@ -136,7 +191,9 @@ def test_small_speed_runs_end_with_figures() -> None:
     speed_graph.measure_graph(report, nodes=50, edges=200, walks=3)
     speed_recall.summarise(report, [300])
     assert report.figures["scale.300.vector.recall_at_10"] == 1.0
-    assert report.figures["scale.300.recall.recall_at_10"] > 0.9  # neighbours lift a few that were no candidates
+    assert (
+        report.figures["scale.300.recall.recall_at_10"] > 0.9
+    )  # neighbours lift a few that were no candidates
     assert report.figures["scale.300.disk.bytes_per_exchange"] > 0
     assert report.figures["revise.per_s"] > 0
     assert report.figures["graph.two_hops.reached_mean"] > 0
@@ -158,7 +215,19 @@ def test_written_results_become_the_document(tmp_path: Path) -> None:
 
 
 def test_the_command_line_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["locomo", "--data", str(written(tmp_path)), "--words-only", "--json", str(tmp_path / "out.json")]) == 0
+    assert (
+        main(
+            [
+                "locomo",
+                "--data",
+                str(written(tmp_path)),
+                "--words-only",
+                "--json",
+                str(tmp_path / "out.json"),
+            ]
+        )
+        == 0
+    )
     assert "LoCoMo, turn evidence" in capsys.readouterr().out
     assert json.loads((tmp_path / "out.json").read_text())["figures"]["conversations"] == 1
 
@@ -174,7 +243,9 @@ def test_large_stores_are_the_same_under_the_same_seed_and_their_clouds_are_clou
 
 def test_the_document_describes_every_command() -> None:
     parser = _parser()
-    commands = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    commands = next(
+        action.choices for action in parser._actions if isinstance(action.choices, dict)
+    )
     text = results.DOCUMENT.read_text()
     assert {"longmemeval", "qa", "ablation", "sensitivity"} <= set(commands)
     assert [name for name in commands if f"python -m bench {name}" not in text] == []

@@ -37,7 +37,9 @@ KNOWN = {"D8:6", "D9:17", "D1:1"}
         ([], set()),
     ],
 )
-def test_malformed_labels_are_split_and_unknown_ones_dropped(labels: list[str], found: set[str]) -> None:
+def test_malformed_labels_are_split_and_unknown_ones_dropped(
+    labels: list[str], found: set[str]
+) -> None:
     assert evidence_ids(labels, KNOWN) == found
 
 
@@ -84,14 +86,20 @@ def test_the_bootstrap_is_the_same_under_the_same_seed_and_holds_the_mean() -> N
     assert first == paired_bootstrap(differences, groups, seed=3, rounds=500)
     many = [(n * 7919 % 101) / 101 for n in range(60)]
     alone = [str(n) for n in range(60)]
-    assert paired_bootstrap(many, alone, seed=3, rounds=50) != paired_bootstrap(many, alone, seed=4, rounds=50)
+    assert paired_bootstrap(many, alone, seed=3, rounds=50) != paired_bootstrap(
+        many, alone, seed=4, rounds=50
+    )
     assert first.mean == pytest.approx(1 / 3)
     assert first.low <= first.mean <= first.high
 
 
 def test_groups_are_drawn_whole() -> None:
     """Two opposite questions of each conversation cancel in every draw, so nothing is uncertain."""
-    assert paired_bootstrap([1.0, -1.0, 1.0, -1.0], ["a", "a", "b", "b"], seed=1, rounds=200) == (0, 0, 0)
+    assert paired_bootstrap([1.0, -1.0, 1.0, -1.0], ["a", "a", "b", "b"], seed=1, rounds=200) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_the_mean_of_nothing_is_no_number() -> None:
@@ -103,7 +111,9 @@ _SCORES = st.lists(st.integers(-3, 3).map(lambda n: n / 4), min_size=1, max_size
 
 
 @given(_SCORES, _SCORES)
-def test_the_area_is_the_share_of_pairs_in_order(positive: list[float], negative: list[float]) -> None:
+def test_the_area_is_the_share_of_pairs_in_order(
+    positive: list[float], negative: list[float]
+) -> None:
     pairs = [1.0 if p > n else 0.5 if p == n else 0.0 for p in positive for n in negative]
     assert auroc(positive, negative) == pytest.approx(sum(pairs) / len(pairs))
     assert auroc(positive, negative) == pytest.approx(1 - auroc(negative, positive))
@@ -123,7 +133,11 @@ def test_any_statistic_is_drawn_by_whole_groups_under_its_seed() -> None:
     def average(rows: object) -> float:
         return mean([values[row] for row in rows])  # type: ignore[attr-defined]
 
-    assert bootstrap(average, groups, seed=1, rounds=50) == (0.5, 0.5, 0.5)  # every group has the same mean
+    assert bootstrap(average, groups, seed=1, rounds=50) == (
+        0.5,
+        0.5,
+        0.5,
+    )  # every group has the same mean
     alone = [str(number) for number in range(6)]
     found = bootstrap(average, alone, seed=1, rounds=200)
     assert found == bootstrap(average, alone, seed=1, rounds=200)
@@ -132,7 +146,8 @@ def test_any_statistic_is_drawn_by_whole_groups_under_its_seed() -> None:
 
 
 def test_discounted_gain_as_longmemeval_has_it() -> None:
-    """The second place is discounted by log2(2) = 1, so only from the third on a place costs something."""
+    """The second place is discounted by log2(2) = 1, so only from the third on a place costs
+    something."""
     assert ndcg_at([0, 1, 0], [1.0], 3) == 1
     assert ndcg_at([0, 0, 1], [1.0], 3) == pytest.approx(1 / math.log2(3))
     assert ndcg_at([0, 0, 1], [1.0], 2) == 0

@@ -1,4 +1,5 @@
-"""The benchmark beside graph databases: a tiny run of doxa alone, the comparison of answers, and a run that is kept beside other results."""
+"""The benchmark beside graph databases: a tiny run of doxa alone, the comparison of answers, and a
+run that is kept beside other results."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from bench.timing import spread
 
 
 @pytest.mark.parametrize("make", [random_graph, social_graph])
-def test_graphs_relate_no_two_nodes_twice_and_are_the_same_under_the_same_seed(make: Any, tmp_path: Path) -> None:
+def test_graphs_relate_no_two_nodes_twice_and_are_the_same_under_the_same_seed(
+    make: Any, tmp_path: Path
+) -> None:
     data, again = make(300, 1_500, 3), make(300, 1_500, 3)
     pairs = {frozenset(pair) for pair in zip(data.src.tolist(), data.dst.tolist(), strict=True)}
     assert len(pairs) == data.edges == 1_500 and all(len(pair) == 2 for pair in pairs)
@@ -52,7 +55,9 @@ def test_answers_are_equal_where_rows_are() -> None:
     assert answer([]).startswith("0 rows")
 
 
-def told(times: dict[str, list[float]], answers: dict[str, list[str]], durable: str = "yes") -> Told:
+def told(
+    times: dict[str, list[float]], answers: dict[str, list[str]], durable: str = "yes"
+) -> Told:
     return Told(about={"durable": durable}, times_ms=times, answers=answers)
 
 
@@ -95,14 +100,24 @@ def test_a_tiny_run_of_doxa_alone_gives_right_answers(tmp_path: Path) -> None:
 
 
 def test_a_recorded_command_keeps_the_figures_of_the_others(tmp_path: Path) -> None:
-    old = {"date": "2001-01-01", "configuration": {"doxa": "0"}, "machine": {}, "figures": {"locomo.x": 1.0, "graph.x": 1.0}}
-    commands = [{"command": name, "seed": 1, "wall_s": 1.0, "tables": []} for name in ("locomo", "graph")]
+    old = {
+        "date": "2001-01-01",
+        "configuration": {"doxa": "0"},
+        "machine": {},
+        "figures": {"locomo.x": 1.0, "graph.x": 1.0},
+    }
+    commands = [
+        {"command": name, "seed": 1, "wall_s": 1.0, "tables": []} for name in ("locomo", "graph")
+    ]
     (tmp_path / "2001-01-01.json").write_text(json.dumps({**old, "commands": commands}))
     report = Report("graph", 7, "none")
     report.put("y", spread([0.001]).p50_ms)
     found = json.loads(results.write(tmp_path, [report]).read_text())
     assert found["figures"] == {"locomo.x": 1.0, "graph.y": 1.0}
-    assert [(command["command"], command["seed"]) for command in found["commands"]] == [("locomo", 1), ("graph", 7)]
+    assert [(command["command"], command["seed"]) for command in found["commands"]] == [
+        ("locomo", 1),
+        ("graph", 7),
+    ]
     assert found["commands"][0]["date"] == "2001-01-01" and found["configuration"] == {"doxa": "0"}
     results.render(tmp_path, tmp_path / "page.md")
     assert "Taken on 2001-01-01" in (tmp_path / "page.md").read_text()

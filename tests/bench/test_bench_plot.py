@@ -17,8 +17,16 @@ LOGARITHMIC = Chart("t", "x", "y", (1, 10_000), (0.1, 10), x_log=True, y_log=Tru
 
 
 def test_values_map_to_places_with_the_larger_ones_higher() -> None:
-    assert [LINEAR.x(value) for value in (0, 50, 100)] == [LEFT, (LEFT + WIDTH - RIGHT) / 2, WIDTH - RIGHT]
-    assert [LINEAR.y(value) for value in (50, 75, 100)] == [HEIGHT - BOTTOM, (TOP + HEIGHT - BOTTOM) / 2, TOP]
+    assert [LINEAR.x(value) for value in (0, 50, 100)] == [
+        LEFT,
+        (LEFT + WIDTH - RIGHT) / 2,
+        WIDTH - RIGHT,
+    ]
+    assert [LINEAR.y(value) for value in (50, 75, 100)] == [
+        HEIGHT - BOTTOM,
+        (TOP + HEIGHT - BOTTOM) / 2,
+        TOP,
+    ]
     assert LOGARITHMIC.x(100) == pytest.approx((LEFT + WIDTH - RIGHT) / 2)
     assert LOGARITHMIC.y(1) == pytest.approx((TOP + HEIGHT - BOTTOM) / 2)
 
@@ -44,17 +52,26 @@ def test_a_drawing_is_well_formed_and_its_dots_are_the_data() -> None:
 
 def test_the_recorded_figures_become_the_charts_of_the_document(tmp_path: Path) -> None:
     figures = {
-        "locomo.turn.answerable.recall_in_500_tokens": 0.8, "locomo.turn.answerable.recall_in_2000_tokens": 0.9,
-        "locomo.baseline.bm25.turn.answerable.recall_in_500_tokens": 0.6, "locomo.baseline.bm25.turn.answerable.recall_in_2000_tokens": 0.7,
-        "speed.scale.1000.recall.with_embedding.p50_ms": 1.0, "speed.scale.10000.recall.with_embedding.p50_ms": 4.0,
+        "locomo.turn.answerable.recall_in_500_tokens": 0.8,
+        "locomo.turn.answerable.recall_in_2000_tokens": 0.9,
+        "locomo.baseline.bm25.turn.answerable.recall_in_500_tokens": 0.6,
+        "locomo.baseline.bm25.turn.answerable.recall_in_2000_tokens": 0.7,
+        "speed.scale.1000.recall.with_embedding.p50_ms": 1.0,
+        "speed.scale.10000.recall.with_embedding.p50_ms": 4.0,
         "locomo.gain.turn.answerable.recall_in_500_tokens.by_question.mean": 0.2,
-    }  # fmt: skip
+    }
     charts = charts_of(figures, dates={"locomo": "2026-01-02", "speed": "2026-01-03"})
     assert set(charts) == {"recall-by-budget.svg", "latency-by-size.svg"}
-    assert "(2026-01-02)" in charts["recall-by-budget.svg"] and "(2026-01-03)" in charts["latency-by-size.svg"]
+    assert (
+        "(2026-01-02)" in charts["recall-by-budget.svg"]
+        and "(2026-01-03)" in charts["latency-by-size.svg"]
+    )
     assert charts["recall-by-budget.svg"].count("<polyline") == 2
     assert not charts_of({}, dates={})
-    names = results.draw({"figures": figures, "date": "2026-01-02", "commands": [{"command": "locomo"}]}, tmp_path / "plots")
+    names = results.draw(
+        {"figures": figures, "date": "2026-01-02", "commands": [{"command": "locomo"}]},
+        tmp_path / "plots",
+    )
     for name in names:
         ElementTree.parse(tmp_path / "plots" / name)
 

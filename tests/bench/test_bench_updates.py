@@ -1,4 +1,5 @@
-"""The bench of updates: its cases are read and split as written, what is retired is counted as it should be, and the rates are held."""
+"""The bench of updates: its cases are read and split as written, what is retired is counted as it
+should be, and the rates are held."""
 
 from __future__ import annotations
 
@@ -25,11 +26,21 @@ def test_the_cases_are_many_and_split_in_halves() -> None:
 
 def test_a_case_is_read(tmp_path: Path) -> None:
     path = tmp_path / "cases.txt"
-    first = "numbers: one\n[Ana] Settings.\n+ port | is | 80\n> [Bo] The port is 90.\n----\n+ port | is | 80"
+    first = (
+        "numbers: one\n[Ana] Settings.\n+ port | is | 80\n> [Bo] The port is 90.\n----\n+ port | is"
+        " | 80"
+    )
     path.write_text(f"# note\n\n{first}\n\nunrelated: two\nA.\n> B.\n----\nnothing\n")
     one, two = load(path)
-    assert (one.category, one.name, one.retired) == ("numbers", "one", frozenset(("+ port | is | 80",)))
-    assert (one.held, one.said) == ((Line("Settings.", "Ana", (("port", "is", "80"),)),), (Line("The port is 90.", "Bo"),))
+    assert (one.category, one.name, one.retired) == (
+        "numbers",
+        "one",
+        frozenset(("+ port | is | 80",)),
+    )
+    assert (one.held, one.said) == (
+        (Line("Settings.", "Ana", (("port", "is", "80"),)),),
+        (Line("The port is 90.", "Bo"),),
+    )
     assert two.retired == frozenset()
     path.write_text("numbers: one\nA.\n> B.\n----\nC.\n")
     with pytest.raises(AssertionError):
@@ -37,10 +48,20 @@ def test_a_case_is_read(tmp_path: Path) -> None:
 
 
 def test_what_is_retired_is_counted() -> None:
-    case = UpdateCase("c", "n", (Line("A."), Line("B."), Line("C.")), (Line("D."),), frozenset(("A.", "B.")))
+    case = UpdateCase(
+        "c", "n", (Line("A."), Line("B."), Line("C.")), (Line("D."),), frozenset(("A.", "B."))
+    )
     count = Count()
     count.take(Played(case, retired={"A.", "C."}, doubted={"B.", "D."}))
-    assert (count.due, count.right, count.wrong, count.silent, count.doubted, count.doubted_due, count.stays) == (2, 1, 1, 0, 2, 1, 2)
+    assert (
+        count.due,
+        count.right,
+        count.wrong,
+        count.silent,
+        count.doubted,
+        count.doubted_due,
+        count.stays,
+    ) == (2, 1, 1, 0, 2, 1, 2)
     assert (count.wrong_rate, count.missed_rate) == (0.5, 0.5)
 
 
@@ -52,7 +73,9 @@ def test_a_case_is_played_as_an_agent_would() -> None:
     assert played.retired == {"The port is 8080.", "The port is 9090."}
 
 
-def test_the_rates_are_held(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_rates_are_held(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     report, passed = run(seed=7, quick=True)
     assert passed
     for half in ("fitted", "held_out"):

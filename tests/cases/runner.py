@@ -6,9 +6,11 @@
     n.name
     'Oslo'
 
-A case is its lines of input, a rule line `----`, and the answer; a blank line ends it. The file's name says what is asked: kref, dates,
-rules, redaction, match, cypher. `python -m tests.cases` runs all and shows what differs; with `--rewrite` the answers become what the code says,
-to be read as a difference. Not so updates.txt: its answers are a reader's, the code is held to rates by them, and nothing rewrites them.
+A case is its lines of input, a rule line `----`, and the answer; a blank line ends it. The file's
+name says what is asked: kref, dates, rules, redaction, match, cypher. `python -m tests.cases` runs
+all and shows what differs; with `--rewrite` the answers become what the code says, to be read as a
+difference. Not so updates.txt: its answers are a reader's, the code is held to rates by them, and
+nothing rewrites them.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class Case(NamedTuple):
 
 
 def read(text: str) -> list[Case]:
-    """The cases of a file. A block of comments alone is a case without input, so that writing keeps it."""
+    """The cases of a file. A block of comments alone is a case without input, so that writing keeps
+    it."""
     cases = []
     number = 1
     for block in text.split("\n\n"):
@@ -78,14 +81,17 @@ def write(cases: list[Case]) -> str:
 
 def answered(name: str, cases: list[Case]) -> list[Case]:
     """The cases with the answers that the code gives."""
-    return [case._replace(answer=ANSWERS[name](case.given)) if case.given else case for case in cases]
+    return [
+        case._replace(answer=ANSWERS[name](case.given)) if case.given else case for case in cases
+    ]
 
 
 def differences(name: str, text: str) -> list[str]:
     """What the code answers otherwise than the file says."""
     cases = read(text)
     return [
-        f"{name}.txt, line {held.line}:\n{held.given}\n{RULE} expected\n{held.answer}\n{RULE} but it is\n{now.answer}"
+        f"{name}.txt, line {held.line}:\n{held.given}\n{RULE} expected\n{held.answer}\n{RULE} but"
+        f" it is\n{now.answer}"
         for held, now in zip(cases, answered(name, cases), strict=True)
         if held.answer != now.answer
     ]
@@ -101,14 +107,23 @@ def _kref(text: str) -> str:
     except KrefError as error:
         return f"no kref at {error.fields['position']}: {error.fields['reason']}"
     assert parse_kref(print_kref(kref)) == kref
-    fields = {name: getattr(kref, name) for name in ("project", "spaces", "name", "kind", "revision", "tag", "at", "artifact")}
-    shown = "; ".join(f"{name} {'/'.join(value) if isinstance(value, tuple) else value}" for name, value in fields.items() if value)
+    fields = {
+        name: getattr(kref, name)
+        for name in ("project", "spaces", "name", "kind", "revision", "tag", "at", "artifact")
+    }
+    shown = "; ".join(
+        f"{name} {'/'.join(value) if isinstance(value, tuple) else value}"
+        for name, value in fields.items()
+        if value
+    )
     return f"{print_kref(kref)}\n{shown}"
 
 
 def _dates(text: str) -> str:
     found = [
-        f"{one.text} = {format_time(one.start_ns)[:10]} .. {format_time(one.end_ns)[:10]} ({one.precision})" for one in find_dates(text, NOW)
+        f"{one.text} = {format_time(one.start_ns)[:10]} .. {format_time(one.end_ns)[:10]}"
+        f" ({one.precision})"
+        for one in find_dates(text, NOW)
     ]
     return "\n".join(found) or "nothing"
 
@@ -118,7 +133,9 @@ def _rules(text: str) -> str:
     speaker, _, said = text.partition(": ")
     found = extract(Turn("t", "s", speaker, "person", said, NOW, "")).candidates
     lines = [
-        f"{one.kind}: {one.subject} | {one.predicate} | {one.value}" + (f" (instead of {one.replaces})" if one.replaces else "") + f" by {one.rule}"
+        f"{one.kind}: {one.subject} | {one.predicate} | {one.value}"
+        + (f" (instead of {one.replaces})" if one.replaces else "")
+        + f" by {one.rule}"
         for one in found
     ]
     return "\n".join(lines) or "nothing"
@@ -137,8 +154,15 @@ def _match(text: str) -> str:
     lines = []
     for line in held:
         old = read_statement(line, time_ns=NOW)
-        found = [judged(one, other, several=len(old) > 1) for one in new for other in old if not other.unasserted]
-        verdict, score = max(found, key=lambda pair: (pair[0].relation != "beside", pair[1]), default=(None, 0.0))
+        found = [
+            judged(one, other, several=len(old) > 1)
+            for one in new
+            for other in old
+            if not other.unasserted
+        ]
+        verdict, score = max(
+            found, key=lambda pair: (pair[0].relation != "beside", pair[1]), default=(None, 0.0)
+        )
         relation = verdict.relation if verdict else "beside"
         asked = "revise" if score >= REVISE_AT else "conflict" if score >= CONFLICT_AT else "create"
         known = "same" if relation in ("restates", "names") and score >= REVISE_AT else "create"
@@ -147,7 +171,8 @@ def _match(text: str) -> str:
 
 
 def _cypher(text: str) -> str:
-    """Statements end with `;` at a line's end and run in order on an empty graph; the answer is the last one's: columns, then rows."""
+    """Statements end with `;` at a line's end and run in order on an empty graph; the answer is the
+    last one's: columns, then rows."""
     statements = [part.strip() for part in (text + "\n").split(";\n") if part.strip()]
     engine = QueryEngine()
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "cases.db") as store:
@@ -159,14 +184,26 @@ def _cypher(text: str) -> str:
                     rows = [" | ".join(shown(value) for value in row) for row in result]
             except QueryError as error:
                 return f"{error.kind}, {error.detail}"
-            lines = [" | ".join(result.columns), *(rows if "ORDER BY" in statement.upper() else sorted(rows))] if result.columns else ["no rows"]
+            lines = (
+                [
+                    " | ".join(result.columns),
+                    *(rows if "ORDER BY" in statement.upper() else sorted(rows)),
+                ]
+                if result.columns
+                else ["no rows"]
+            )
         return "\n".join(lines)
 
 
 def shown(value: Any) -> str:
     """A value as a query would write it."""
     if isinstance(value, Node):
-        return "(" + "".join(f":{label}" for label in sorted(value.labels)) + _properties(value.properties) + ")"
+        return (
+            "("
+            + "".join(f":{label}" for label in sorted(value.labels))
+            + _properties(value.properties)
+            + ")"
+        )
     if isinstance(value, Edge):
         return f"[:{value.type}{_properties(value.properties)}]"
     if isinstance(value, GraphPath):
@@ -176,12 +213,16 @@ def shown(value: Any) -> str:
             parts += [arrow, shown(after)]
         return "".join(parts)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {shown(item)}" for name, item in sorted(value.items())) + "}"
+        return (
+            "{" + ", ".join(f"{name}: {shown(item)}" for name, item in sorted(value.items())) + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(shown, value)) + "]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return repr(value) if isinstance(value, (str, int, float)) else f"{type(value).__name__}({value})"
+    return (
+        repr(value) if isinstance(value, (str, int, float)) else f"{type(value).__name__}({value})"
+    )
 
 
 def _properties(props: Any) -> str:
@@ -201,7 +242,13 @@ def guarded(answer: Callable[[str], str]) -> Callable[[str], str]:
 
 
 ANSWERS: dict[str, Callable[[str], str]] = {
-    name: guarded(answer) for name, answer in {
-        "kref": _kref, "dates": _dates, "rules": _rules, "redaction": _redaction, "match": _match, "cypher": _cypher,
+    name: guarded(answer)
+    for name, answer in {
+        "kref": _kref,
+        "dates": _dates,
+        "rules": _rules,
+        "redaction": _redaction,
+        "match": _match,
+        "cypher": _cypher,
     }.items()
-}  # fmt: skip
+}

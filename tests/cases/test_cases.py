@@ -37,11 +37,15 @@ def test_what_is_read_is_written_and_read_again() -> None:
         text = path.read_text()
         assert write(read(text)) == text, path.name
     assert read("# note\n\n# other\na\nb\n----\nc\n\nd\n----\n") == [
-        Case(1, ("# note",), "", ""), Case(3, ("# other",), "a\nb", "c"), Case(9, (), "d", ""),
-    ]  # fmt: skip
+        Case(1, ("# note",), "", ""),
+        Case(3, ("# other",), "a\nb", "c"),
+        Case(9, (), "d", ""),
+    ]
 
 
-def test_one_command_rewrites_and_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_one_command_rewrites_and_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
     import pathlib
 
     folder = pathlib.Path(str(tmp_path))
@@ -50,7 +54,9 @@ def test_one_command_rewrites_and_says_so(capsys: pytest.CaptureFixture[str], mo
     assert main([]) == 1
     assert "1 answers differ" in capsys.readouterr().out
     assert main(["--rewrite"]) == 0
-    assert (folder / "kref.txt").read_text() == "kref://a/b.fact\n----\nkref://a/b.fact\nproject a; name b; kind fact\n"
+    assert (
+        folder / "kref.txt"
+    ).read_text() == "kref://a/b.fact\n----\nkref://a/b.fact\nproject a; name b; kind fact\n"
     assert (main([]), main(["--help"])) == (0, 2)
     assert re.search(r"0 answers differ", capsys.readouterr().out)
     assert folder != FOLDER

@@ -1,4 +1,5 @@
-"""The command line: one JSON value or plain text, an exit code that says what kind of thing went wrong, and errors that say what to do."""
+"""The command line: one JSON value or plain text, an exit code that says what kind of thing went
+wrong, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -32,12 +33,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str) -> Run:
-    """Run a command in this process on a file of its own. With `json=True` its one JSON value is returned."""
+    """Run a command in this process on a file of its own. With `json=True` its one JSON value is
+    returned."""
     monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
     monkeypatch.setenv("DOXA_MODELS", models)
 
     def call(*arguments: object, exit: int = 0, json_value: bool = False) -> Any:
-        result = CliRunner().invoke(app, [*map(str, arguments), *(["--json"] if json_value else [])])
+        result = CliRunner().invoke(
+            app, [*map(str, arguments), *(["--json"] if json_value else [])]
+        )
         assert result.exit_code == exit, (result.output, result.exception)
         assert "\x1b[" not in result.output
         assert "Traceback" not in result.output
@@ -47,9 +51,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str) -> Run:
     return call
 
 
-def process(*arguments: object, env: dict[str, str], **options: Any) -> subprocess.CompletedProcess[str]:
+def process(
+    *arguments: object, env: dict[str, str], **options: Any
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-m", "doxa.cli", *map(str, arguments)]
-    return subprocess.run(command, env=os.environ | env, capture_output=True, text=True, timeout=60, check=False, **options)
+    return subprocess.run(
+        command,
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
 
 
 def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
@@ -57,21 +71,62 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
         return run(*arguments, exit=exit, json_value=True)
 
     assert value("init")["path"] == str(tmp_path / "m.db")
-    made = value("remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL")
+    made = value(
+        "remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL"
+    )
     assert (made["kref"], made["stored"]) == (f"{DB}?r=1", True)
-    value("remember", "The backup calls mysqldump", "--name", "backup", "--depends-on", DB, "--valid-from", "2026-01-01", "--confidence", "0.5")
-    assert set(value("recall", "shop", "--lane", "words", "--lane", "recency", "--mode", "rrf")["hits"][0]["lanes"]) <= {"words", "recency"}
-    answer = value("recall", "what does the shop run on?", "--words-only", "-n", "3", "--tokens", "50", "--kind", "fact")
+    value(
+        "remember",
+        "The backup calls mysqldump",
+        "--name",
+        "backup",
+        "--depends-on",
+        DB,
+        "--valid-from",
+        "2026-01-01",
+        "--confidence",
+        "0.5",
+    )
+    assert set(
+        value("recall", "shop", "--lane", "words", "--lane", "recency", "--mode", "rrf")["hits"][0][
+            "lanes"
+        ]
+    ) <= {"words", "recency"}
+    answer = value(
+        "recall",
+        "what does the shop run on?",
+        "--words-only",
+        "-n",
+        "3",
+        "--tokens",
+        "50",
+        "--kind",
+        "fact",
+    )
     assert answer["hits"][0]["kref"] == f"{DB}?r=1"
     assert answer["hits"][0]["time"].endswith("Z")
     assert value("get", DB)["summary"] == "The shop runs on MySQL"
     time = value("history", DB)["revisions"][0]["created"]
-    revised = value("revise", DB, "The shop runs on PostgreSQL", "--fact", "shop|database|PostgreSQL", "--expect", "1")
+    revised = value(
+        "revise",
+        DB,
+        "The shop runs on PostgreSQL",
+        "--fact",
+        "shop|database|PostgreSQL",
+        "--expect",
+        "1",
+    )
     assert revised["action"] == "revised"
     assert value("as-of", DB, time)["number"] == 1
-    assert [hit["text"] for hit in value("recall", "shop", "--as-of", time, "--words-only")["hits"]] == ["The shop runs on MySQL"]
+    assert [
+        hit["text"] for hit in value("recall", "shop", "--as-of", time, "--words-only")["hits"]
+    ] == ["The shop runs on MySQL"]
     found = [hit["kref"] for hit in value("recall", "shop", "--history", "--words-only")["hits"]]
-    assert found == [f"{DB}?r=1", f"{DB}?r=2", "kref://default/backup.fact?r=1"]  # both revisions, and what depends on the item
+    assert found == [
+        f"{DB}?r=1",
+        f"{DB}?r=2",
+        "kref://default/backup.fact?r=1",
+    ]  # both revisions, and what depends on the item
     assert value("impact", DB)["steps"][0]["kref"] == "kref://default/backup.fact?r=1"
     assert value("traverse", "kref://default/backup.fact", "--edge", "DEPENDS_ON")["steps"]
     assert value("link", DB, "REFERENCED", "kref://default/backup.fact")["action"] == "linked"
@@ -88,12 +143,17 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert value("bundle", group, "--add", DB, "--add", backup)["action"] == "grouped"
     then = value("get", group)["members"][0]["since"]
     assert value("bundle", group, "--remove", backup)["action"] == "grouped"
-    assert [[member["kref"] for member in found["members"]] for found in (value("get", group), value("as-of", group, then))] == [[DB], [DB, backup]]
+    assert [
+        [member["kref"] for member in found["members"]]
+        for found in (value("get", group), value("as-of", group, then))
+    ] == [[DB], [DB, backup]]
     assert len(value("history", group)["members"]) == 2
     assert backup in run("history", group) and DB in run("get", group)
     assert value("contract", DB, "--fact", "shop|database|PostgreSQL")["action"] == "contracted"
     assert value("restore-item", DB)["action"] == "restored"
-    assert value("supersede", DB, "The shop is closed", "--name", "closed")["action"] == "superseded"
+    assert (
+        value("supersede", DB, "The shop is closed", "--name", "closed")["action"] == "superseded"
+    )
     assert value("forget", "kref://default/closed.fact")["done"] is True
     assert value("import", FIXTURES / "doxa.jsonl", "--no-embed")["added"] == 11
     assert value("embed")["pending"] >= 0
@@ -102,35 +162,70 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert {finding["name"] for finding in value("doctor")} >= {"file", "log", "invariants"}
     assert value("stats")["exchanges"] == 11
     assert value("backup", tmp_path / "copy.db")["bytes"] > 0
-    assert value("restore", tmp_path / "copy.db", tmp_path / "restored.db")["path"] == str(tmp_path / "restored.db")
+    assert value("restore", tmp_path / "copy.db", tmp_path / "restored.db")["path"] == str(
+        tmp_path / "restored.db"
+    )
 
 
 def test_what_comes_with_a_belief_is_given_entry_by_entry(run: Run) -> None:
-    options = ("--event", "It broke -> we waited", "--implication", "Quiet weekends", "--implication", "Late news", "--question", "Who in August?",
-               "--decision", "None in December", "--entity", "checkout")  # fmt: skip
+    options = (
+        "--event",
+        "It broke -> we waited",
+        "--implication",
+        "Quiet weekends",
+        "--implication",
+        "Late news",
+        "--question",
+        "Who in August?",
+        "--decision",
+        "None in December",
+        "--entity",
+        "checkout",
+    )
     run("remember", "We deploy on Thursdays", "--name", "day", *options)
     held = run("get", "kref://default/day.fact", json_value=True)
-    assert (held["events"], held["implications"]) == (["It broke -> we waited"], ["Quiet weekends", "Late news"])
-    assert (held["questions"], held["decisions"], held["entities"]) == (["Who in August?"], ["None in December"], ["checkout"])
+    assert (held["events"], held["implications"]) == (
+        ["It broke -> we waited"],
+        ["Quiet weekends", "Late news"],
+    )
+    assert (held["questions"], held["decisions"], held["entities"]) == (
+        ["Who in August?"],
+        ["None in December"],
+        ["checkout"],
+    )
     assert "implications: Quiet weekends; Late news" in run("get", "kref://default/day.fact")
     assert "shares weekend in its implications" in run("recall", "weekends", "--words-only")
     run("revise", "kref://default/day.fact", "We deploy on Thursdays", "--entity", "shop")
     held = run("get", "kref://default/day.fact", json_value=True)
     assert (held["entities"], held["decisions"]) == (["shop"], ["None in December"])
-    run("supersede", "kref://default/day.fact", "We deploy daily", "--name", "daily", "--event", "It was asked for")
-    assert run("get", "kref://default/daily.fact", json_value=True)["events"] == ["It was asked for"]
+    run(
+        "supersede",
+        "kref://default/day.fact",
+        "We deploy daily",
+        "--name",
+        "daily",
+        "--event",
+        "It was asked for",
+    )
+    assert run("get", "kref://default/daily.fact", json_value=True)["events"] == [
+        "It was asked for"
+    ]
     assert "An entry of events is blank" in run("remember", "Another", "--event", " ", exit=2)
 
 
 def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
     assert str(tmp_path / "m.db") in run("init")
-    assert f"created: {DB}?r=1  (change" in run("remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL")
+    assert f"created: {DB}?r=1  (change" in run(
+        "remember", "The shop runs on MySQL", "--name", "db", "--fact", "shop|database|MySQL"
+    )
     assert "memory holds this already" in run("remember", "the shop runs on mysql")
     text = run("recall", "shop", "--words-only")
     assert "1. The shop runs on MySQL" in text
     assert "why: shares shop" in text
     assert "1 of 1 memories, fulltext" in text
-    assert "+ shop | database | PostgreSQL" in run("revise", DB, "The shop runs on PostgreSQL", "--fact", "shop|database|PostgreSQL")
+    assert "+ shop | database | PostgreSQL" in run(
+        "revise", DB, "The shop runs on PostgreSQL", "--fact", "shop|database|PostgreSQL"
+    )
     history = run("history", DB)
     assert "r=1" in history
     assert "superseded" in history
@@ -142,15 +237,26 @@ def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
     assert "revisions: 2" in run("stats")
 
 
-@pytest.mark.parametrize(("arguments", "code", "exit"), [
-    (("get", "nonsense"), "kref", 2), (("recall", "x", "--since", "soon"), "input", 2), (("recall", "x", "-n", "0"), "limit", 2),
-    (("remember", " "), "input", 2), (("recall", "x", "--tag", "current", "--trust", "sure"), "input", 2),
-    (("get", "kref://default/no.fact"), "not_found", 3),
-    (("undo", "99999"), "not_found", 3), (("recall", "x", "-p", "nowhere"), "not_found", 3), (("revise", DB, "y", "--expect", "7"), "conflict", 4),
-    (("forget", "kref://default", "--confirm", "0000000000000000"), "confirmation", 4), (("get", DB, "--db", "/nowhere/at/all.db"), "store", 5),
-    (("restore", "/nowhere.db", "/nowhere/never-made.db"), "store", 5), (("verify", "--expect", "00" * 32), "corrupt", 5),
-    (("import", "/nowhere.jsonl"), "input", 2), (("history", "kref://default"), "input", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "code", "exit"),
+    [
+        (("get", "nonsense"), "kref", 2),
+        (("recall", "x", "--since", "soon"), "input", 2),
+        (("recall", "x", "-n", "0"), "limit", 2),
+        (("remember", " "), "input", 2),
+        (("recall", "x", "--tag", "current", "--trust", "sure"), "input", 2),
+        (("get", "kref://default/no.fact"), "not_found", 3),
+        (("undo", "99999"), "not_found", 3),
+        (("recall", "x", "-p", "nowhere"), "not_found", 3),
+        (("revise", DB, "y", "--expect", "7"), "conflict", 4),
+        (("forget", "kref://default", "--confirm", "0000000000000000"), "confirmation", 4),
+        (("get", DB, "--db", "/nowhere/at/all.db"), "store", 5),
+        (("restore", "/nowhere.db", "/nowhere/never-made.db"), "store", 5),
+        (("verify", "--expect", "00" * 32), "corrupt", 5),
+        (("import", "/nowhere.jsonl"), "input", 2),
+        (("history", "kref://default"), "input", 2),
+    ],
+)
 def test_exit_codes_and_errors(run: Run, arguments: tuple[str, ...], code: str, exit: int) -> None:
     run("remember", "The shop runs on MySQL", "--name", "db")
     run("remember", "The shop is small", "--name", "small")
@@ -162,9 +268,17 @@ def test_exit_codes_and_errors(run: Run, arguments: tuple[str, ...], code: str, 
     assert error["next_step"] in text
 
 
-@pytest.mark.parametrize("arguments", [
-    ("nothing-like-it",), ("get",), ("recall", "x", "--colour", "red"), ("remember", "x", "--fact", "only two|parts"), ("undo", "one"), ("--bad",),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nothing-like-it",),
+        ("get",),
+        ("recall", "x", "--colour", "red"),
+        ("remember", "x", "--fact", "only two|parts"),
+        ("undo", "one"),
+        ("--bad",),
+    ],
+)
 def test_a_wrong_command_line_is_two(run: Run, arguments: tuple[str, ...]) -> None:
     assert run(*arguments, exit=2)
     error = run(*arguments, exit=2, json_value=True)["error"]
@@ -179,27 +293,44 @@ def test_json_leaves_help_and_exit_codes_alone(run: Run, tmp_path: Path) -> None
     (tmp_path / "m.db").chmod(0o644)
     assert run("doctor", exit=1, json_value=True)[0]["ok"] is False
     for target in (tmp_path / "no" / "out.jsonl", tmp_path):
-        assert run("export", target, exit=2 if target == tmp_path else 5, json_value=True)["error"]["next_step"]
+        assert run("export", target, exit=2 if target == tmp_path else 5, json_value=True)["error"][
+            "next_step"
+        ]
 
 
-def test_a_machine_without_the_model_is_well(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package, _ in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
+def test_a_machine_without_the_model_is_well(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for (
+        package,
+        _,
+    ) in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
         monkeypatch.setitem(sys.modules, package, ModuleType(package))
     run("remember", "x is y", "--name", "x")
     text = run("doctor")
     assert "note embedder" in text and "pip install" in text
 
 
-@pytest.mark.parametrize(("name", "added"), [
-    ("doxa.jsonl", 11), ("locomo.json", 4), ("chatgpt/conversations.json", None), ("chatgpt", None), ("claude_ai/conversations.json", None),
-    ("claude_code", None), ("claude_code/-home-ana-atlas/aaaa-1.jsonl", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("doxa.jsonl", 11),
+        ("locomo.json", 4),
+        ("chatgpt/conversations.json", None),
+        ("chatgpt", None),
+        ("claude_ai/conversations.json", None),
+        ("claude_code", None),
+        ("claude_code/-home-ana-atlas/aaaa-1.jsonl", None),
+    ],
+)
 def test_every_format_is_imported_once(run: Run, name: str, added: int | None) -> None:
     first = run("import", FIXTURES / name, "--no-embed", json_value=True)
     assert first["added"] > 0 if added is None else first["added"] == added
     again = run("import", FIXTURES / name, "--no-embed", json_value=True)
     assert (again["added"], again["known"]) == (0, first["added"])
-    assert run("doctor", exit=0 if find_weights() is None else 1)  # vectors are due where there is a model
+    assert run(
+        "doctor", exit=0 if find_weights() is None else 1
+    )  # vectors are due where there is a model
 
 
 def test_forget_shows_first(run: Run) -> None:
@@ -213,9 +344,21 @@ def test_forget_shows_first(run: Run) -> None:
     text = run("forget", "kref://default/s", "--confirm", shown["token"])
     assert "retired 3" in text
     run("undo", text.rpartition(" ")[2].strip())
-    erase = run("forget", "kref://default/s/n1.fact", "--erase", json_value=True)  # erasing one is shown first too
+    erase = run(
+        "forget", "kref://default/s/n1.fact", "--erase", json_value=True
+    )  # erasing one is shown first too
     assert (erase["done"], erase["mode"]) == (False, "erase")
-    assert run("forget", "kref://default/s/n1.fact", "--erase", "--confirm", erase["token"], json_value=True)["done"] is True
+    assert (
+        run(
+            "forget",
+            "kref://default/s/n1.fact",
+            "--erase",
+            "--confirm",
+            erase["token"],
+            json_value=True,
+        )["done"]
+        is True
+    )
     assert run("get", "kref://default/s/n1.fact", exit=3)
 
 
@@ -224,16 +367,26 @@ def test_nothing_that_exists_is_replaced(run: Run, tmp_path: Path) -> None:
     run("backup", tmp_path / "copy.db")
     taken = tmp_path / "taken"
     taken.write_text("mine")
-    for arguments in (("backup", taken), ("restore", tmp_path / "copy.db", taken), ("export", taken), ("demo", "--keep", taken)):
+    for arguments in (
+        ("backup", taken),
+        ("restore", tmp_path / "copy.db", taken),
+        ("export", taken),
+        ("demo", "--keep", taken),
+    ):
         text = run(*arguments, exit=2 if arguments[0] in ("export", "demo") else 5)
         assert "exists already" in text
     assert taken.read_text() == "mine"
     run("restore", tmp_path / "copy.db", tmp_path / "again.db")
-    assert run("get", DB, "--db", tmp_path / "again.db", json_value=True)["summary"] == "The shop runs on MySQL"
+    assert (
+        run("get", DB, "--db", tmp_path / "again.db", json_value=True)["summary"]
+        == "The shop runs on MySQL"
+    )
 
 
 def test_verify_expect_and_tampering(run: Run, tmp_path: Path) -> None:
-    head = run("verify", exit=5, json_value=True)["error"]  # a file that is not there is not made by reading it
+    head = run("verify", exit=5, json_value=True)[
+        "error"
+    ]  # a file that is not there is not made by reading it
     assert not (tmp_path / "m.db").exists()
     assert head["next_step"]
     run("remember", "The shop runs on MySQL", "--name", "db")
@@ -243,7 +396,10 @@ def test_verify_expect_and_tampering(run: Run, tmp_path: Path) -> None:
     import apsw
 
     db = apsw.Connection(str(tmp_path / "m.db"))
-    db.execute("UPDATE node SET props = jsonb_set(props, '$.summary', 'sold') WHERE props ->> '$.number' = 1")
+    db.execute(
+        "UPDATE node SET props = jsonb_set(props, '$.summary', 'sold') WHERE props ->>"
+        " '$.number' = 1"
+    )
     db.close()
     assert run("verify", exit=5, json_value=True)["error"]["code"] == "corrupt"
     assert run("doctor", exit=1)
@@ -259,7 +415,9 @@ def test_export_is_lines_and_comes_back(run: Run, tmp_path: Path) -> None:
     assert lines[0]["type"] == "doxa-export"
     assert {line["type"] for line in lines} >= {"exchange", "revision", "edge"}
     (tmp_path / "out.jsonl").write_text(text)
-    made = run("import", tmp_path / "out.jsonl", "--no-embed", "--db", tmp_path / "new.db", json_value=True)
+    made = run(
+        "import", tmp_path / "out.jsonl", "--no-embed", "--db", tmp_path / "new.db", json_value=True
+    )
     assert made["added"] == 11
     assert run("export", "--db", tmp_path / "new.db").splitlines()[1:] == text.splitlines()[1:]
     (tmp_path / "bad.jsonl").write_text(text.splitlines()[0] + "\n{\n")
@@ -270,7 +428,9 @@ def test_a_belief_is_stored_though_its_vector_fails(run: Run, tmp_path: Path) ->
     with opened(tmp_path / "m.db") as memory:
         memory.remember("a belief with a vector of another model")
         memory.embed()
-    assert run("remember", "The shop runs on MySQL", "--name", "db", json_value=True)["stored"] is True
+    assert (
+        run("remember", "The shop runs on MySQL", "--name", "db", json_value=True)["stored"] is True
+    )
     assert run("recall", "shop", json_value=True)["hits"]
 
 
@@ -287,15 +447,31 @@ def test_a_real_process(tmp_path: Path, models: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of a POSIX shell")
-@pytest.mark.parametrize("command", ["export", "recall turn -n 1000 --words-only", "log -n 1000", "history kref://default/n.fact"])
+@pytest.mark.parametrize(
+    "command",
+    ["export", "recall turn -n 1000 --words-only", "log -n 1000", "history kref://default/n.fact"],
+)
 def test_a_reader_that_stops_early_is_no_error(tmp_path: Path, models: str, command: str) -> None:
     with opened(tmp_path / "m.db") as memory:
-        memory.ingest([{"speaker": "Ana", "text": f"turn {number} " + "of the long talk " * 20} for number in range(1_500)], extract=False)
+        memory.ingest(
+            [
+                {"speaker": "Ana", "text": f"turn {number} " + "of the long talk " * 20}
+                for number in range(1_500)
+            ],
+            extract=False,
+        )
         for number in range(300):
             memory.remember(f"belief {number}", name="n")
     line = f"{sys.executable} -W error -m doxa.cli {command} | head -1"
     env = os.environ | {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_MODELS": models}
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {line}"], env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (done.stderr, done.returncode) == ("", 0)
     assert len(done.stdout.splitlines()) == 1
 
@@ -315,31 +491,84 @@ def test_the_demonstration(tmp_path: Path, models: str) -> None:
     assert process("demo", "--keep", "demo.db", env=env, cwd=tmp_path).returncode == 2
 
 
-HOSTILE = ["", " ", "\0", "a\0b", "\udcff", "x" * 1_048_577, "-1", "0", "9" * 20, "1.5", "nan", "kref://", "kref://default", "kref://default/db.fact?t=no",
-           "kref://nowhere/x.fact", "/nowhere/at/all", "/", "|||"]  # fmt: skip
+HOSTILE = [
+    "",
+    " ",
+    "\0",
+    "a\0b",
+    "\udcff",
+    "x" * 1_048_577,
+    "-1",
+    "0",
+    "9" * 20,
+    "1.5",
+    "nan",
+    "kref://",
+    "kref://default",
+    "kref://default/db.fact?t=no",
+    "kref://nowhere/x.fact",
+    "/nowhere/at/all",
+    "/",
+    "|||",
+]
 HOSTILE_OPTIONS = ("", "\0", "\udcff", HOSTILE[5], "nan", "9" * 20, "/nowhere/at/all")
-GIVEN = {"text": "some", "question": "some", "time": "2026-01-01", "name": "draft", "change": "1", "edge": "SEES", "kref": DB, "source": DB,
-         "target": DB, "path": FIXTURES / "doxa.jsonl"}  # fmt: skip
-COMMANDS = {name: command for name, command in getattr(get_command(app), "commands", {}).items() if name not in ("demo", "mcp")}
+GIVEN = {
+    "text": "some",
+    "question": "some",
+    "time": "2026-01-01",
+    "name": "draft",
+    "change": "1",
+    "edge": "SEES",
+    "kref": DB,
+    "source": DB,
+    "target": DB,
+    "path": FIXTURES / "doxa.jsonl",
+}
+COMMANDS = {
+    name: command
+    for name, command in getattr(get_command(app), "commands", {}).items()
+    if name not in ("demo", "mcp")
+}
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_hostile_arguments_end_in_a_code_and_one_json_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str, name: str) -> None:
+def test_hostile_arguments_end_in_a_code_and_one_json_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str, name: str
+) -> None:
     monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
     monkeypatch.setenv("DOXA_MODELS", models)
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(app, ["remember", "The shop runs on MySQL", "--name", "db"])
-    files = {("restore", "source"): "none.db", ("restore", "target"): "to.db", ("backup", "target"): "to.db", ("export", "target"): "to.jsonl"}
-    params = [parameter for parameter in COMMANDS[name].params if not getattr(parameter, "is_flag", False)]
+    files = {
+        ("restore", "source"): "none.db",
+        ("restore", "target"): "to.db",
+        ("backup", "target"): "to.db",
+        ("export", "target"): "to.jsonl",
+    }
+    params = [
+        parameter for parameter in COMMANDS[name].params if not getattr(parameter, "is_flag", False)
+    ]
     places = [parameter for parameter in params if parameter.param_type_name == "argument"]
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # the model has tests of its own, and loading it takes time
+    monkeypatch.setitem(
+        sys.modules, "onnxruntime", None
+    )  # the model has tests of its own, and loading it takes time
     for hostile in HOSTILE:
         for parameter in params if hostile in HOSTILE_OPTIONS else places:
-            words = [str(hostile if place is parameter else files.get((name, place.name), GIVEN.get(place.name, ""))) for place in places]
+            words = [
+                str(
+                    hostile
+                    if place is parameter
+                    else files.get((name, place.name), GIVEN.get(place.name, ""))
+                )
+                for place in places
+            ]
             option = [] if parameter in places else [f"{parameter.opts[0]}={hostile}"]
             result = CliRunner().invoke(app, [name, "--json", *option, "--", *words])
             shown = (parameter.name, hostile[:40], result.exit_code, result.output[:300])
-            assert result.exception is None or isinstance(result.exception, SystemExit), (*shown, result.exception)
+            assert result.exception is None or isinstance(result.exception, SystemExit), (
+                *shown,
+                result.exception,
+            )
             assert result.exit_code in (0, 2, 3, 4, 5), shown
             if name != "export" or result.exit_code:
                 json.loads(result.stdout if result.exit_code == 0 else result.stderr)
@@ -350,10 +579,26 @@ def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
     env = {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_MODELS": models, "PYTHONIOENCODING": "ascii"}
     assert process("remember", "naïve 🚀", env=env).returncode == 0
     assert "na\\xefve" in process("recall", "naïve", "--words-only", env=env).stdout
-    assert json.loads(process("recall", "naïve", "--words-only", "--json", env=env).stdout)["hits"][0]["text"] == "naïve 🚀"
-    for arguments in (("remember", b"caf\xe9"), ("import", b"\xff.jsonl"), ("init", "--db", b"\xff.db")):
+    assert (
+        json.loads(process("recall", "naïve", "--words-only", "--json", env=env).stdout)["hits"][0][
+            "text"
+        ]
+        == "naïve 🚀"
+    )
+    for arguments in (
+        ("remember", b"caf\xe9"),
+        ("import", b"\xff.jsonl"),
+        ("init", "--db", b"\xff.db"),
+    ):
         command = [sys.executable, "-m", "doxa.cli", *arguments, "--json"]
-        done = subprocess.run(command, env=os.environ | env, capture_output=True, timeout=60, check=False, cwd=tmp_path)
+        done = subprocess.run(
+            command,
+            env=os.environ | env,
+            capture_output=True,
+            timeout=60,
+            check=False,
+            cwd=tmp_path,
+        )
         assert (done.returncode, done.stdout) == (2, b"")
         assert json.loads(done.stderr)["error"]["code"] == "input"
     os.mkfifo(tmp_path / "pipe")
@@ -363,7 +608,9 @@ def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
 
 def test_what_others_wrote_does_not_steer_the_terminal(run: Run, tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        memory.ingest([{"text": "the ferry \x1b[2Jleaves \u202eat noon", "speaker": "Bo\x1b]0;x\x07"}])
+        memory.ingest(
+            [{"text": "the ferry \x1b[2Jleaves \u202eat noon", "speaker": "Bo\x1b]0;x\x07"}]
+        )
     told = run("recall", "ferry", "--words-only")
     assert not {"\x1b", "\x07", "\u202e"} & set(told)
     assert "leaves" in told

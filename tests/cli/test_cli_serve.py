@@ -1,4 +1,5 @@
-"""`doxa users` and `doxa serve` as a person types them; a real client's work against the server is in tests/compat."""
+"""`doxa users` and `doxa serve` as a person types them; a real client's work against the server is
+in tests/compat."""
 
 from __future__ import annotations
 
@@ -31,13 +32,27 @@ def doxa(db: Path, *arguments: str, said: str = "") -> tuple[int, str, str]:
 
 def test_users_come_and_go(db: Path) -> None:
     assert doxa(db, "users", "list") == (0, "nobody\n", "")
-    assert doxa(db, "users", "add", "ana", "--role", "operator", said=f"{PASSWORD}\n") == (0, "ana may log in as operator\n", "")
+    assert doxa(db, "users", "add", "ana", "--role", "operator", said=f"{PASSWORD}\n") == (
+        0,
+        "ana may log in as operator\n",
+        "",
+    )
     code, token, _ = doxa(db, "users", "token", "bot", "--label", "ci")
     known = Credentials(f"{db}.users.json")
     assert code == 0 and known.verify_token(token.strip()) == Principal("bot", "agent")
-    assert known.verify("ana", PASSWORD) == Principal("ana", "operator") and known.verify("ana", "another") is None
-    assert doxa(db, "users", "list")[1].splitlines() == ["ana  operator  password", "bot  agent  token ci"]
-    assert json.loads(doxa(db, "users", "list", "--json")[1])[1] == {"name": "bot", "role": "agent", "with": "token ci"}
+    assert (
+        known.verify("ana", PASSWORD) == Principal("ana", "operator")
+        and known.verify("ana", "another") is None
+    )
+    assert doxa(db, "users", "list")[1].splitlines() == [
+        "ana  operator  password",
+        "bot  agent  token ci",
+    ]
+    assert json.loads(doxa(db, "users", "list", "--json")[1])[1] == {
+        "name": "bot",
+        "role": "agent",
+        "with": "token ci",
+    }
     assert doxa(db, "users", "remove", "bot", "--label", "other")[0] == 3
     assert doxa(db, "users", "remove", "bot", "--label", "ci") == (0, "removed: 1\n", "")
     assert known.verify_token(token.strip()) is None
@@ -86,7 +101,9 @@ def test_a_name_is_taken_once(db: Path) -> None:
         (["--bolt", "--timeout", "-1"], "imeout"),
     ],
 )
-def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(db: Path, arguments: list[str], named: str) -> None:
+def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(
+    db: Path, arguments: list[str], named: str
+) -> None:
     code, out, err = doxa(db, "serve", *arguments)
     assert (code, out) == (2, "") and named in err
 
@@ -100,7 +117,18 @@ def test_a_damaged_file_of_users_stops_the_start(db: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_interrupted(db: Path, number: signal.Signals) -> None:
     doxa(db, "users", "add", "ana", said=f"{PASSWORD}\n")
-    command = [sys.executable, "-m", "doxa.cli", "serve", "--bolt", "--port", "0", "--json", "--db", str(db)]
+    command = [
+        sys.executable,
+        "-m",
+        "doxa.cli",
+        "serve",
+        "--bolt",
+        "--port",
+        "0",
+        "--json",
+        "--db",
+        str(db),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     told = json.loads(process.stdout.readline())

@@ -1,4 +1,5 @@
-"""The Cypher shell at a terminal of its own: what is typed, what comes back, what is kept. And what a word may become."""
+"""The Cypher shell at a terminal of its own: what is typed, what comes back, what is kept. And what
+a word may become."""
 
 from __future__ import annotations
 
@@ -31,12 +32,22 @@ class Terminal:
 
         self.folder = folder
         command = ["-m", "doxa.cli"] if readline else ["-c", _WITHOUT_READLINE]
-        env = os.environ | {"DOXA_DB": str(folder / "m.db"), "DOXA_MODELS": str(folder), "XDG_STATE_HOME": str(folder / "state"),
-                            "TERM": "xterm", "COLUMNS": "200", "INPUTRC": os.devnull}  # fmt: skip
+        env = os.environ | {
+            "DOXA_DB": str(folder / "m.db"),
+            "DOXA_MODELS": str(folder),
+            "XDG_STATE_HOME": str(folder / "state"),
+            "TERM": "xterm",
+            "COLUMNS": "200",
+            "INPUTRC": os.devnull,
+        }
         self.process, self.handle = pty.fork()
         if self.process == 0:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
-            os.execve(sys.executable, [sys.executable, "-W", "error", *command, "cypher", *arguments], env)
+            signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            )  # whoever runs the tests in the background ignores it
+            os.execve(
+                sys.executable, [sys.executable, "-W", "error", *command, "cypher", *arguments], env
+            )
         self.greeting = self.until("> ")
 
     def until(self, end: str) -> str:
@@ -97,7 +108,9 @@ def shell(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Terminal]:
 def edited(tmp_path: Path) -> Iterator[Terminal]:
     pytest.importorskip("readline")
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        memory.run("CREATE (:Person {name: 'Ann', nickname: 'A'})-[:KNOWS {since: 1}]->(:`New one`)")
+        memory.run(
+            "CREATE (:Person {name: 'Ann', nickname: 'A'})-[:KNOWS {since: 1}]->(:`New one`)"
+        )
     terminal = Terminal(tmp_path)
     yield terminal
     terminal.close()
@@ -108,11 +121,21 @@ def test_statements_over_lines_and_their_tables(shell: Terminal) -> None:
     assert shell.line("CREATE (n:Person {name: 'Ann; and Bob'})") == "  ...> "
     assert shell.line("  // a comment; it ends nothing") == "  ...> "
     text = shell.line("RETURN n;")
-    assert "(:Person {name: 'Ann; and Bob'})\n1 row\nnodes created: 1, properties set: 1, labels added: 1\ndoxa> " in text
-    assert [line.strip() for line in shell.line("RETURN 1 AS x; RETURN 2 AS y; RETURN").splitlines()] == [
-        "x", "─", "1", "1 row", "y", "─", "2", "1 row", "...>"]  # fmt: skip
+    assert (
+        "(:Person {name: 'Ann; and Bob'})\n1 row\nnodes created: 1, properties set: 1, labels"
+        " added: 1\ndoxa> " in text
+    )
+    assert [
+        line.strip() for line in shell.line("RETURN 1 AS x; RETURN 2 AS y; RETURN").splitlines()
+    ] == ["x", "─", "1", "1 row", "y", "─", "2", "1 row", "...>"]
     assert "\n3\n1 row\n" in shell.line("3;")
-    assert shell.line("") == shell.line("  ") == shell.line("// nothing;") == shell.line(";") == "doxa> "
+    assert (
+        shell.line("")
+        == shell.line("  ")
+        == shell.line("// nothing;")
+        == shell.line(";")
+        == "doxa> "
+    )
     assert "'it\\'s;'\n1 row" in shell.line("RETURN 'it\\'s;' AS it;")
     shell.leave()
 
@@ -140,7 +163,10 @@ def test_transactions(shell: Terminal, tmp_path: Path) -> None:
     assert shell.line(":rollback") == "doxa> "
     shell.line(":begin")
     shell.line("CREATE (:A);")
-    assert "divided by zero" in (text := shell.line("RETURN 1/0;")) and "The transaction was rolled back.\ndoxa> " in text
+    assert (
+        "divided by zero" in (text := shell.line("RETURN 1/0;"))
+        and "The transaction was rolled back.\ndoxa> " in text
+    )
     assert "No transaction is open" in shell.line(":commit")
     shell.line(":begin")
     shell.line("CREATE (:A);")
@@ -151,7 +177,12 @@ def test_transactions(shell: Terminal, tmp_path: Path) -> None:
 
 def test_parameters_times_and_schema(shell: Terminal) -> None:
     assert "No parameters" in shell.line(":params")
-    for value in ('name "Ann;"', "n 1", "day date('2024-01-01') + duration('P1D')", "both [$n, $name]"):
+    for value in (
+        'name "Ann;"',
+        "n 1",
+        "day date('2024-01-01') + duration('P1D')",
+        "both [$n, $name]",
+    ):
         assert shell.line(f":param {value}") == "doxa> "
     assert "['Ann;', 2024-01-02, [1, 'Ann;']]" in shell.line("RETURN [$name, $day, $both];")
     assert "$day" in (text := shell.line(":params")) and "2024-01-02" in text
@@ -161,7 +192,11 @@ def test_parameters_times_and_schema(shell: Terminal) -> None:
     assert "No parameters" in shell.line(":params")
     shell.line("CREATE (:A)-[:R]->(:B); CREATE INDEX by_x FOR (n:A) ON (n.x);")
     text = shell.line(":schema")
-    assert "Labels: A, B\nRelationship types: R\nIndexes:\n" in text and "by_x" in text and "Constraints: none" in text
+    assert (
+        "Labels: A, B\nRelationship types: R\nIndexes:\n" in text
+        and "by_x" in text
+        and "Constraints: none" in text
+    )
     assert shell.line(":as-of 2020-01-01") == "doxa@2020-01-01T00:00:00Z> "
     assert "\n0\n1 row" in shell.line("MATCH (n:A) RETURN count(n);")
     assert "cannot write" in shell.line("CREATE (:C);")
@@ -172,7 +207,9 @@ def test_parameters_times_and_schema(shell: Terminal) -> None:
     shell.leave()
 
 
-def test_history_is_private_and_skips_what_begins_with_a_blank(shell: Terminal, tmp_path: Path) -> None:
+def test_history_is_private_and_skips_what_begins_with_a_blank(
+    shell: Terminal, tmp_path: Path
+) -> None:
     shell.line("RETURN 1 AS first;")
     shell.line(" RETURN 'a secret';")
     shell.line(" RETURN 'another")
@@ -181,9 +218,15 @@ def test_history_is_private_and_skips_what_begins_with_a_blank(shell: Terminal, 
     shell.line("  RETURN n;")
     shell.line("RETURN 'two")
     shell.line("lines';")
-    shell.line(" :param key \"secret\"")
+    shell.line(' :param key "secret"')
     shell.leave()
-    assert shell.history() == ["RETURN 1 AS first;", "MATCH (n) RETURN n;", "RETURN 'two", "lines';", ":quit"]
+    assert shell.history() == [
+        "RETURN 1 AS first;",
+        "MATCH (n) RETURN n;",
+        "RETURN 'two",
+        "lines';",
+        ":quit",
+    ]
     path = tmp_path / "state" / "doxa" / "cypher_history"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -201,7 +244,10 @@ def test_history_comes_back_and_is_cut(tmp_path: Path, edited: Terminal) -> None
         again.leave()
     finally:
         again.close()
-    assert (len(again.history()), again.history()[-3:]) == (2_002, ["RETURN 41 + 1;", "RETURN 41 + 1;", ":quit"])
+    assert (len(again.history()), again.history()[-3:]) == (
+        2_002,
+        ["RETURN 41 + 1;", "RETURN 41 + 1;", ":quit"],
+    )
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -232,7 +278,10 @@ def test_interrupting(edited: Terminal) -> None:
     assert "1 row" in edited.line("RETURN 1;")
     edited.line("UNWIND range(1, 1000) AS x CREATE (:N {x: x});")
     for query in (  # one that runs in Python, one that runs in SQL
-        b"UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b WHERE a + b < 0 RETURN count(a);\n",
+        (
+            b"UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b WHERE a + b < 0"
+            b" RETURN count(a);\n"
+        ),
         b"MATCH (a:N), (b:N), (c:N), (d:N) WHERE a.x + b.x + c.x + d.x < 0 RETURN count(*);\n",
     ):
         os.write(edited.handle, query)
@@ -255,19 +304,50 @@ def test_the_shell_reads_only(tmp_path: Path) -> None:
         terminal.close()
 
 
-NAMES = Names(("Person", "Pet", "a b"), ("KNOWS", "KEEPS"), ("name", "nick name"), ("db.labels", "db.ping", "doxa.recall"))
+NAMES = Names(
+    ("Person", "Pet", "a b"),
+    ("KNOWS", "KEEPS"),
+    ("name", "nick name"),
+    ("db.labels", "db.ping", "doxa.recall"),
+)
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("mat|", ["match"]), ("MAT|", ["MATCH"]), ("ma|", ["match", "max("]), ("MATCH (n:Pe|", ["Person", "Pet"]), ("MATCH (n:Pet|P|", ["Person", "Pet"]),
-    ("MATCH (n:|", ["Person", "Pet", "`a b`"]), ("MATCH (a)-[:|", ["KEEPS", "KNOWS"]), ("MATCH (a)-[r:KN|", ["KNOWS"]),
-    ("MATCH (a {x: [1, 2]})-[:KE|", ["KEEPS"]), ("RETURN {a: tr|", ["trim("]), ("RETURN n.na|", ["n.name"]),
-    ("RETURN n.|", ["n.`nick name`", "n.name"]),
-    ("RETURN date.tru|", ["date.truncate("]), ("RETURN toU|", ["toUpper("]), ("CREATE (n {na|", ["name: "]), ("CALL db.|", ["db.labels", "db.ping"]),
-    ("call do|", ["doxa.recall"]), ("RETURN $pa|", ["$pace", "$page"]), (":be|", ["begin"]), ("RETURN nothing_like_it|", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("mat|", ["match"]),
+        ("MAT|", ["MATCH"]),
+        ("ma|", ["match", "max("]),
+        ("MATCH (n:Pe|", ["Person", "Pet"]),
+        ("MATCH (n:Pet|P|", ["Person", "Pet"]),
+        ("MATCH (n:|", ["Person", "Pet", "`a b`"]),
+        ("MATCH (a)-[:|", ["KEEPS", "KNOWS"]),
+        ("MATCH (a)-[r:KN|", ["KNOWS"]),
+        ("MATCH (a {x: [1, 2]})-[:KE|", ["KEEPS"]),
+        ("RETURN {a: tr|", ["trim("]),
+        ("RETURN n.na|", ["n.name"]),
+        ("RETURN n.|", ["n.`nick name`", "n.name"]),
+        ("RETURN date.tru|", ["date.truncate("]),
+        ("RETURN toU|", ["toUpper("]),
+        ("CREATE (n {na|", ["name: "]),
+        ("CALL db.|", ["db.labels", "db.ping"]),
+        ("call do|", ["doxa.recall"]),
+        ("RETURN $pa|", ["$pace", "$page"]),
+        (":be|", ["begin"]),
+        ("RETURN nothing_like_it|", []),
+    ],
+)
 def test_what_a_word_may_become(text: str, wanted: list[str]) -> None:
     found = re.search(r"([\w.$]*)\|$", text)
     assert found is not None
     before, word = text[: found.start()], found.group(1)
-    assert candidates(before, word, names=NAMES, parameters=("pace", "page"), commands={"begin": 1, "commit": 2}) == wanted
+    assert (
+        candidates(
+            before,
+            word,
+            names=NAMES,
+            parameters=("pace", "page"),
+            commands={"begin": 1, "commit": 2},
+        )
+        == wanted
+    )

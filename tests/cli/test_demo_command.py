@@ -16,7 +16,14 @@ def test_the_command_to_go_on_with_runs(tmp_path: Path) -> None:
     assert not any(word.endswith(".py") for word in words)
     if words[0] != "doxa":
         words[0] = str(Path(words[0]).absolute())
-    done = subprocess.run([*words, "--help"], capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "NO_COLOR": "1"}, check=False)
+    done = subprocess.run(
+        [*words, "--help"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "NO_COLOR": "1"},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "recall" in done.stdout
 

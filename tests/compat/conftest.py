@@ -1,4 +1,5 @@
-"""A server in a process of its own for each module, and where the outside clients are that `scripts/compat.sh` installs."""
+"""A server in a process of its own for each module, and where the outside clients are that
+`scripts/compat.sh` installs."""
 
 from __future__ import annotations
 
@@ -23,12 +24,17 @@ class ServerProcess:
         where = ["--db", str(path)]
         doxa("users", "add", LOGIN[0], "--role", "operator", *where, said=f"{LOGIN[1]}\n")
         self.token = doxa("users", "token", "bot", *where).strip()
-        self.process = subprocess.Popen([*COMMAND, "serve", "--bolt", "--port", "0", "--json", *where], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [*COMMAND, "serve", "--bolt", "--port", "0", "--json", *where],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert self.process.stdout is not None
         self.port = int(json.loads(self.process.stdout.readline())["bolt"].rpartition(":")[2])
 
     def resident_bytes(self) -> int:
-        """Without the pages of the database file that the system maps: those are the system's to take back."""
+        """Without the pages of the database file that the system maps: those are the system's to
+        take back."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("RssAnon:"):
                 return int(line.split()[1]) * 1024
@@ -41,7 +47,9 @@ class ServerProcess:
 
 
 def doxa(*arguments: str, said: str = "") -> str:
-    return subprocess.run([*COMMAND, *arguments], input=said, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [*COMMAND, *arguments], input=said, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
-"""Runs the catalogue of opencypher-compliance against the server at a port, in the oracles' own environment. Prints a line for each test:
-`CHECK {"name", "type", "problem"}`, the problem empty if it passed.
+"""Runs the catalogue of opencypher-compliance against the server at a port, in the oracles' own
+environment. Prints a line for each test: `CHECK {"name", "type", "problem"}`, the problem empty if
+it passed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ def main(port: int) -> None:
     }
     for result in run_compliance({"database": database})["results"]:
         problem = "" if result["result"] == "pass" else result.get("error", "failed")
-        print("CHECK " + json.dumps({"name": result["element"], "type": result["type"], "problem": problem}))
+        print(
+            "CHECK "
+            + json.dumps({"name": result["element"], "type": result["type"], "problem": problem})
+        )
 
 
 if __name__ == "__main__":

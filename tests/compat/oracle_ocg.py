@@ -1,5 +1,6 @@
-"""ocg, another Cypher engine, behind its input and output, in the oracles' own environment. Each line in is `[graph, [query, ...]]`; each line
-out is a list with `["rows", [[value, ...], ...]]` or `["error", text]` for each query. Elements and paths are told by the numbers in `i`.
+"""ocg, another Cypher engine, behind its input and output, in the oracles' own environment. Each
+line in is `[graph, [query, ...]]`; each line out is a list with `["rows", [[value, ...], ...]]` or
+`["error", text]` for each query. Elements and paths are told by the numbers in `i`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ def told(value: Any) -> Any:
         if set(value) == {"id", "start_node_id", "end_node_id", "type", "properties"}:
             return ["edge", value["properties"].get("i")]
         if set(value) == {"nodes", "relationships"}:
-            return ["path", [told(node) for node in value["nodes"]], [told(edge) for edge in value["relationships"]]]
+            return [
+                "path",
+                [told(node) for node in value["nodes"]],
+                [told(edge) for edge in value["relationships"]],
+            ]
         return ["map", sorted([key, told(item)] for key, item in value.items())]
     if isinstance(value, list):
         return ["list", [told(item) for item in value]]

@@ -1,7 +1,9 @@
-"""ocg, another Cypher engine, and doxa answer the same random queries on the same random graphs. Skipped unless `scripts/oracles.sh` was run.
+"""ocg, another Cypher engine, and doxa answer the same random queries on the same random graphs.
+Skipped unless `scripts/oracles.sh` was run.
 
-Where the two disagree the specification decides. What ocg 0.4.6 does otherwise is in SETTLED, with the reason and the right answer, which is
-tested; the generator leaves it out of what both are asked.
+Where the two disagree the specification decides. What ocg 0.4.6 does otherwise is in SETTLED, with
+the reason and the right answer, which is tested; the generator leaves it out of what both are
+asked.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ QUERIES_PER_GRAPH = 5
 
 
 class Settled(NamedTuple):
-    """A disagreement: what the generator leaves out, why the specification is against ocg, and a query with its answer."""
+    """A disagreement: what the generator leaves out, why the specification is against ocg, and a
+    query with its answer."""
 
     name: str
     reason: str
@@ -46,35 +49,104 @@ LOOPS = "CREATE (a:A {i: 0})-[:R {i: 0}]->(a), (a)-[:S {i: 1}]->(:B {i: 1})"
 RING = "CREATE (a:A {i: 0})-[:R {i: 0}]->(b:B {i: 1}), (b)-[:S {i: 1}]->(a)"
 NOTHING = "CREATE ()"
 SETTLED = (
-    Settled("several paths", "no relationship is used twice within one MATCH, whatever commas stand in it",
-            LOOPS, "MATCH (n)-[r]->(), (n)-[s]->(n:A) RETURN n.i, r.i, s.i", [(0, 1, 0)]),
-    Settled("several paths", "an OPTIONAL MATCH finds all of its paths or none of them",
-            RING, "MATCH (n:B) OPTIONAL MATCH (m:C), (o)-->(m) RETURN n.i, m, o", [(1, None, None)]),
-    Settled("several paths", "what an OPTIONAL MATCH does not find is null, not unknown",
-            RING, "OPTIONAL MATCH (m:C), (o) RETURN m, o", [(None, None)]),
-    Settled("walks beside other edges", "the edges of a length are as unique as the others",
-            RING, "MATCH ()-[*..2]->(n)-[w*1..3]->(m)-->() RETURN m.i", []),
-    Settled("walks beside other edges", "an undirected length takes parallel edges in each order",
-            RING, "MATCH (n:A)-[w*2]-(n) RETURN [r IN w | r.i] AS l ORDER BY l", [([0, 1],), ([1, 0],)]),
-    Settled("path variables", "a path holds the nodes and edges of its own match, each as often as it is passed",
-            LOOPS, "MATCH p = (:A)-->()-->(:B) RETURN [n IN nodes(p) | n.i] AS l, length(p)", [([0, 0, 1], 2)]),
-    Settled("text plus a number", "text and a number are joined as text, as Neo4j does; openCypher 9 does not say",
-            NOTHING, "RETURN 'a' + 1 AS x, 1 + 'a' AS y", [("a1", "1a")]),
-    Settled("computed places", "an index is any expression",
-            "CREATE (:A {i: 1, l: [5, 6]})", "MATCH (n:A) RETURN n.l[n.i] AS x", [(6,)]),
-    Settled("rounding a tie", "round takes a tie upwards, as Neo4j does; openCypher 9 does not say",
-            NOTHING, "RETURN round(-2.5) AS x, round(2.5) AS y", [(-2.0, 3.0)]),
-    Settled("distinct sums", "DISTINCT holds in every aggregation",
-            NOTHING, "UNWIND [3, 3, 1] AS x RETURN sum(DISTINCT x) AS s, avg(DISTINCT x) AS a", [(4, 2.0)]),
-    Settled("minus before IS NULL", "a minus sign binds closer than IS NULL in the grammar", NOTHING, "RETURN -2.5 IS NULL AS x", [(False,)]),
-    Settled("conditions after a limit", "LIMIT counts the rows that DISTINCT has left, with a WHERE after it too",
-            NOTHING, "UNWIND [1, 1, 2] AS x WITH DISTINCT x ORDER BY x LIMIT 2 WHERE x > 0 RETURN x", [(1,), (2,)]),
-    Settled("1 and 1.0 in one group", "values that are equal are equivalent, and so one group (CIP2016-06-14)",
-            NOTHING, "UNWIND [0, 0.0] AS x RETURN count(DISTINCT x) AS c", [(1,)]),
-)  # fmt: skip
-# ocg needs too long for some lengths without an end; bound nodes inside of a pattern lose rows in some plans that no short query shows
+    Settled(
+        "several paths",
+        "no relationship is used twice within one MATCH, whatever commas stand in it",
+        LOOPS,
+        "MATCH (n)-[r]->(), (n)-[s]->(n:A) RETURN n.i, r.i, s.i",
+        [(0, 1, 0)],
+    ),
+    Settled(
+        "several paths",
+        "an OPTIONAL MATCH finds all of its paths or none of them",
+        RING,
+        "MATCH (n:B) OPTIONAL MATCH (m:C), (o)-->(m) RETURN n.i, m, o",
+        [(1, None, None)],
+    ),
+    Settled(
+        "several paths",
+        "what an OPTIONAL MATCH does not find is null, not unknown",
+        RING,
+        "OPTIONAL MATCH (m:C), (o) RETURN m, o",
+        [(None, None)],
+    ),
+    Settled(
+        "walks beside other edges",
+        "the edges of a length are as unique as the others",
+        RING,
+        "MATCH ()-[*..2]->(n)-[w*1..3]->(m)-->() RETURN m.i",
+        [],
+    ),
+    Settled(
+        "walks beside other edges",
+        "an undirected length takes parallel edges in each order",
+        RING,
+        "MATCH (n:A)-[w*2]-(n) RETURN [r IN w | r.i] AS l ORDER BY l",
+        [([0, 1],), ([1, 0],)],
+    ),
+    Settled(
+        "path variables",
+        "a path holds the nodes and edges of its own match, each as often as it is passed",
+        LOOPS,
+        "MATCH p = (:A)-->()-->(:B) RETURN [n IN nodes(p) | n.i] AS l, length(p)",
+        [([0, 0, 1], 2)],
+    ),
+    Settled(
+        "text plus a number",
+        "text and a number are joined as text, as Neo4j does; openCypher 9 does not say",
+        NOTHING,
+        "RETURN 'a' + 1 AS x, 1 + 'a' AS y",
+        [("a1", "1a")],
+    ),
+    Settled(
+        "computed places",
+        "an index is any expression",
+        "CREATE (:A {i: 1, l: [5, 6]})",
+        "MATCH (n:A) RETURN n.l[n.i] AS x",
+        [(6,)],
+    ),
+    Settled(
+        "rounding a tie",
+        "round takes a tie upwards, as Neo4j does; openCypher 9 does not say",
+        NOTHING,
+        "RETURN round(-2.5) AS x, round(2.5) AS y",
+        [(-2.0, 3.0)],
+    ),
+    Settled(
+        "distinct sums",
+        "DISTINCT holds in every aggregation",
+        NOTHING,
+        "UNWIND [3, 3, 1] AS x RETURN sum(DISTINCT x) AS s, avg(DISTINCT x) AS a",
+        [(4, 2.0)],
+    ),
+    Settled(
+        "minus before IS NULL",
+        "a minus sign binds closer than IS NULL in the grammar",
+        NOTHING,
+        "RETURN -2.5 IS NULL AS x",
+        [(False,)],
+    ),
+    Settled(
+        "conditions after a limit",
+        "LIMIT counts the rows that DISTINCT has left, with a WHERE after it too",
+        NOTHING,
+        "UNWIND [1, 1, 2] AS x WITH DISTINCT x ORDER BY x LIMIT 2 WHERE x > 0 RETURN x",
+        [(1,), (2,)],
+    ),
+    Settled(
+        "1 and 1.0 in one group",
+        "values that are equal are equivalent, and so one group (CIP2016-06-14)",
+        NOTHING,
+        "UNWIND [0, 0.0] AS x RETURN count(DISTINCT x) AS c",
+        [(1,)],
+    ),
+)
+# ocg needs too long for some lengths without an end; bound nodes inside of a pattern lose rows in
+# some plans that no short query shows
 BEYOND = frozenset(("lengths without an end", "a node met again"))
-DIALECT = Dialect(subqueries=False, label_expressions=False, avoided=BEYOND | {one.name for one in SETTLED})
+DIALECT = Dialect(
+    subqueries=False, label_expressions=False, avoided=BEYOND | {one.name for one in SETTLED}
+)
 
 
 class Oracle:
@@ -85,7 +157,9 @@ class Oracle:
 
     def _start(self) -> None:
         script = Path(__file__).with_name("oracle_ocg.py")
-        self.process = subprocess.Popen([str(PYTHON), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [str(PYTHON), str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def answers(self, graph: str, texts: list[str]) -> list[Any] | None:
         """What it says to each query; None if it says nothing."""
@@ -93,7 +167,11 @@ class Oracle:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([graph, texts]) + "\n")
         self.process.stdin.flush()
-        line = self.process.stdout.readline() if select.select([self.process.stdout], [], [], ANSWER_S)[0] else ""
+        line = (
+            self.process.stdout.readline()
+            if select.select([self.process.stdout], [], [], ANSWER_S)[0]
+            else ""
+        )
         if line:
             found: list[Any] = json.loads(line)
             return found
@@ -115,7 +193,10 @@ def oracle() -> Iterator[Oracle]:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphSession]:
-    with Store(tmp_path_factory.mktemp("ocg") / "graph.db") as store, GraphSession(store, QueryEngine(), Identity("t", "operator")) as made:
+    with (
+        Store(tmp_path_factory.mktemp("ocg") / "graph.db") as store,
+        GraphSession(store, QueryEngine(), Identity("t", "operator")) as made,
+    ):
         yield made
 
 
@@ -131,7 +212,8 @@ def told(value: Any) -> Any:
 
 
 def compared(rows: list[list[Any]], asked: RandomQuery) -> list[str]:
-    """In their order if that is decided; items of a collection in any order; a zero without its sign."""
+    """In their order if that is decided; items of a collection in any order; a zero without its
+    sign."""
     found = [
         repr(["bag", sorted(map(repr, value[1]))] if bag and value is not None else unsigned(value))
         for row in rows

@@ -1,5 +1,7 @@
-"""The official Python driver, sync and async, against a real server: every type both ways, transactions, retries, cancellation, big results."""
+"""The official Python driver, sync and async, against a real server: every type both ways,
+transactions, retries, cancellation, big results."""
 
+# ruff: noqa: E402 - the libraries warn while they are imported
 from __future__ import annotations
 
 import asyncio
@@ -16,13 +18,13 @@ import pytest
 
 neo4j = pytest.importorskip("neo4j", reason="the official driver is not installed")
 
-import pytz  # noqa: E402 - after the check that the driver is there
-from neo4j import exceptions, graph, spatial  # noqa: E402
-from neo4j import time as neo4j_time  # noqa: E402
+import pytz
+from neo4j import exceptions, graph, spatial
+from neo4j import time as neo4j_time
 
-from doxa.servers.bolt import running_server  # noqa: E402
-from tests.compat.conftest import LOGIN, ServerProcess  # noqa: E402
-from tests.servers.bolt_fixtures import GraphDatabase, Peer, Users  # noqa: E402
+from doxa.servers.bolt import running_server
+from tests.compat.conftest import LOGIN, ServerProcess
+from tests.servers.bolt_fixtures import GraphDatabase, Peer, Users
 
 MANY = 300_000
 
@@ -54,12 +56,17 @@ def test_the_newest_version_is_agreed_on(driver: Any) -> None:
 
 def test_wrong_credentials_are_refused(server: ServerProcess) -> None:
     for auth in (("ana", "wrong"), None, neo4j.bearer_auth("nonsense"), neo4j.kerberos_auth("x")):
-        with neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=auth) as made, pytest.raises(exceptions.AuthError):
+        with (
+            neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=auth) as made,
+            pytest.raises(exceptions.AuthError),
+        ):
             made.verify_connectivity()
 
 
 def test_a_token_logs_in(server: ServerProcess) -> None:
-    with neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=neo4j.bearer_auth(server.token)) as made:
+    with neo4j.GraphDatabase.driver(
+        f"bolt://127.0.0.1:{server.port}", auth=neo4j.bearer_auth(server.token)
+    ) as made:
         assert single(made, "RETURN 1") == 1
         assert made.verify_authentication(auth=LOGIN) is True
         assert made.verify_authentication(auth=("ana", "wrong")) is False
@@ -76,7 +83,9 @@ def test_another_user_for_one_session(server: ServerProcess, driver: Any) -> Non
 def test_routing_leads_back(server: ServerProcess, scheme: str) -> None:
     with neo4j.GraphDatabase.driver(f"{scheme}://127.0.0.1:{server.port}", auth=LOGIN) as made:
         assert single(made, "RETURN 1") == 1
-        records = made.execute_query("MATCH (n) RETURN count(n)", routing_=neo4j.RoutingControl.READ, database_="neo4j").records
+        records = made.execute_query(
+            "MATCH (n) RETURN count(n)", routing_=neo4j.RoutingControl.READ, database_="neo4j"
+        ).records
         assert records[0][0] == 0
         with pytest.raises(exceptions.ClientError) as caught:
             made.execute_query("RETURN 1", database_="elsewhere")
@@ -88,18 +97,38 @@ def test_tls_as_the_driver_speaks_it(tmp_path: Path) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not at hand to make a certificate")
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject, "-out", str(certificate), "-keyout", str(key)]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        *subject,
+        "-out",
+        str(certificate),
+        "-keyout",
+        str(key),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     database = GraphDatabase(tmp_path / "graph.db")
     with running_server(database, Users(), certificate=certificate, key=key) as served:
         trusted = neo4j.TrustCustomCAs(str(certificate))
         for address, options in (
             (f"bolt+ssc://127.0.0.1:{served.port}", {}),
-            (f"neo4j://127.0.0.1:{served.port}", {"encrypted": True, "trusted_certificates": trusted}),
+            (
+                f"neo4j://127.0.0.1:{served.port}",
+                {"encrypted": True, "trusted_certificates": trusted},
+            ),
         ):
             with neo4j.GraphDatabase.driver(address, auth=LOGIN, **options) as made:
                 assert single(made, "RETURN size(range(1, 10000))") == 10_000
-        with neo4j.GraphDatabase.driver(f"bolt+s://127.0.0.1:{served.port}", auth=LOGIN) as made, pytest.raises(exceptions.ServiceUnavailable):
+        with (
+            neo4j.GraphDatabase.driver(f"bolt+s://127.0.0.1:{served.port}", auth=LOGIN) as made,
+            pytest.raises(exceptions.ServiceUnavailable),
+        ):
             made.verify_connectivity()
     database.store.close()
 
@@ -108,15 +137,45 @@ def test_tls_as_the_driver_speaks_it(tmp_path: Path) -> None:
 
 ZONED = pytz.FixedOffset(120)
 VALUES = [
-    None, True, False, 0, -1, 127, 128, -(2**63), 2**63 - 1, 0.0, -1.5, float("inf"), "", "text", "ä€𝄞", "x" * 100_000, [], [1, "a", None, [2]],
-    list(range(70_000)), {}, {"a": {"b": [1]}}, bytearray(b""), bytearray(b"\x00\xff"),
-    neo4j_time.Date(1, 1, 1), neo4j_time.Date(2024, 2, 29), neo4j_time.Time(1, 2, 3, 4), neo4j_time.Time(23, 59, 59, 999_999_999),
-    neo4j_time.Time(1, 2, 3, 4, tzinfo=ZONED), neo4j_time.DateTime(2024, 2, 29, 1, 2, 3, 4), neo4j_time.DateTime(1960, 1, 1, 0, 0, 0, 999_999_999),
-    neo4j_time.DateTime(2024, 2, 29, 1, 2, 3, 4, tzinfo=ZONED), neo4j_time.Duration(),
+    None,
+    True,
+    False,
+    0,
+    -1,
+    127,
+    128,
+    -(2**63),
+    2**63 - 1,
+    0.0,
+    -1.5,
+    float("inf"),
+    "",
+    "text",
+    "ä€𝄞",
+    "x" * 100_000,
+    [],
+    [1, "a", None, [2]],
+    list(range(70_000)),
+    {},
+    {"a": {"b": [1]}},
+    bytearray(b""),
+    bytearray(b"\x00\xff"),
+    neo4j_time.Date(1, 1, 1),
+    neo4j_time.Date(2024, 2, 29),
+    neo4j_time.Time(1, 2, 3, 4),
+    neo4j_time.Time(23, 59, 59, 999_999_999),
+    neo4j_time.Time(1, 2, 3, 4, tzinfo=ZONED),
+    neo4j_time.DateTime(2024, 2, 29, 1, 2, 3, 4),
+    neo4j_time.DateTime(1960, 1, 1, 0, 0, 0, 999_999_999),
+    neo4j_time.DateTime(2024, 2, 29, 1, 2, 3, 4, tzinfo=ZONED),
+    neo4j_time.Duration(),
     neo4j_time.Duration(months=1, days=-2, seconds=3, nanoseconds=4),
-    neo4j_time.Duration(seconds=-1, nanoseconds=-500_000_000), spatial.CartesianPoint((1.5, -2)), spatial.CartesianPoint((1, 2, 3)),
-    spatial.WGS84Point((12.5, 55.7)), spatial.WGS84Point((12.5, 55.7, 10)),
-]  # fmt: skip
+    neo4j_time.Duration(seconds=-1, nanoseconds=-500_000_000),
+    spatial.CartesianPoint((1.5, -2)),
+    spatial.CartesianPoint((1, 2, 3)),
+    spatial.WGS84Point((12.5, 55.7)),
+    spatial.WGS84Point((12.5, 55.7, 10)),
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:40])
@@ -131,10 +190,16 @@ def test_a_zone_by_its_name(driver: Any) -> None:
     found = single(driver, "RETURN $value", value=value)
     assert found.to_native() == value
     assert str(found.tzinfo) == "Europe/Stockholm"
-    assert single(driver, "RETURN datetime('2024-07-01T12:00[Europe/Stockholm]').offset") == "+02:00"
+    assert (
+        single(driver, "RETURN datetime('2024-07-01T12:00[Europe/Stockholm]').offset") == "+02:00"
+    )
 
 
-@pytest.mark.parametrize("value", [value for value in VALUES if value is not None and not isinstance(value, dict)][:20], ids=lambda v: repr(v)[:40])
+@pytest.mark.parametrize(
+    "value",
+    [value for value in VALUES if value is not None and not isinstance(value, dict)][:20],
+    ids=lambda v: repr(v)[:40],
+)
 def test_what_is_stored_comes_back(driver: Any, value: Any) -> None:
     if isinstance(value, list) and (len(value) > 10_000 or None in value):
         return
@@ -143,7 +208,8 @@ def test_what_is_stored_comes_back(driver: Any, value: Any) -> None:
 
 def test_nodes_relationships_and_paths(driver: Any) -> None:
     record = driver.execute_query(
-        "CREATE p = (a:A:B {x: 1})-[r:R {y: 'z'}]->(b:C)<-[s:S]-(d:D) RETURN a, r, b, p, [a, {k: r}] AS list, elementId(a) AS eid, id(a) AS old"
+        "CREATE p = (a:A:B {x: 1})-[r:R {y: 'z'}]->(b:C)<-[s:S]-(d:D) RETURN a, r, b, p, [a, {k:"
+        " r}] AS list, elementId(a) AS eid, id(a) AS old"
     ).records[0]
     node, edge, path = record["a"], record["r"], record["p"]
     assert isinstance(node, graph.Node)
@@ -152,7 +218,12 @@ def test_nodes_relationships_and_paths(driver: Any) -> None:
     with pytest.warns(DeprecationWarning):
         assert node.id == record["old"]
     assert isinstance(edge, graph.Relationship)
-    assert (edge.type, dict(edge), edge.start_node, edge.end_node) == ("R", {"y": "z"}, node, record["b"])
+    assert (edge.type, dict(edge), edge.start_node, edge.end_node) == (
+        "R",
+        {"y": "z"},
+        node,
+        record["b"],
+    )
     assert isinstance(path, graph.Path)
     assert [element.type for element in path.relationships] == ["R", "S"]
     assert [set(found.labels) for found in path.nodes] == [{"A", "B"}, {"C"}, {"D"}]
@@ -172,7 +243,12 @@ def test_a_node_cannot_be_sent(driver: Any) -> None:
 def test_a_summary_says_what_happened(driver: Any) -> None:
     result = driver.execute_query("CREATE (:A {x: 1})-[:R]->(:B)")
     counters = result.summary.counters
-    assert (counters.nodes_created, counters.relationships_created, counters.properties_set, counters.labels_added) == (2, 1, 1, 2)
+    assert (
+        counters.nodes_created,
+        counters.relationships_created,
+        counters.properties_set,
+        counters.labels_added,
+    ) == (2, 1, 1, 2)
     assert counters.contains_updates
     assert result.summary.query_type == "w"
     assert result.summary.database == "doxa"
@@ -182,7 +258,9 @@ def test_a_summary_says_what_happened(driver: Any) -> None:
 
 
 def test_a_plan_is_told(driver: Any) -> None:
-    explained = driver.execute_query("EXPLAIN MATCH (n:A) WHERE n.x > 1 CREATE (:B) RETURN n.x ORDER BY n.x").summary
+    explained = driver.execute_query(
+        "EXPLAIN MATCH (n:A) WHERE n.x > 1 CREATE (:B) RETURN n.x ORDER BY n.x"
+    ).summary
     assert explained.plan["operatorType"]
     assert explained.profile is None
     assert single(driver, "MATCH (n:B) RETURN count(n)") == 0
@@ -246,8 +324,13 @@ def test_bookmarks_are_taken_back(driver: Any) -> None:
 
 def test_several_results_at_once_in_a_transaction(driver: Any) -> None:
     with driver.session(fetch_size=10) as session, session.begin_transaction() as tx:
-        one, two = tx.run("UNWIND range(1, 100) AS x RETURN x"), tx.run("UNWIND range(1, 100) AS x RETURN -x AS x")
-        pairs = list(zip((record["x"] for record in one), (record["x"] for record in two), strict=True))
+        one, two = (
+            tx.run("UNWIND range(1, 100) AS x RETURN x"),
+            tx.run("UNWIND range(1, 100) AS x RETURN -x AS x"),
+        )
+        pairs = list(
+            zip((record["x"] for record in one), (record["x"] for record in two), strict=True)
+        )
         assert pairs == [(x, -x) for x in range(1, 101)]
 
 
@@ -271,7 +354,8 @@ def test_a_reader_may_not_write(driver: Any) -> None:
 
 
 def test_a_transaction_that_lost_the_race_is_run_again(driver: Any) -> None:
-    """Two read, then both write: the second is out of date, and the driver runs it again on its own."""
+    """Two read, then both write: the second is out of date, and the driver runs it again on its
+    own."""
     driver.execute_query("CREATE (:Counter {n: 0})")
     both_have_read, tries = threading.Barrier(2), []
 
@@ -331,7 +415,9 @@ def test_a_timeout_ends_a_statement(driver: Any) -> None:
 
 def test_a_result_can_be_left_half_way(driver: Any) -> None:
     with driver.session(fetch_size=100) as session:
-        for at, _ in enumerate(session.run("UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN y")):
+        for at, _ in enumerate(
+            session.run("UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN y")
+        ):
             if at == 500:
                 break
     started = time.monotonic()
@@ -341,11 +427,15 @@ def test_a_result_can_be_left_half_way(driver: Any) -> None:
 
 def test_an_async_task_can_be_cancelled(server: ServerProcess) -> None:
     async def run() -> None:
-        async with neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=LOGIN) as driver:
+        async with neo4j.AsyncGraphDatabase.driver(
+            f"bolt://127.0.0.1:{server.port}", auth=LOGIN
+        ) as driver:
 
             async def write() -> None:
                 async with driver.session() as session:
-                    await (await session.run("CREATE (:Cancelled) WITH 1 AS one " + ENDLESS)).consume()
+                    await (
+                        await session.run("CREATE (:Cancelled) WITH 1 AS one " + ENDLESS)
+                    ).consume()
 
             task = asyncio.create_task(write())
             await asyncio.sleep(0.3)
@@ -353,7 +443,9 @@ def test_an_async_task_can_be_cancelled(server: ServerProcess) -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             started = time.monotonic()
-            records, _, _ = await driver.execute_query("CREATE (:After) WITH 1 AS one MATCH (n:Cancelled) RETURN count(n)")
+            records, _, _ = await driver.execute_query(
+                "CREATE (:After) WITH 1 AS one MATCH (n:Cancelled) RETURN count(n)"
+            )
             assert records[0][0] == 0
             assert time.monotonic() - started < 2
 
@@ -362,11 +454,15 @@ def test_an_async_task_can_be_cancelled(server: ServerProcess) -> None:
 
 def test_async_sessions_side_by_side(server: ServerProcess) -> None:
     async def run() -> None:
-        async with neo4j.AsyncGraphDatabase.driver(f"neo4j://127.0.0.1:{server.port}", auth=LOGIN) as driver:
+        async with neo4j.AsyncGraphDatabase.driver(
+            f"neo4j://127.0.0.1:{server.port}", auth=LOGIN
+        ) as driver:
 
             async def rows(factor: int) -> list[int]:
                 async with driver.session(fetch_size=50) as session:
-                    result = await session.run("UNWIND range(1, 1000) AS x RETURN x * $f AS y", f=factor)
+                    result = await session.run(
+                        "UNWIND range(1, 1000) AS x RETURN x * $f AS y", f=factor
+                    )
                     return [record["y"] async for record in result]
 
             found = await asyncio.gather(*[rows(factor) for factor in range(20)])
@@ -386,7 +482,10 @@ def test_a_big_result_takes_little_memory(driver: Any, server: ServerProcess) ->
     before = server.resident_bytes()
     most = count = last = 0
     with driver.session() as session:
-        for record in session.run("UNWIND range(1, $n) AS x RETURN x, 'row ' + toString(x) AS name, x * 1.5 AS score", n=MANY):
+        for record in session.run(
+            "UNWIND range(1, $n) AS x RETURN x, 'row ' + toString(x) AS name, x * 1.5 AS score",
+            n=MANY,
+        ):
             count, last = count + 1, record["x"]
             if count % 50_000 == 0:
                 most = max(most, server.resident_bytes())
@@ -399,7 +498,13 @@ def test_a_client_that_stops_reading_takes_little_memory(server: ServerProcess) 
     with Peer(server.port) as peer:
         peer.login()
         before = server.resident_bytes()
-        peer.send("RUN", "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN x, y, 'some more text in each row' AS text", {}, {})
+        peer.send(
+            "RUN",
+            "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN x, y, 'some more text in"
+            " each row' AS text",
+            {},
+            {},
+        )
         peer.send("PULL", {"n": -1})
         time.sleep(1)
         assert server.resident_bytes() - before < 32 * 1024**2
@@ -407,4 +512,11 @@ def test_a_client_that_stops_reading_takes_little_memory(server: ServerProcess) 
 
 def test_a_big_parameter(driver: Any) -> None:
     rows = [{"id": at, "name": f"name {at}", "vector": [0.5] * 8} for at in range(20_000)]
-    assert single(driver, "UNWIND $rows AS row WITH row WHERE row.vector[0] > 0 RETURN count(row)", rows=rows) == 20_000
+    assert (
+        single(
+            driver,
+            "UNWIND $rows AS row WITH row WHERE row.vector[0] > 0 RETURN count(row)",
+            rows=rows,
+        )
+        == 20_000
+    )

@@ -1,8 +1,10 @@
-"""langchain-neo4j and neo4j-graphrag against the server, as far as they work without Neo4j's plug-ins. Prints JSON for each check.
+"""langchain-neo4j and neo4j-graphrag against the server, as far as they work without Neo4j's
+plug-ins. Prints JSON for each check.
 
 Run by its own environment (`scripts/compat.sh`): `python tool_langchain.py PORT`.
 """
 
+# ruff: noqa: E402 - the libraries warn while they are imported
 from __future__ import annotations
 
 import json
@@ -14,19 +16,27 @@ from typing import Any
 
 warnings.simplefilter("ignore")
 
-import neo4j  # noqa: E402 - the libraries warn while they are imported
-from langchain_neo4j import Neo4jChatMessageHistory, Neo4jGraph  # noqa: E402
-from neo4j_graphrag.llm import LLMInterface  # noqa: E402
-from neo4j_graphrag.llm.types import LLMResponse  # noqa: E402
-from neo4j_graphrag.retrievers import Text2CypherRetriever  # noqa: E402
+import neo4j
+from langchain_neo4j import Neo4jChatMessageHistory, Neo4jGraph
+from neo4j_graphrag.llm import LLMInterface
+from neo4j_graphrag.llm.types import LLMResponse
+from neo4j_graphrag.retrievers import Text2CypherRetriever
 
-ADDRESS = {"url": f"neo4j://127.0.0.1:{sys.argv[1]}", "username": "ana", "password": "a-good-secret"}
+ADDRESS = {
+    "url": f"neo4j://127.0.0.1:{sys.argv[1]}",
+    "username": "ana",
+    "password": "a-good-secret",
+}
 
 
 def graph() -> None:
     made = Neo4jGraph(**ADDRESS, refresh_schema=False)
-    assert made.query("CREATE (:M {x: $x})-[:R {y: 2}]->(:N) RETURN 1 AS one", params={"x": [1, 2]}) == [{"one": 1}]
-    assert made.query("MATCH (m:M)-[r]->(n) RETURN m, type(r) AS t") == [{"m": {"x": [1, 2]}, "t": "R"}]
+    assert made.query(
+        "CREATE (:M {x: $x})-[:R {y: 2}]->(:N) RETURN 1 AS one", params={"x": [1, 2]}
+    ) == [{"one": 1}]
+    assert made.query("MATCH (m:M)-[r]->(n) RETURN m, type(r) AS t") == [
+        {"m": {"x": [1, 2]}, "t": "R"}
+    ]
 
 
 def chat_history() -> None:
@@ -52,7 +62,9 @@ class Model(LLMInterface):
 
 
 def text_to_cypher() -> None:
-    with neo4j.GraphDatabase.driver(ADDRESS["url"], auth=(ADDRESS["username"], ADDRESS["password"])) as driver:
+    with neo4j.GraphDatabase.driver(
+        ADDRESS["url"], auth=(ADDRESS["username"], ADDRESS["password"])
+    ) as driver:
         retriever = Text2CypherRetriever(driver, Model(), neo4j_schema="(:M {x: LIST})")
         assert "[1, 2]" in retriever.search(query_text="Which?").items[0].content
 

@@ -1,4 +1,5 @@
-"""neomodel doing real work against the server: schema, objects, relationships, queries, transactions. Prints JSON for each check.
+"""neomodel doing real work against the server: schema, objects, relationships, queries,
+transactions. Prints JSON for each check.
 
 Run by its own environment (`scripts/compat.sh`): `python tool_neomodel.py PORT`.
 """
@@ -39,19 +40,30 @@ class Person(nm.StructuredNode):
 
 def schema() -> None:
     nm.db.install_all_labels()
-    assert {tuple(index["properties"]) for index in nm.db.list_indexes()} >= {("uid",), ("name",), ("age",)}
+    assert {tuple(index["properties"]) for index in nm.db.list_indexes()} >= {
+        ("uid",),
+        ("name",),
+        ("age",),
+    }
     assert len(nm.db.list_constraints()) == 2
     assert nm.db.database_edition == "community"
 
 
 def objects() -> None:
     city = City(name="Uppsala").save()
-    ana = Person(name="Ana", age=31, tags=["a", "b"], born=datetime.date(1990, 1, 2), data={"x": [1]}).save()
+    ana = Person(
+        name="Ana", age=31, tags=["a", "b"], born=datetime.date(1990, 1, 2), data={"x": [1]}
+    ).save()
     kai = Person(name="Kai", age=29).save()
     ana.home.connect(city)
     ana.knows.connect(kai, {"since": 2001})
     found = Person.nodes.get(name="Ana")
-    assert (found.age, found.tags, found.born, found.data) == (31, ["a", "b"], datetime.date(1990, 1, 2), {"x": [1]})
+    assert (found.age, found.tags, found.born, found.data) == (
+        31,
+        ["a", "b"],
+        datetime.date(1990, 1, 2),
+        {"x": [1]},
+    )
     assert found.home.single().name == "Uppsala"
     assert [friend.name for friend in found.knows] == ["Kai"]
     assert found.knows.relationship(kai).since == 2001
@@ -63,11 +75,15 @@ def objects() -> None:
 
 def queries() -> None:
     assert [one.name for one in Person.nodes.filter(age__gt=28).order_by("-age")] == ["Ana", "Kai"]
-    assert [one.name for one in Person.nodes.filter(nm.Q(name__istartswith="a") | nm.Q(age__in=[0]))] == ["Ana"]
+    assert [
+        one.name for one in Person.nodes.filter(nm.Q(name__istartswith="a") | nm.Q(age__in=[0]))
+    ] == ["Ana"]
     assert [one.name for one in Person.nodes.order_by("name")[0:1]] == ["Ana"]
     assert [one.name for one in Person.nodes.get(name="Ana").knows.match(since__gt=2000)] == ["Kai"]
     assert len(Person.nodes) == 2
-    rows, names = nm.db.cypher_query("MATCH (a:Person)-[r:KNOWS]->(b) RETURN a, r, b", resolve_objects=True)
+    rows, names = nm.db.cypher_query(
+        "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a, r, b", resolve_objects=True
+    )
     assert names == ["a", "r", "b"]
     assert isinstance(rows[0][0], Person)
     assert isinstance(rows[0][1], Knows)
@@ -116,7 +132,8 @@ def taking_away() -> None:
 
 
 def clearing() -> None:
-    nm.db.clear_neo4j_database()  # MATCH (a) CALL { WITH a DETACH DELETE a } IN TRANSACTIONS OF 5000 rows
+    # MATCH (a) CALL { WITH a DETACH DELETE a } IN TRANSACTIONS OF 5000 rows
+    nm.db.clear_neo4j_database()
     assert len(Person.nodes) == 0
 
 

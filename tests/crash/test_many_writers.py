@@ -1,6 +1,8 @@
-"""Many processes, one file, nothing lost: eight writers to the end, and writers killed at random moments.
+"""Many processes, one file, nothing lost: eight writers to the end, and writers killed at random
+moments.
 
-The random run prints its seed; set DOXA_CRASH_SEED to run the same choices again, and DOXA_CRASH_SECONDS for a longer one.
+The random run prints its seed; set DOXA_CRASH_SEED to run the same choices again, and
+DOXA_CRASH_SECONDS for a longer one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ KILLED = -9
 def prepare(path: Path) -> None:
     with Store(path) as store:
         declare(store)
-        Ledger(store, Identity("ana", "operator")).put(Draft("what all units rest on", project="crash", name="anchor"))
+        Ledger(store, Identity("ana", "operator")).put(
+            Draft("what all units rest on", project="crash", name="anchor")
+        )
 
 
 def start(path: Path, worker: int, *, first: int, count: int) -> subprocess.Popen[bytes]:
@@ -55,7 +59,8 @@ def acknowledged(path: Path, worker: int) -> list[int]:
 
 
 def assert_whole(path: Path) -> int:
-    """Every acknowledged unit is there, every unit that is there is whole, and the store proves itself. Returns the units."""
+    """Every acknowledged unit is there, every unit that is there is whole, and the store proves
+    itself. Returns the units."""
     units = 0
     with Store(path) as store:
         with store.read() as snapshot:
@@ -68,7 +73,12 @@ def assert_whole(path: Path) -> int:
                 wanted = unit(worker, n)
                 node = resolve(snapshot, parse_kref(str(item.props["kref"])))
                 found = read_revision(snapshot, node)
-                assert (found.summary, found.facts, found.author, found.number) == (wanted.summary, wanted.facts, f"writer-{worker}", 1)
+                assert (found.summary, found.facts, found.author, found.number) == (
+                    wanted.summary,
+                    wanted.facts,
+                    f"writer-{worker}",
+                    1,
+                )
                 assert [edge.dst for edge in snapshot.edges_out(node.id, "DEPENDS_ON")] == [anchor]
                 assert snapshot.rows("SELECT live FROM doc WHERE node = ?", (node.id,)) == [(1,)]
                 numbers[worker].add(n)
@@ -92,12 +102,16 @@ def test_eight_processes_write_and_nothing_is_lost(tmp_path: Path) -> None:
     writers = [start(path, worker, first=0, count=WRITES) for worker in range(WRITERS)]
     endings = [(writer.communicate()[1].decode(), writer.returncode) for writer in writers]
     assert endings == [("", 0)] * WRITERS
-    assert [acknowledged(path, worker) for worker in range(WRITERS)] == [list(range(WRITES))] * WRITERS
+    assert [acknowledged(path, worker) for worker in range(WRITERS)] == [
+        list(range(WRITES))
+    ] * WRITERS
     assert assert_whole(path) == WRITERS * WRITES
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL here")
-def test_killed_writers_lose_nothing_they_were_told(tmp_path: Path, tell: Callable[[str], None]) -> None:
+def test_killed_writers_lose_nothing_they_were_told(
+    tmp_path: Path, tell: Callable[[str], None]
+) -> None:
     seed = int(os.environ.get("DOXA_CRASH_SEED", random.randrange(2**32)))
     seconds = float(os.environ.get("DOXA_CRASH_SECONDS", "10"))
     tell(f"DOXA_CRASH_SEED={seed}")
@@ -114,7 +128,9 @@ def test_killed_writers_lose_nothing_they_were_told(tmp_path: Path, tell: Callab
         worker = rng.choice(list(writers))
         end(writers[worker])
         kills += 1
-        first[worker] += endless  # what the dead one had under way is never written again by a later life
+        first[worker] += (
+            endless  # what the dead one had under way is never written again by a later life
+        )
         writers[worker] = start(path, worker, first=first[worker], count=endless)
         if kills % 5 == 0:
             with Store(path) as store:

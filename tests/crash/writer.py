@@ -1,6 +1,8 @@
-"""One writer process: puts units into a file and acknowledges each one, after the call has returned, in its own file.
+"""One writer process: puts units into a file and acknowledges each one, after the call has
+returned, in its own file.
 
-A unit is one `put`: a belief with two facts and an edge to the anchor. Run as: python writer.py DATABASE ACKNOWLEDGED WORKER FIRST COUNT
+A unit is one `put`: a belief with two facts and an edge to the anchor. Run as: python writer.py
+DATABASE ACKNOWLEDGED WORKER FIRST COUNT
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ ANCHOR = "kref://crash/anchor.fact"
 
 def unit(worker: int, n: int) -> Draft:
     facts = (Fact(f"unit {worker}", "has number", n), Fact(f"unit {worker}", "is twice", 2 * n))
-    return Draft(f"unit {worker} number {n}", project="crash", space=f"w{worker}", name=f"u{n}", facts=facts)
+    return Draft(
+        f"unit {worker} number {n}", project="crash", space=f"w{worker}", name=f"u{n}", facts=facts
+    )
 
 
 def main(database: str, acknowledged: str, worker: int, *, first: int, count: int) -> None:

@@ -1,4 +1,5 @@
-"""What a later statement corrects: the earlier candidate leaves recall, in whatever order the two are read, and nothing else does."""
+"""What a later statement corrects: the earlier candidate leaves recall, in whatever order the two
+are read, and nothing else does."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ from tests.fixtures_shared import opened
 
 CORRECTED = [
     ("We decided to use SQLite.", "We switched from SQLite to PostgreSQL."),
-    ("We decided to use MySQL 8 because it is offered.", "Actually, we switched from MySQL to PostgreSQL 16 yesterday."),
+    (
+        "We decided to use MySQL 8 because it is offered.",
+        "Actually, we switched from MySQL to PostgreSQL 16 yesterday.",
+    ),
     ("I live in Berlin.", "I moved to Munich."),
     ("I live in Berlin.", "I've just moved from Berlin to Munich."),
     ("I live in Berlin.", "I live in Munich now."),
@@ -30,12 +34,14 @@ CORRECTED = [
 BESIDE = [
     ("We decided to use SQLite.", "We switched from MySQL to PostgreSQL."),
     ("We decided to use MySQL Workbench.", "We switched from MySQL to PostgreSQL."),
-    ("I live in Berlin.", "I moved to Linux."), ("I live in Berlin.", "I moved to PostgreSQL."), ("I live in Berlin.", "We moved to Munich."),
+    ("I live in Berlin.", "I moved to Linux."),
+    ("I live in Berlin.", "I moved to PostgreSQL."),
+    ("I live in Berlin.", "We moved to Munich."),
     ("I love Berlin.", "I've moved from Berlin to Munich."),
     ("The API port is 8080.", "Actually, the host is 9090, not 8080."),
     ("I love coffee.", "We drink tea instead of coffee."),
     ("We decided to use SQLite.", "Maybe we switched from SQLite to PostgreSQL."),
-]  # fmt: skip
+]
 
 
 def said(text: str, day: int, speaker: str = "Ana") -> dict[str, object]:
@@ -47,7 +53,9 @@ def believed(memory: doxa.Memory) -> list[str]:
 
 
 @pytest.mark.parametrize(("earlier", "later"), CORRECTED)
-def test_the_corrected_statement_leaves_recall_in_any_order(tmp_path: Path, earlier: str, later: str) -> None:
+def test_the_corrected_statement_leaves_recall_in_any_order(
+    tmp_path: Path, earlier: str, later: str
+) -> None:
     talk = [said(earlier, 1), said(later, 2)]
     for number, order in enumerate(itertools.permutations(talk)):
         with opened(tmp_path / f"{number}.db") as memory:
@@ -78,8 +86,13 @@ def test_a_correction_says_what_it_corrected_and_can_be_undone(tmp_path: Path) -
         made = memory.ingest([said(CORRECTED[0][1], 2)])
         assert made.candidates == 1 and len(made.changes) == 1
         new = next(hit.kref for hit in memory.recent(kinds=("decision",)))
-        assert (new, "SUPERSEDES", first) in {(new, step.edge, step.kref) for step in memory.traverse(new).steps}
-        assert any(step.edge == "DERIVED_FROM" and step.kref.endswith(".exchange") for step in memory.provenance(new).steps)
+        assert (new, "SUPERSEDES", first) in {
+            (new, step.edge, step.kref) for step in memory.traverse(new).steps
+        }
+        assert any(
+            step.edge == "DERIVED_FROM" and step.kref.endswith(".exchange")
+            for step in memory.provenance(new).steps
+        )
         old = memory.get(first)
         assert isinstance(old, Revision) and old.status == "deprecated"
         memory.undo(made.changes[0])
@@ -87,31 +100,49 @@ def test_a_correction_says_what_it_corrected_and_can_be_undone(tmp_path: Path) -
 
 
 def test_saying_it_again_later_brings_it_back_but_not_what_a_person_retired(tmp_path: Path) -> None:
-    talk = [said("We decided to use SQLite.", 1), said("We switched from SQLite to PostgreSQL.", 2), said("We decided to use SQLite.", 3)]
+    talk = [
+        said("We decided to use SQLite.", 1),
+        said("We switched from SQLite to PostgreSQL.", 2),
+        said("We decided to use SQLite.", 3),
+    ]
     for number, order in enumerate(itertools.permutations(talk)):
         with opened(tmp_path / f"{number}.db") as memory:
             for turn in order:
                 memory.ingest([turn])
-            assert believed(memory) == ["We decided to use SQLite.", "We switched from SQLite to PostgreSQL."]
+            assert believed(memory) == [
+                "We decided to use SQLite.",
+                "We switched from SQLite to PostgreSQL.",
+            ]
     with opened(tmp_path / "retired.db") as memory:
         memory.ingest(talk[:1])
-        memory.forget(next(hit.kref for hit in memory.recent(kinds=("decision",))).partition("?")[0])
+        memory.forget(
+            next(hit.kref for hit in memory.recent(kinds=("decision",))).partition("?")[0]
+        )
         memory.ingest(talk[2:])
         assert believed(memory) == []
 
 
 def test_only_candidates_of_rules_about_the_same_subject_are_retired(tmp_path: Path) -> None:
-    first, second = said("We decided to use SQLite.", 1), said("We switched from SQLite to PostgreSQL.", 2)
+    first, second = (
+        said("We decided to use SQLite.", 1),
+        said("We switched from SQLite to PostgreSQL.", 2),
+    )
     with opened(tmp_path / "m.db") as memory:
         memory.ingest([first])
         kref = next(hit.kref for hit in memory.recent(kinds=("decision",)))
-        memory.remember("We decided to use SQLite here", facts=[("Ana", "decided to", "use SQLite")])
+        memory.remember(
+            "We decided to use SQLite here", facts=[("Ana", "decided to", "use SQLite")]
+        )
         memory.tag(kref, "approved")
         memory.ingest([second])
         assert len(memory.recall("SQLite", kinds=("decision", "fact")).hits) == 3
     with opened(tmp_path / "revised.db") as memory:
         memory.ingest([first])
-        memory.revise(next(hit.kref for hit in memory.recent(kinds=("decision",))), "We decided to use SQLite.", confidence=1.0)
+        memory.revise(
+            next(hit.kref for hit in memory.recent(kinds=("decision",))),
+            "We decided to use SQLite.",
+            confidence=1.0,
+        )
         memory.ingest([second])
         assert len(believed(memory)) == 2
     with opened(tmp_path / "others.db") as memory:
@@ -121,8 +152,22 @@ def test_only_candidates_of_rules_about_the_same_subject_are_retired(tmp_path: P
 
 
 def test_the_sample_corrects_itself(tmp_path: Path) -> None:
-    with opened(tmp_path / "m.db") as memory, as_file(files("doxa") / "sample" / "tea-shop.jsonl") as path:
+    with (
+        opened(tmp_path / "m.db") as memory,
+        as_file(files("doxa") / "sample" / "tea-shop.jsonl") as path,
+    ):
         memory.ingest(path, project="tea-shop")
-        texts = {hit.text: hit.status for hit in memory.recall("MySQL PostgreSQL", project="tea-shop", space="candidates", history=True).hits}
-        assert texts["We decided to use MySQL 8 because the hosting company offers it."] == "deprecated"
-        assert texts["It is done: we moved from MySQL to PostgreSQL 16 yesterday evening."] == "current"
+        texts = {
+            hit.text: hit.status
+            for hit in memory.recall(
+                "MySQL PostgreSQL", project="tea-shop", space="candidates", history=True
+            ).hits
+        }
+        assert (
+            texts["We decided to use MySQL 8 because the hosting company offers it."]
+            == "deprecated"
+        )
+        assert (
+            texts["It is done: we moved from MySQL to PostgreSQL 16 yesterday evening."]
+            == "current"
+        )

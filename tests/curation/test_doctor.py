@@ -35,19 +35,34 @@ def planted(path: Path, sql: str) -> None:
     db.close()
 
 
-@pytest.mark.parametrize(("sql", "names"), [
-    ("DELETE FROM node_label WHERE label = 'Item'", {"invariants"}),
-    ("DELETE FROM posting_new", {"invariants"}),
-    ("UPDATE doc SET live = 1 - live", {"invariants"}),
-    ("DELETE FROM vector_code", {"invariants"}),
-    ("UPDATE node SET props = jsonb_set(props, '$.summary', 'The ferry is gold') WHERE props ->> '$.number' = 2", {"invariants", "log"}),
-    ("DELETE FROM edge WHERE type = 'SUPERSEDES'", {"log"}),
-    ("UPDATE log_payload SET payload = CAST('{}' AS BLOB) WHERE seq = (SELECT max(seq) FROM log_payload)", {"log"}),
-    ("UPDATE receipt SET actor = 'somebody' WHERE tx = 2", {"log"}),
-    ("DELETE FROM receipt WHERE tx = (SELECT max(tx) FROM receipt)", {"log"}),
-    ("UPDATE doc SET vectors = 0", {"vectors"}),
-    ("UPDATE meta SET value = 'another-model' WHERE key = 'embedder'", {"vectors"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("DELETE FROM node_label WHERE label = 'Item'", {"invariants"}),
+        ("DELETE FROM posting_new", {"invariants"}),
+        ("UPDATE doc SET live = 1 - live", {"invariants"}),
+        ("DELETE FROM vector_code", {"invariants"}),
+        (
+            (
+                "UPDATE node SET props = jsonb_set(props, '$.summary', 'The ferry is gold') WHERE"
+                " props ->> '$.number' = 2"
+            ),
+            {"invariants", "log"},
+        ),
+        ("DELETE FROM edge WHERE type = 'SUPERSEDES'", {"log"}),
+        (
+            (
+                "UPDATE log_payload SET payload = CAST('{}' AS BLOB) WHERE seq = (SELECT max(seq)"
+                " FROM log_payload)"
+            ),
+            {"log"},
+        ),
+        ("UPDATE receipt SET actor = 'somebody' WHERE tx = 2", {"log"}),
+        ("DELETE FROM receipt WHERE tx = (SELECT max(tx) FROM receipt)", {"log"}),
+        ("UPDATE doc SET vectors = 0", {"vectors"}),
+        ("UPDATE meta SET value = 'another-model' WHERE key = 'embedder'", {"vectors"}),
+    ],
+)
 def test_a_planted_problem_is_found(tmp_path: Path, sql: str, names: set[str]) -> None:
     planted(tmp_path / "m.db", sql)
     with opened(tmp_path / "m.db") as memory:
@@ -61,15 +76,33 @@ def test_a_planted_problem_is_found(tmp_path: Path, sql: str, names: set[str]) -
 
 def test_a_file_that_others_may_read(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        assert findings(memory) == dict.fromkeys(("file", "disk", "invariants", "log", "erasures", "vectors", "embedder", "model", "reranker"), True)
+        assert findings(memory) == dict.fromkeys(
+            (
+                "file",
+                "disk",
+                "invariants",
+                "log",
+                "erasures",
+                "vectors",
+                "embedder",
+                "model",
+                "reranker",
+            ),
+            True,
+        )
         (tmp_path / "m.db").chmod(0o644)
         finding = memory.doctor()[0]
         assert (finding.name, finding.ok) == ("file", False)
         assert "chmod 600" in finding.next_step
 
 
-def test_a_model_that_is_missing_or_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for package, _ in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
+def test_a_model_that_is_missing_or_switched_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for (
+        package,
+        _,
+    ) in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
         monkeypatch.setitem(sys.modules, package, ModuleType(package))
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.remember("The ferry is green")
@@ -78,9 +111,15 @@ def test_a_model_that_is_missing_or_switched_off(tmp_path: Path, monkeypatch: py
     with opened(tmp_path / "m.db", embedder="auto", model_folder=tmp_path / "models") as memory:
         assert memory.embed() == 0
         noted = next(finding for finding in memory.doctor() if finding.name == "embedder")
-        assert (noted.ok, "not installed" in noted.detail, "pip install" in noted.next_step) == (True, True, True)
+        assert (noted.ok, "not installed" in noted.detail, "pip install" in noted.next_step) == (
+            True,
+            True,
+            True,
+        )
         assert all(findings(memory).values())
-        assert any("Meaning search is off" in warning for warning in memory.recall("ferry").warnings)
+        assert any(
+            "Meaning search is off" in warning for warning in memory.recall("ferry").warnings
+        )
     with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=384)) as memory:
         assert not findings(memory)["vectors"]
 
@@ -90,7 +129,9 @@ def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
     with opened(path) as memory:
         memory.remember("The ferry is green")
         memory.embed()
-    broken = ModelError("The model file is cut short.", next_step="Install it again.", path="model.safetensors")
+    broken = ModelError(
+        "The model file is cut short.", next_step="Install it again.", path="model.safetensors"
+    )
     with Store(path) as store:
         found = {finding.name: finding for finding in examine(store, None, broken)}
         assert (found["embedder"].ok, found["embedder"].next_step) == (False, "Install it again.")
@@ -128,7 +169,11 @@ def test_what_an_erasure_left_is_a_finding(tmp_path: Path) -> None:
         with memory.store.read() as reading:  # keeps the older state
             assert reading.count("Item") == 1
             done: list[str] = []
-            thread = threading.Thread(target=lambda: done.append(memory.forget("kref://default/word.fact", erase=True).note))
+            thread = threading.Thread(
+                target=lambda: done.append(
+                    memory.forget("kref://default/word.fact", erase=True).note
+                )
+            )
             thread.start()
             thread.join()
             assert done and "write-ahead log" in done[0]

@@ -1,4 +1,5 @@
-"""Vectors after the commit: parts of a text, attempts, another model, and a job that is killed in the middle."""
+"""Vectors after the commit: parts of a text, attempts, another model, and a job that is killed in
+the middle."""
 
 from __future__ import annotations
 
@@ -39,14 +40,24 @@ class PickyEmbedder(HashEmbedder):
         return super().embed(texts)
 
 
-@given(st.text(max_size=300) | st.text(alphabet="ab .\n", min_size=1_000, max_size=6_000), st.lists(st.text(min_size=1, max_size=9), max_size=30))
-def test_parts_hold_the_text_its_passages_or_sentences_and_its_fields(text: str, fields: list[str]) -> None:
+@given(
+    st.text(max_size=300) | st.text(alphabet="ab .\n", min_size=1_000, max_size=6_000),
+    st.lists(st.text(min_size=1, max_size=9), max_size=30),
+)
+def test_parts_hold_the_text_its_passages_or_sentences_and_its_fields(
+    text: str, fields: list[str]
+) -> None:
     found = parts(text, fields)
     passages = [found[number] for number in sorted(found) if 0 < number < FIELDS_FROM]
     sentences = [found[number] for number in sorted(found) if number >= INDEXED_PARTS]
     assert found[0] == text
-    assert [found[number] for number in sorted(found) if FIELDS_FROM <= number < INDEXED_PARTS] == fields[:EMBED_FIELDS_PER_DOC_MAX]
-    assert len(passages) <= EMBED_PARTS_PER_DOC_MAX < FIELDS_FROM and len(sentences) <= EMBED_SENTENCES_PER_DOC_MAX
+    assert [
+        found[number] for number in sorted(found) if FIELDS_FROM <= number < INDEXED_PARTS
+    ] == fields[:EMBED_FIELDS_PER_DOC_MAX]
+    assert (
+        len(passages) <= EMBED_PARTS_PER_DOC_MAX < FIELDS_FROM
+        and len(sentences) <= EMBED_SENTENCES_PER_DOC_MAX
+    )
     assert all(0 < len(passage) <= EMBED_PASSAGE_CHARS_MAX for passage in passages)
     assert not (passages and sentences) and len(sentences) != 1
     assert bool(passages) <= (len(text) > EMBED_PASSAGE_CHARS_MAX)
@@ -57,11 +68,26 @@ def test_parts_hold_the_text_its_passages_or_sentences_and_its_fields(text: str,
 
 def test_sentences_of_a_short_text_have_vectors_of_their_own() -> None:
     found = parts("Thanks! I moved to Oslo: it was time.\nA photo of a harbour")
-    assert list(found.values())[1:] == ["Thanks!", "I moved to Oslo:", "it was time.", "A photo of a harbour"]
+    assert list(found.values())[1:] == [
+        "Thanks!",
+        "I moved to Oslo:",
+        "it was time.",
+        "A photo of a harbour",
+    ]
     assert parts("Only one sentence.") == {0: "Only one sentence."}
 
 
-@pytest.mark.parametrize("text", ["x" * 5_000, "word " * 1_000, "A sentence. " * 400, "line\n" * 1_000, "\n" * 3_000, " " * 3_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 5_000,
+        "word " * 1_000,
+        "A sentence. " * 400,
+        "line\n" * 1_000,
+        "\n" * 3_000,
+        " " * 3_000,
+    ],
+)
 def test_every_shape_of_long_text_is_cut(text: str) -> None:
     found = parts(text)
     assert all(len(found[number]) <= EMBED_PASSAGE_CHARS_MAX for number in found if number)
@@ -72,7 +98,9 @@ def test_progress_limit_and_pending(tmp_path: Path) -> None:
     seen: list[int] = []
     with opened(tmp_path / "m.db") as memory:
         count = EMBED_BATCH_DOCS + 20
-        memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(count)], extract=False)
+        memory.ingest(
+            [{"speaker": "Ana", "text": f"turn {n}"} for n in range(count)], extract=False
+        )
         assert memory.pending() == count
         assert memory.embed(limit=5) == 5
         assert memory.embed(progress=seen.append) == count - 5
@@ -98,7 +126,10 @@ def test_a_text_that_cannot_be_embedded_is_given_up_and_stays_findable(tmp_path:
 
 def test_a_model_that_is_down_is_not_asked_again_and_again(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=FailingEmbedder()) as memory:
-        memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(EMBED_BATCH_DOCS * 2)], extract=False)
+        memory.ingest(
+            [{"speaker": "Ana", "text": f"turn {n}"} for n in range(EMBED_BATCH_DOCS * 2)],
+            extract=False,
+        )
         assert memory.embed() == 0
         assert memory.pending() == EMBED_BATCH_DOCS * 2
 
@@ -108,7 +139,10 @@ def test_anew_makes_all_vectors_of_another_model(tmp_path: Path) -> None:
         memory.remember("the ferry")
         memory.remember("the harbour")
         memory.embed()
-        memory.forget("kref://default/the-ferry-" + memory.recall("ferry").hits[0].kref.rpartition("-")[2].partition("?")[0])
+        memory.forget(
+            "kref://default/the-ferry-"
+            + memory.recall("ferry").hits[0].kref.rpartition("-")[2].partition("?")[0]
+        )
     with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=128)) as memory:
         memory.remember("the pier")
         with pytest.raises(ConstraintError, match="anew"):
@@ -136,7 +170,9 @@ def test_a_job_that_is_killed_resumes(tmp_path: Path) -> None:
     with opened(path) as memory:
         memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(400)], extract=False)
     for rounds in range(3):
-        with subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True
+        ) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n"
             child.stdout.readline()  # a batch is written: the next one is under way
@@ -155,24 +191,45 @@ def test_a_job_that_is_killed_resumes(tmp_path: Path) -> None:
 
 def test_the_callers_text_is_embedded_and_words_stay_those_of_the_belief(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        made = memory.remember("RFC 7 is in force", name="rfc", embedding_text="how the ferry timetable is decided")
+        made = memory.remember(
+            "RFC 7 is in force", name="rfc", embedding_text="how the ferry timetable is decided"
+        )
         memory.remember("The cafe is closed", name="cafe")
         memory.embed()
         asked = memory.recall("how the ferry timetable is decided", lanes=("meaning",))
         assert (asked.hits[0].kref, asked.hits[0].text) == (made.kref, "RFC 7 is in force")
         assert asked.hits[0].lanes["meaning"] > 0.99
         assert not memory.recall("timetable", lanes=("words",)).hits
-        assert memory.get(made.kref).metadata == {"embedding_text": "how the ferry timetable is decided"}  # type: ignore[union-attr]
-        assert memory.revise("kref://default/rfc.fact", "RFC 7 is in force").action == "unchanged"  # of the same words, so kept
+        assert memory.get(made.kref).metadata == {
+            "embedding_text": "how the ferry timetable is decided"
+        }  # type: ignore[union-attr]
+        assert (
+            memory.revise("kref://default/rfc.fact", "RFC 7 is in force").action == "unchanged"
+        )  # of the same words, so kept
         again = memory.revise("kref://default/rfc.fact", "RFC 7 is in force", embedding_text="")
         assert again.action == "revised"
         memory.embed()
-        assert memory.recall("how the ferry timetable is decided", lanes=("meaning",)).hits[0].lanes["meaning"] < 0.9
-        assert memory.supersede(again.kref, "RFC 8 is in force", embedding_text="ferry").action == "revised"
+        assert (
+            memory.recall("how the ferry timetable is decided", lanes=("meaning",))
+            .hits[0]
+            .lanes["meaning"]
+            < 0.9
+        )
+        assert (
+            memory.supersede(again.kref, "RFC 8 is in force", embedding_text="ferry").action
+            == "revised"
+        )
         unnamed = memory.remember("The boat is late", embedding_text="vessel")
         assert memory.remember("The boat is late", embedding_text="vessel").warnings == ()
-        assert "embedding text" in memory.remember("The boat is late", embedding_text="ship").warnings[0]
-        assert "AKIA" not in str(memory.get(memory.revise(unnamed.kref, "late", embedding_text="AKIAQ7CANARYQ7CANA2Z").kref))
+        assert (
+            "embedding text"
+            in memory.remember("The boat is late", embedding_text="ship").warnings[0]
+        )
+        assert "AKIA" not in str(
+            memory.get(
+                memory.revise(unnamed.kref, "late", embedding_text="AKIAQ7CANARYQ7CANA2Z").kref
+            )
+        )
         for wrong in (5, None, ["x"]):
             with pytest.raises(InputError, match="embedding_text"):
                 memory.remember("x", embedding_text=wrong)  # type: ignore[arg-type]

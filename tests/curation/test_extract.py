@@ -19,12 +19,23 @@ NOW = parse_time("2023-05-11T15:30:00Z")
 
 
 def turn(text: str, time_ns: int | None = NOW) -> Turn:
-    return Turn(thread="t", session="s", speaker="Ana", role="person", text=text, time_ns=time_ns, source_id="")
+    return Turn(
+        thread="t",
+        session="s",
+        speaker="Ana",
+        role="person",
+        text=text,
+        time_ns=time_ns,
+        source_id="",
+    )
 
 
 def dates(text: str, time_ns: int | None = NOW) -> list[tuple[str, str, str, str]]:
     found = find_dates(text, time_ns)
-    return [(one.text, format_time(one.start_ns)[:10], format_time(one.end_ns)[:10], one.precision) for one in found]
+    return [
+        (one.text, format_time(one.start_ns)[:10], format_time(one.end_ns)[:10], one.precision)
+        for one in found
+    ]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +43,10 @@ def dates(text: str, time_ns: int | None = NOW) -> list[tuple[str, str, str, str
     [
         ("See you today.", ("today", "2023-05-11", "2023-05-12", "day")),
         ("I went yesterday.", ("yesterday", "2023-05-10", "2023-05-11", "day")),
-        ("The day before yesterday", ("The day before yesterday", "2023-05-09", "2023-05-10", "day")),
+        (
+            "The day before yesterday",
+            ("The day before yesterday", "2023-05-09", "2023-05-10", "day"),
+        ),
         ("tomorrow!", ("tomorrow", "2023-05-12", "2023-05-13", "day")),
         ("about 10 days ago", ("10 days ago", "2023-05-01", "2023-05-02", "day")),
         ("two weeks ago", ("two weeks ago", "2023-04-24", "2023-05-01", "week")),
@@ -101,7 +115,9 @@ def test_dates_left_out(text: str) -> None:
 
 
 def test_without_a_time_only_full_dates_are_resolved() -> None:
-    assert [one[0] for one in dates("yesterday, in June, on 7 May 2023 and on May 8", None)] == ["7 May 2023"]
+    assert [one[0] for one in dates("yesterday, in June, on 7 May 2023 and on May 8", None)] == [
+        "7 May 2023"
+    ]
     assert dates("yesterday", 2**70) == [] == dates("yesterday", -(2**70))
 
 
@@ -109,12 +125,21 @@ def test_without_a_time_only_full_dates_are_resolved() -> None:
     ("text", "expected"),
     [
         ("Hey Caroline! How are you?", {"Caroline": "name"}),
-        ("I read Becoming Nicole by Amy Ellis Nutt.", {"Becoming Nicole": "name", "Amy Ellis Nutt": "name"}),
+        (
+            "I read Becoming Nicole by Amy Ellis Nutt.",
+            {"Becoming Nicole": "name", "Amy Ellis Nutt": "name"},
+        ),
         ('I finished "Charlotte\'s Web" today.', {"Charlotte's Web": "title"}),
-        ("We moved to PostgreSQL and Node.js from MySQL.", {"PostgreSQL": "technical", "Node.js": "technical", "MySQL": "technical"}),
+        (
+            "We moved to PostgreSQL and Node.js from MySQL.",
+            {"PostgreSQL": "technical", "Node.js": "technical", "MySQL": "technical"},
+        ),
         ("PostgreSQL is fine.", {"PostgreSQL": "technical"}),
         ("my iPhone broke", {"iPhone": "technical"}),
-        ("thanks @bo_lin, see https://docs.example.org/Big/Path?x=Y", {"@bo_lin": "handle", "docs.example.org": "host"}),
+        (
+            "thanks @bo_lin, see https://docs.example.org/Big/Path?x=Y",
+            {"@bo_lin": "handle", "docs.example.org": "host"},
+        ),
         ("I live in New York with Dr. Smith.", {"New York": "name", "Dr. Smith": "name"}),
         ("the University of Porto", {"University of Porto": "name"}),
         ("I saw Anna's house", {"Anna": "name"}),
@@ -137,22 +162,37 @@ def test_entities(text: str, expected: dict[str, str]) -> None:
     ("text", "expected"),
     [
         ("I prefer dark mode.", ("preference", "Ana", "prefer", "dark mode")),
-        ("I really love hiking in the hills because it calms me.", ("preference", "Ana", "love", "hiking in the hills")),
+        (
+            "I really love hiking in the hills because it calms me.",
+            ("preference", "Ana", "love", "hiking in the hills"),
+        ),
         ("My favourite book is Dune!", ("preference", "Ana", "favourite book", "Dune")),
         ("We decided to use PostgreSQL.", ("decision", "Ana", "decided to", "use PostgreSQL")),
         ("We're going with Svelte for now.", ("decision", "Ana", "going with", "Svelte")),
         ("Let's use msgspec.", ("decision", "Ana", "will use", "msgspec")),
         ("We will ship version 2.", ("decision", "Ana", "will ship", "version 2")),
         ("We switched to uv last week.", ("decision", "Ana", "switched to", "uv")),
-        ("We moved from MySQL to PostgreSQL yesterday.", ("decision", "Ana", "moved to", "PostgreSQL")),
+        (
+            "We moved from MySQL to PostgreSQL yesterday.",
+            ("decision", "Ana", "moved to", "PostgreSQL"),
+        ),
         ("My sister's name is Clara.", ("fact", "Ana", "sister's name", "Clara")),
         ("The API port is now 8080.", ("fact", "API port", "is", "8080")),
         ("The capital of Portugal is Lisbon.", ("fact", "Portugal", "capital", "Lisbon")),
-        ("The billing service runs on Kubernetes.", ("fact", "billing service", "runs on", "Kubernetes")),
+        (
+            "The billing service runs on Kubernetes.",
+            ("fact", "billing service", "runs on", "Kubernetes"),
+        ),
         ("Clara lives in Porto now.", ("fact", "Clara", "lives in", "Porto")),
         ("I work at Acme Robotics.", ("fact", "Ana", "work at", "Acme Robotics")),
-        ("The project deadline is 20 March 2026.", ("fact", "project deadline", "is", "2026-03-20")),
-        ("The deadline for the report is next Monday.", ("fact", "deadline for the report", "is", "2023-05-15")),
+        (
+            "The project deadline is 20 March 2026.",
+            ("fact", "project deadline", "is", "2026-03-20"),
+        ),
+        (
+            "The deadline for the report is next Monday.",
+            ("fact", "deadline for the report", "is", "2023-05-15"),
+        ),
         ("Actually, the port is 9090, not 8080.", ("correction", "port", "is", "9090")),
         ("Actually it's Tuesday, not Monday.", ("correction", "it", "is", "Tuesday")),
         ("We no longer use Redis.", ("correction", "Ana", "no longer use", "Redis")),
@@ -168,8 +208,16 @@ def test_candidates(text: str, expected: tuple[str, str, str, str]) -> None:
 
 
 def test_what_is_given_up_is_named() -> None:
-    texts = ("We moved from MySQL to PostgreSQL.", "Actually, the port is 9090, not 8080.", "We use uv instead of pip.")
-    assert [extract(turn(text)).candidates[0].replaces for text in texts] == ["MySQL", "8080", "pip"]
+    texts = (
+        "We moved from MySQL to PostgreSQL.",
+        "Actually, the port is 9090, not 8080.",
+        "We use uv instead of pip.",
+    )
+    assert [extract(turn(text)).candidates[0].replaces for text in texts] == [
+        "MySQL",
+        "8080",
+        "pip",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -221,13 +269,17 @@ def test_only_the_first_part_of_a_long_text_is_examined() -> None:
 
 WORDS = st.sampled_from(
     [
-        *"I we my the is not prefer no longer actually, from to decided deadline Monday May 7 2023 last week ago instead of runs".split(),
+        *"I we my the is not prefer no longer actually, from to decided deadline Monday May 7 2023"
+        " last week ago instead of runs".split(),
         *("Porto", ".", ",", "?", "\n", "```", '"', "’", "@a", "https://a.b"),
     ]
 )
 
 
-@given(st.text(max_size=200) | st.lists(WORDS, max_size=30).map(" ".join), st.none() | st.integers(-(2**70), 2**70))
+@given(
+    st.text(max_size=200) | st.lists(WORDS, max_size=30).map(" ".join),
+    st.none() | st.integers(-(2**70), 2**70),
+)
 def test_never_raises_and_spans_lie_within(text: str, time_ns: int | None) -> None:
     result = extract(turn(text, time_ns))
     spans = [(one.start, one.end) for one in result.entities]

@@ -1,4 +1,5 @@
-"""Forgetting: what would go is shown first, the token fits exactly that, retiring is undone, erasing leaves no byte."""
+"""Forgetting: what would go is shown first, the token fits exactly that, retiring is undone,
+erasing leaves no byte."""
 
 from __future__ import annotations
 
@@ -24,15 +25,30 @@ def filled(path: Path) -> Memory:
     return memory
 
 
-@pytest.mark.parametrize(("target", "count"), [
-    ("kref://default/x/a.fact", 1), ("kref://default/x/a.fact?r=1", 1), ("kref://default/x", 2), ("kref://default/x/y", 1), ("kref://default", 6),
-    ("kref://default/conversations/trip.thread", 3), ("kref://default/conversations", 3),
-])  # fmt: skip
-def test_preview_names_what_would_go_and_changes_nothing(tmp_path: Path, target: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("target", "count"),
+    [
+        ("kref://default/x/a.fact", 1),
+        ("kref://default/x/a.fact?r=1", 1),
+        ("kref://default/x", 2),
+        ("kref://default/x/y", 1),
+        ("kref://default", 6),
+        ("kref://default/conversations/trip.thread", 3),
+        ("kref://default/conversations", 3),
+    ],
+)
+def test_preview_names_what_would_go_and_changes_nothing(
+    tmp_path: Path, target: str, count: int
+) -> None:
     with filled(tmp_path / "m.db") as memory:
         before = memory.log(limit=1)
         shown = memory.forget(target, preview=True)
-        assert (shown.done, shown.count, shown.mode, len(shown.krefs)) == (False, count, "retire", count)
+        assert (shown.done, shown.count, shown.mode, len(shown.krefs)) == (
+            False,
+            count,
+            "retire",
+            count,
+        )
         assert memory.log(limit=1) == before
         if count > 1:
             with pytest.raises(ConfirmationError):
@@ -52,7 +68,10 @@ def test_the_token_is_of_this_set_and_mode(tmp_path: Path) -> None:
     with filled(tmp_path / "m.db") as memory, filled(tmp_path / "other.db") as other:
         retire = memory.forget("kref://default/x", preview=True)
         erase = memory.forget("kref://default/x", preview=True, erase=True)
-        assert len({retire.token, erase.token, other.forget("kref://default/x", preview=True).token}) == 3
+        assert (
+            len({retire.token, erase.token, other.forget("kref://default/x", preview=True).token})
+            == 3
+        )
         with pytest.raises(ConfirmationError):
             memory.forget("kref://default/x", erase=True, confirm=retire.token)
         memory.remember("The ferry is loud", space="x")
@@ -101,17 +120,33 @@ def test_erasing_leaves_no_byte(tmp_path: Path, target: str) -> None:
         item = "kref://default/secret.fact"
         text = f"the word is {CANARY}, told on a walk"
         if target in ("item", "revision", "project"):
-            memory.remember(text, name="secret", topics=[CANARY], facts=[("word", "is", CANARY)], metadata={"note": CANARY})
+            memory.remember(
+                text,
+                name="secret",
+                topics=[CANARY],
+                facts=[("word", "is", CANARY)],
+                metadata={"note": CANARY},
+            )
             memory.attach(item, "file", location=f"/{CANARY}")
-            memory.revise(item, "the word is another", topics=(), metadata={})  # else they are carried over
+            memory.revise(
+                item, "the word is another", topics=(), metadata={}
+            )  # else they are carried over
             memory.remember("rests on it", name="other", depends_on=[f"{item}?r=1"])
         if target in ("exchange", "thread", "project"):
-            memory.ingest([{"speaker": "Ana", "text": text}, {"speaker": "Bo", "text": f"{CANARY}?"}], thread="walk")
+            memory.ingest(
+                [{"speaker": "Ana", "text": text}, {"speaker": "Bo", "text": f"{CANARY}?"}],
+                thread="walk",
+            )
         memory.embed()
         before = bytes_of(tmp_path)
         assert CANARY.encode() in before
         said = [hit.kref for hit in memory.recall(CANARY, kinds=("exchange",)).hits]
-        address = {"item": item, "revision": f"{item}?r=1", "thread": "kref://default/conversations/walk.thread", "project": "kref://default"}
+        address = {
+            "item": item,
+            "revision": f"{item}?r=1",
+            "thread": "kref://default/conversations/walk.thread",
+            "project": "kref://default",
+        }
         targets = said if target == "exchange" else [address[target]]
         for kref in targets:
             shown = memory.forget(kref, erase=True, preview=True)
@@ -127,10 +162,28 @@ def test_erasing_leaves_no_byte(tmp_path: Path, target: str) -> None:
 
 def test_erasing_a_turn_erases_what_rules_quoted_from_it(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        memory.ingest([{"speaker": "Noor", "text": "The launch deadline is 27 March 2026.", "time": "2026-01-01"}], thread="first")
+        memory.ingest(
+            [
+                {
+                    "speaker": "Noor",
+                    "text": "The launch deadline is 27 March 2026.",
+                    "time": "2026-01-01",
+                }
+            ],
+            thread="first",
+        )
         later = f"The launch deadline is 10 April 2026, the {CANARY} was late anyway."
         memory.ingest([{"speaker": "Noor", "text": later, "time": "2026-02-01"}], thread="walk")
-        memory.ingest([{"speaker": "Noor", "text": f"We decided to use {CANARY} paint.", "time": "2026-02-01"}], thread="walk")
+        memory.ingest(
+            [
+                {
+                    "speaker": "Noor",
+                    "text": f"We decided to use {CANARY} paint.",
+                    "time": "2026-02-01",
+                }
+            ],
+            thread="walk",
+        )
         assert len(memory.recall(CANARY, space="candidates").hits) == 2
         thread = "kref://default/conversations/walk.thread"
         assert memory.forget(thread, preview=True).count == 2  # retiring leaves beliefs alone
@@ -147,7 +200,9 @@ def test_forgetting_one_revision_leaves_the_others(tmp_path: Path) -> None:
         memory.remember("first", name="n")
         memory.revise("kref://default/n.fact", "second")
         memory.forget("kref://default/n.fact?r=1", erase=True)
-        assert [revision.number for revision in memory.history("kref://default/n.fact").revisions] == [2]
+        assert [
+            revision.number for revision in memory.history("kref://default/n.fact").revisions
+        ] == [2]
         assert memory.revise("kref://default/n.fact", "third").kref.endswith("?r=3")
 
 
@@ -166,7 +221,9 @@ def test_a_pin_means_that_revision(tmp_path: Path, clock: FakeClock, pin: str, e
         shown = memory.forget(item + pin, preview=True, erase=erase)
         assert (shown.count, shown.krefs) == (1, (f"{item}?r=1",))
         assert memory.forget(item + pin, erase=erase).krefs == shown.krefs
-        assert [hit.text for hit in memory.recall("first second", lanes=("words",)).hits] == ["second"]
+        assert [hit.text for hit in memory.recall("first second", lanes=("words",)).hits] == [
+            "second"
+        ]
         assert len(memory.history(item).revisions) == (1 if erase else 2)
         assert [move.tag for move in memory.history(item).tags if move.until is None] == ["current"]
         with pytest.raises(NotFoundError):
@@ -198,7 +255,9 @@ def test_an_artifact_is_erased_alone_and_never_retires_its_revision(tmp_path: Pa
         assert memory.recall("first").hits
 
 
-@pytest.mark.parametrize("target", ["kref://other", "kref://other/s", "kref://other/conversations/default.thread"])
+@pytest.mark.parametrize(
+    "target", ["kref://other", "kref://other/s", "kref://other/conversations/default.thread"]
+)
 def test_erasing_a_container_of_one_thing_takes_the_token(tmp_path: Path, target: str) -> None:
     with opened(tmp_path / "m.db") as memory:
         if target.endswith(".thread"):

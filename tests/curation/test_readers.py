@@ -50,15 +50,25 @@ def test_doxa_jsonl() -> None:
     turns = list(read(PLACES["doxa-jsonl"]))
     assert len(turns) == 11
     assert turns[0].time_ns == parse_time("2026-03-02T14:00:00Z") and turns[0].source_id == "m0"
-    assert turns[2].caption == "a folder with labels" and turns[8].role == "assistant" and turns[10].time_ns is None
+    assert (
+        turns[2].caption == "a folder with labels"
+        and turns[8].role == "assistant"
+        and turns[10].time_ns is None
+    )
 
 
 def test_locomo_keeps_the_order_and_the_times() -> None:
     turns = list(read(PLACES["locomo"]))
     assert [turn.source_id for turn in turns] == ["D1:1", "D1:2", "D1:3", "D10:1"]
     assert [turn.session for turn in turns] == ["session_1"] * 3 + ["session_10"]
-    assert turns[1].time_ns == parse_time("2023-05-08T13:56:01Z") and turns[3].time_ns == parse_time("2023-09-13T00:09:00Z")
-    assert turns[2].caption == "a photo of a small brown dog" and turns[0].thread == "conv-x" and turns[0].role == "person"
+    assert turns[1].time_ns == parse_time("2023-05-08T13:56:01Z") and turns[
+        3
+    ].time_ns == parse_time("2023-09-13T00:09:00Z")
+    assert (
+        turns[2].caption == "a photo of a small brown dog"
+        and turns[0].thread == "conv-x"
+        and turns[0].role == "person"
+    )
 
 
 def test_claude_code_keeps_what_was_said_and_counts_what_was_broken() -> None:
@@ -71,13 +81,19 @@ def test_claude_code_keeps_what_was_said_and_counts_what_was_broken() -> None:
         ("user", "Thanks, half a smile: \ufffd"),
     ]
     assert (report.turns, report.skipped) == (4, 1) and "line 12" in report.places[0]
-    assert turns[0].thread == "atlas" and turns[0].session == "aaaa-1" and turns[0].source_id == "u1"
+    assert (
+        turns[0].thread == "atlas" and turns[0].session == "aaaa-1" and turns[0].source_id == "u1"
+    )
 
 
 def test_claude_code_extras() -> None:
     turns = list(read(PLACES["claude-code"], include={"tools", "thinking", "sidechains"}))
     texts = [turn.text for turn in turns]
-    assert "def parse(): ..." in texts and "Sub-agent talk" in texts and "Let me look.\n\nI will read it first." in texts
+    assert (
+        "def parse(): ..." in texts
+        and "Sub-agent talk" in texts
+        and "Let me look.\n\nI will read it first." in texts
+    )
     assert [turn.speaker for turn in turns if turn.role == "tool"] == ["tool"]
     with pytest.raises(InputError, match="snapshots"):
         read(PLACES["claude-code"], include=["snapshots"])
@@ -86,9 +102,21 @@ def test_claude_code_extras() -> None:
 def test_chatgpt_follows_the_last_branch(tmp_path: Path) -> None:
     report = ReadReport()
     turns = list(read(PLACES["chatgpt"], report=report))
-    assert [turn.text for turn in turns] == ["Plan a trip to Lisbon.", "Three days are enough.", "Thank you."]
-    assert turns[0].time_ns == 1772460003_250_000_000 and turns[0].session == "c-1" and report.titles == {"c-1": "Trip"}
-    assert list(read(zipped(PLACES["chatgpt"], tmp_path / "e.zip"))) == turns == list(read(FIXTURES / "chatgpt"))
+    assert [turn.text for turn in turns] == [
+        "Plan a trip to Lisbon.",
+        "Three days are enough.",
+        "Thank you.",
+    ]
+    assert (
+        turns[0].time_ns == 1772460003_250_000_000
+        and turns[0].session == "c-1"
+        and report.titles == {"c-1": "Trip"}
+    )
+    assert (
+        list(read(zipped(PLACES["chatgpt"], tmp_path / "e.zip")))
+        == turns
+        == list(read(FIXTURES / "chatgpt"))
+    )
 
 
 def test_claude_ai_takes_text_blocks(tmp_path: Path) -> None:
@@ -98,7 +126,11 @@ def test_claude_ai_takes_text_blocks(tmp_path: Path) -> None:
         ("assistant", "After the last frost."),
         ("user", "Thanks."),
     ]
-    assert list(read(zipped(PLACES["claude-ai"], tmp_path / "e.zip"))) == turns == list(read(FIXTURES / "claude_ai"))
+    assert (
+        list(read(zipped(PLACES["claude-ai"], tmp_path / "e.zip")))
+        == turns
+        == list(read(FIXTURES / "claude_ai"))
+    )
 
 
 def test_a_grown_history_keeps_its_ids(tmp_path: Path) -> None:
@@ -109,7 +141,20 @@ def test_a_grown_history_keeps_its_ids(tmp_path: Path) -> None:
     assert [name for name, _ in identified(read(path))][:3] == before
 
 
-@pytest.mark.parametrize("data", [b"", b"   ", b"hello", b"[]", b"{}", b"\x00\x01", b"[[[[", b"PK\x03\x04broken", b'{"thread": 1}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"   ",
+        b"hello",
+        b"[]",
+        b"{}",
+        b"\x00\x01",
+        b"[[[[",
+        b"PK\x03\x04broken",
+        b'{"thread": 1}',
+    ],
+)
 def test_what_is_nothing_is_refused_with_the_list(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x"
     path.write_bytes(data)
@@ -134,7 +179,14 @@ def test_missing_paths_pipes_and_unknown_formats(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    ["nonsense", '{"thread":"t"}', LINE.replace("}", ',"tim":"x"}'), LINE.replace("}", ',"time":"noon"}'), "[" * 100_000, '"\\ud800"'],
+    [
+        "nonsense",
+        '{"thread":"t"}',
+        LINE.replace("}", ',"tim":"x"}'),
+        LINE.replace("}", ',"time":"noon"}'),
+        "[" * 100_000,
+        '"\\ud800"',
+    ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, bad: str) -> None:
     path = tmp_path / "h.jsonl"
@@ -172,7 +224,10 @@ def test_long_lines_and_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     line = '{"type":"user","sessionId":"s","message":{"content":"%s"}}\n'
     session.write_text(line % "a" + line % ("b" * 2_000) + line % "c")
     report = ReadReport()
-    assert [turn.text for turn in read(session, report=report)] == ["a", "c"] and report.skipped == 1
+    assert [turn.text for turn in read(session, report=report)] == [
+        "a",
+        "c",
+    ] and report.skipped == 1
     monkeypatch.setattr(limits, "IMPORT_FILE_BYTES_MAX", 100)
     with pytest.raises(LimitError):
         list(read(path, "doxa-jsonl"))
@@ -218,7 +273,10 @@ def test_damaged_conversations_are_skipped_and_a_ring_ends(tmp_path: Path) -> No
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([5, {"mapping": []}, good]))
     report = ReadReport()
-    assert [turn.text for turn in read(path, "chatgpt", report=report)] == ["Plan a trip to Lisbon.", "Thank you."]
+    assert [turn.text for turn in read(path, "chatgpt", report=report)] == [
+        "Plan a trip to Lisbon.",
+        "Thank you.",
+    ]
     assert report.skipped == 3
     with pytest.raises(InputError, match="nothing that reads"):
         list(read(path, "claude-ai"))
@@ -236,7 +294,11 @@ def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
     assert detect(folder) == "claude-code"
     assert len(list(read(folder, report=report))) == 4
     assert report.skipped == 3
-    assert [name for name in bad if not any(name in place and "UTF-16" in place for place in report.places)] == []
+    assert [
+        name
+        for name in bad
+        if not any(name in place and "UTF-16" in place for place in report.places)
+    ] == []
 
     for product in ("chatgpt", "claude-ai"):
         export = tmp_path / product
@@ -250,20 +312,32 @@ def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
         for place in (export, tmp_path / f"{product}.zip"):
             report = ReadReport()
             assert len(list(read(place, report=report))) == 3
-            assert [wanted in said for wanted, said in zip(("UTF-16", "JSON list"), report.places, strict=True)] == [True, True]
+            assert [
+                wanted in said
+                for wanted, said in zip(("UTF-16", "JSON list"), report.places, strict=True)
+            ] == [True, True]
         for name in ("conversations-1.json", "conversations-3.json"):
             with pytest.raises(InputError):
                 list(read(export / name, product))
 
 
-@pytest.mark.parametrize("text", ["13:00 pm on 8 May, 2023", "1:56 pm on 31 June, 2023", "soon", "1:56 pm on 8 Foo, 2023"])
+@pytest.mark.parametrize(
+    "text",
+    ["13:00 pm on 8 May, 2023", "1:56 pm on 31 June, 2023", "soon", "1:56 pm on 8 Foo, 2023"],
+)
 def test_impossible_session_times(text: str) -> None:
     with pytest.raises(ValueError):
         session_time_ns(text)
 
 
-@given(st.binary(max_size=300) | st.sampled_from([path.read_bytes() for path in PLACES.values() if path.is_file()]), st.data())
-def test_only_input_errors(tmp_path_factory: pytest.TempPathFactory, content: bytes, data: st.DataObject) -> None:
+@given(
+    st.binary(max_size=300)
+    | st.sampled_from([path.read_bytes() for path in PLACES.values() if path.is_file()]),
+    st.data(),
+)
+def test_only_input_errors(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, data: st.DataObject
+) -> None:
     if content and data.draw(st.booleans()):
         cut = data.draw(st.integers(0, len(content) - 1))
         content = content[:cut] + data.draw(st.binary(max_size=3)) + content[cut + 1 :]

@@ -1,4 +1,5 @@
-"""Redaction: every kind of secret goes, ordinary text stays. The secrets are invented and put together here, so that no scanner trips."""
+"""Redaction: every kind of secret goes, ordinary text stays. The secrets are invented and put
+together here, so that no scanner trips."""
 
 from __future__ import annotations
 
@@ -11,7 +12,11 @@ from hypothesis import strategies as st
 from doxa.curation.redact import redact
 
 ALNUM = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
-PEM = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA7\nabc+/=\n-----END RSA PRIVATE " + "KEY-----"
+PEM = (
+    "-----BEGIN RSA PRIVATE "
+    + "KEY-----\nMIIEpAIBAAKCAQEA7\nabc+/=\n-----END RSA PRIVATE "
+    + "KEY-----"
+)
 SECRETS = {
     "aws-access-key": "AKIA" + "IOSFODNN7EXAMPLE",
     "github-token": "ghp_" + ALNUM[:36],
@@ -34,7 +39,11 @@ SECRETS = {
 WITHIN = [
     ("github-token", "github_pat_" + ALNUM + "_x", "github_pat_"),
     ("slack-webhook", "https://hooks.slack.com/services/" + "T000/B000/" + ALNUM[:24], "T000"),
-    ("aws-secret-key", "aws_secret_access_key = " + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalr"),
+    (
+        "aws-secret-key",
+        "aws_secret_access_key = " + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "wJalr",
+    ),
     ("azure-key", "AccountKey=" + ALNUM * 2 + "==;", ALNUM),
     ("bearer-token", "Authorization: Bearer " + ALNUM[:24], ALNUM[:24]),
     ("basic-auth", "Authorization: Basic " + "dXNlcjpwYXNzd29yZA==", "dXNl"),
@@ -58,7 +67,10 @@ ORDINARY = [
     "bearer of bad news; Bearer authentication-token-mechanism",
     "https://example.org:8080/path@2x.png and git@host.example:team/repo.git",
     "password = os.environ['DB_PASSWORD']",
-    'password: "${DB_PASSWORD}", token = "<your-token>", api_key: "your-api-key-here", secret="********"',
+    (
+        'password: "${DB_PASSWORD}", token = "<your-token>", api_key: "your-api-key-here",'
+        ' secret="********"'
+    ),
     "MAX_TOKEN=unlimited-length",
     "AKIAIOSFODNN7EXAMPLEANDMORE is longer than a key id",
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
@@ -110,7 +122,9 @@ FRAGMENTS = st.sampled_from(
 def test_a_secret_goes_and_its_surroundings_stay(kind: str, secret: str) -> None:
     result = redact(f"before {secret}, after")
     assert result.text == f"before [redacted:{kind}], after"
-    assert [(one.kind, one.start, one.end) for one in result.findings] == [(kind, 7, 7 + len(secret))]
+    assert [(one.kind, one.start, one.end) for one in result.findings] == [
+        (kind, 7, 7 + len(secret))
+    ]
     assert secret not in repr(result)
 
 

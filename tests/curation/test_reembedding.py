@@ -1,4 +1,5 @@
-"""Another model's vectors are made beside those in use: against a simple model over random work, with kills, with two processes, in old files."""
+"""Another model's vectors are made beside those in use: against a simple model over random work,
+with kills, with two processes, in old files."""
 
 from __future__ import annotations
 
@@ -60,14 +61,20 @@ def held(memory: Memory) -> tuple[str | None, str | None]:
 
 
 def fill(memory: Memory, count: int) -> None:
-    memory.ingest([{"speaker": "Ana", "text": f"turn {n} of the ferry. It is late."} for n in range(count)], extract=False)
+    memory.ingest(
+        [{"speaker": "Ana", "text": f"turn {n} of the ferry. It is late."} for n in range(count)],
+        extract=False,
+    )
 
 
 def wanted(embedder: HashEmbedder, texts: Sequence[str]) -> set[tuple[int, bytes]]:
     """The vectors of these texts, by part."""
     pieces = [piece for text in texts for piece in parts(text).items()]
     vectors = embedder.embed([text for _, text in pieces])
-    return {(part, pack_part(part, vector)[0]) for (part, _), vector in zip(pieces, vectors, strict=True)}
+    return {
+        (part, pack_part(part, vector)[0])
+        for (part, _), vector in zip(pieces, vectors, strict=True)
+    }
 
 
 def stored(memory: Memory, table: str = "vector") -> set[tuple[int, bytes]]:
@@ -75,7 +82,12 @@ def stored(memory: Memory, table: str = "vector") -> set[tuple[int, bytes]]:
 
 
 def likeness(memory: Memory, turn: int) -> float:
-    return memory.recall(f"turn {turn} of the ferry. It is late.", lanes=("meaning",)).hits[0].lanes["meaning"] or 0.0
+    return (
+        memory.recall(f"turn {turn} of the ferry. It is late.", lanes=("meaning",))
+        .hits[0]
+        .lanes["meaning"]
+        or 0.0
+    )
 
 
 class Played:
@@ -92,13 +104,18 @@ class Played:
         self.coming: str | None = None
 
     def step(self) -> None:
-        self.rng.choices((self.write, self.erase, self.forget, self.embed, self.begin, self.reopen), (5, 2, 1, 6, 2, 2))[0]()
+        self.rng.choices(
+            (self.write, self.erase, self.forget, self.embed, self.begin, self.reopen),
+            (5, 2, 1, 6, 2, 2),
+        )[0]()
         self.look()
 
     def write(self) -> None:
         name = self.rng.choice([*self.texts, f"item{self.made}"][-6:])
         self.made += 1
-        text = f"Ferry number {self.made} is here." + " It carries tea." * self.rng.choice((0, 2, 100))
+        text = f"Ferry number {self.made} is here." + " It carries tea." * self.rng.choice(
+            (0, 2, 100)
+        )
         self.memory.remember(text, name=name)
         self.texts.setdefault(name, []).append(text)
 
@@ -114,7 +131,11 @@ class Played:
 
     def embed(self) -> None:
         limit = self.rng.choice((None, 1, 3))
-        if self.memory.pending(in_use=True) and self.held not in (None, self.own.name) and self.coming != self.own.name:
+        if (
+            self.memory.pending(in_use=True)
+            and self.held not in (None, self.own.name)
+            and self.coming != self.own.name
+        ):
             with pytest.raises(ConstraintError, match="anew"):
                 self.memory.embed(limit=limit)
             return
@@ -152,8 +173,15 @@ class Played:
         texts = [text for revisions in self.texts.values() for text in revisions]
         known = {e.name: wanted(e, texts) for e in (OLD, NEW, THIRD)}
         assert stored(self.memory) <= known.get(self.held or "", set())
-        assert stored(self.memory, "vector_next") <= set().union(*known.values())  # also what is left of one that is not wanted
-        live = [text for name, revisions in self.texts.items() for text in revisions[-1:] if not self.deprecated(name)]
+        assert stored(self.memory, "vector_next") <= set().union(
+            *known.values()
+        )  # also what is left of one that is not wanted
+        live = [
+            text
+            for name, revisions in self.texts.items()
+            for text in revisions[-1:]
+            if not self.deprecated(name)
+        ]
         if live:
             text = self.rng.choice(live)
             answer = self.memory.recall(text.partition(".")[0])
@@ -164,7 +192,13 @@ class Played:
                 assert any(self.held in warning for warning in answer.warnings)
 
     def deprecated(self, name: str) -> bool:
-        return bool(rows(self.memory, f"SELECT 1 FROM node WHERE kref = 'kref://default/{name}.fact' AND props ->> '$.deprecated'"))
+        return bool(
+            rows(
+                self.memory,
+                f"SELECT 1 FROM node WHERE kref = 'kref://default/{name}.fact' AND props ->>"
+                " '$.deprecated'",
+            )
+        )
 
     def finish(self) -> None:
         self.memory.close()
@@ -175,13 +209,17 @@ class Played:
         self.look()
         texts = [text for revisions in self.texts.values() for text in revisions]
         assert stored(self.memory) == wanted(self.own, texts)
-        assert [rows(self.memory, f"SELECT count(*) FROM {table}") for table in TABLES[2:]] == [[(0,)]] * 3
+        assert [rows(self.memory, f"SELECT count(*) FROM {table}") for table in TABLES[2:]] == [
+            [(0,)]
+        ] * 3
         assert (self.memory.pending(), self.memory.reembedding()) == (0, None)
         self.memory.close()
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_random_work_leaves_just_the_vectors_that_are_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_random_work_leaves_just_the_vectors_that_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     monkeypatch.setattr("doxa.store.vectors.VECTORS_DROPPED_ITEMS_MAX", 3)
     played = Played(tmp_path / "m.db", seed)
     for _ in range(50):
@@ -200,27 +238,51 @@ def test_the_old_vectors_are_used_until_all_new_ones_are_there(tmp_path: Path) -
             assert (there.pending(), there.pending(in_use=True)) == (100, 0)
             assert there.stats()["embedded_next"] == 100 and here.stats()["unembedded"] == 0
             told = {finding.name: finding for finding in there.doctor()}["vectors"]
-            assert not told.ok and f"100 of 200 memories have those of {new.name}" in told.detail and told.next_step.startswith("Run `doxa embed`")
+            assert (
+                not told.ok
+                and f"100 of 200 memories have those of {new.name}" in told.detail
+                and told.next_step.startswith("Run `doxa embed`")
+            )
             told = {finding.name: finding for finding in here.doctor()}["vectors"]
             assert f"where {new.name} is the embedder" in told.next_step
             before = len(old.asked)
             answer = here.recall("turn 150 of the ferry")
-            assert (answer.mode, answer.warnings, old.asked[before:]) == ("hybrid", (), ["turn 150 of the ferry"])
-            assert any("until the vectors" in warning and "`doxa embed`" in warning for warning in there.recall("ferry").warnings)
+            assert (answer.mode, answer.warnings, old.asked[before:]) == (
+                "hybrid",
+                (),
+                ["turn 150 of the ferry"],
+            )
+            assert any(
+                "until the vectors" in warning and "`doxa embed`" in warning
+                for warning in there.recall("ferry").warnings
+            )
             here.remember("The lighthouse is white", name="light")
             assert here.embed() == 1  # of the model that this process has
-            assert here.recall("lighthouse", lanes=("meaning",)).hits[0].text == "The lighthouse is white"
+            assert (
+                here.recall("lighthouse", lanes=("meaning",)).hits[0].text
+                == "The lighthouse is white"
+            )
             assert there.embed() == 101  # what is new is made for both
             assert held(there) == (new.name, None)
             assert "turn 7 of the ferry" not in new.asked
-            assert there.recall("turn 7 of the ferry").mode == "hybrid" and new.asked[-1] == "turn 7 of the ferry"
+            assert (
+                there.recall("turn 7 of the ferry").mode == "hybrid"
+                and new.asked[-1] == "turn 7 of the ferry"
+            )
             answer = here.recall("turn 150 of the ferry")
-            assert answer.mode == "fulltext" and any("--anew" in warning for warning in answer.warnings)
-            assert there.recall("lighthouse", lanes=("meaning",)).hits[0].text == "The lighthouse is white"
+            assert answer.mode == "fulltext" and any(
+                "--anew" in warning for warning in answer.warnings
+            )
+            assert (
+                there.recall("lighthouse", lanes=("meaning",)).hits[0].text
+                == "The lighthouse is white"
+            )
             assert stored(there, "vector_next") == set() and there.check() == []
 
 
-def test_the_local_model_answers_and_embeds_while_another_one_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_local_model_answers_and_embeds_while_another_one_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     local, new = Counting(), Counting(dimensions=128)
     with opened(tmp_path / "m.db") as memory:
         fill(memory, 100)
@@ -233,28 +295,51 @@ def test_the_local_model_answers_and_embeds_while_another_one_takes_its_place(tm
         assert any("--anew" in warning for warning in answer.warnings)
         assert memory.embed(limit=10, anew=True) == 10
         assert memory.recall("turn 6 of the ferry").warnings == ()
-        assert memory.recall("turn 5 of the ferry").mode == "hybrid" and local.asked[1:] == ["turn 6 of the ferry"]
+        assert memory.recall("turn 5 of the ferry").mode == "hybrid" and local.asked[1:] == [
+            "turn 6 of the ferry"
+        ]
         memory.remember("The lighthouse is white")
         assert memory.embed(limit=1) == 1
-        assert memory.recall("lighthouse", lanes=("meaning",)).hits[0].text == "The lighthouse is white"
+        assert (
+            memory.recall("lighthouse", lanes=("meaning",)).hits[0].text
+            == "The lighthouse is white"
+        )
         asked = len(local.calls)
         assert memory.embed() == 91
-        assert memory.recall("turn 5 of the ferry").mode == "hybrid" and len(local.calls) == asked and new.asked[-1] == "turn 5 of the ferry"
+        assert (
+            memory.recall("turn 5 of the ferry").mode == "hybrid"
+            and len(local.calls) == asked
+            and new.asked[-1] == "turn 5 of the ferry"
+        )
     with opened(tmp_path / "m.db", embedder=None) as memory:
         assert memory.recall("ferry").mode == "fulltext" and len(local.calls) == asked
 
 
-def test_a_third_model_replaces_the_one_under_way_and_the_old_one_takes_it_back(tmp_path: Path) -> None:
+def test_a_third_model_replaces_the_one_under_way_and_the_old_one_takes_it_back(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "m.db"
     with opened(path, embedder=OLD) as memory:
         fill(memory, 30)
         memory.embed()
         before = stored(memory)
-    for embedder, now in ((NEW, NEW.name), (THIRD, THIRD.name), (OLD, None), (THIRD, THIRD.name), (NEW, NEW.name)):
+    for embedder, now in (
+        (NEW, NEW.name),
+        (THIRD, THIRD.name),
+        (OLD, None),
+        (THIRD, THIRD.name),
+        (NEW, NEW.name),
+    ):
         with opened(path, embedder=embedder) as memory:
             memory.embed(limit=5, anew=True)
-            assert held(memory) == (OLD.name, now) and stored(memory) == before and memory.check() == []
-            assert len(rows(memory, "SELECT DISTINCT scope, doc FROM vector_next")) == (5 if now else 0)
+            assert (
+                held(memory) == (OLD.name, now)
+                and stored(memory) == before
+                and memory.check() == []
+            )
+            assert len(rows(memory, "SELECT DISTINCT scope, doc FROM vector_next")) == (
+                5 if now else 0
+            )
     with opened(path, embedder=THIRD) as memory:
         memory.embed()  # nothing is due for it
         memory.remember("The pier is closed")
@@ -271,12 +356,18 @@ def test_the_same_model_makes_all_again_and_recall_sees_the_new_ones(tmp_path: P
             return np.roll(super().embed(texts), self.shift, axis=1)
 
     embedder = Shifted(dimensions=384)
-    with opened(tmp_path / "m.db", embedder=embedder) as memory, opened(tmp_path / "m.db", embedder=embedder) as other:
+    with (
+        opened(tmp_path / "m.db", embedder=embedder) as memory,
+        opened(tmp_path / "m.db", embedder=embedder) as other,
+    ):
         fill(memory, 20)
         memory.embed()
         assert likeness(other, 3) > 0.9
         embedder.shift = 5
-    with opened(tmp_path / "m.db", embedder=embedder) as memory, opened(tmp_path / "m.db", embedder=embedder) as other:
+    with (
+        opened(tmp_path / "m.db", embedder=embedder) as memory,
+        opened(tmp_path / "m.db", embedder=embedder) as other,
+    ):
         assert likeness(other, 3) < 0.5
         assert memory.embed(anew=True) == 20
         assert likeness(other, 4) > 0.9
@@ -294,7 +385,13 @@ class Picky(HashEmbedder):
 def test_a_text_that_cannot_be_embedded_does_not_hold_up_the_switch(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as memory:
-        memory.ingest([{"speaker": "Ana", "text": f"turn {n}" + " poison" * (n % 50 == 9)} for n in range(150)], extract=False)
+        memory.ingest(
+            [
+                {"speaker": "Ana", "text": f"turn {n}" + " poison" * (n % 50 == 9)}
+                for n in range(150)
+            ],
+            extract=False,
+        )
         memory.embed()
     with opened(path, embedder=Picky(dimensions=128)) as memory:
         assert memory.embed(anew=True) == 147
@@ -316,16 +413,23 @@ def test_a_model_that_fails_leaves_the_old_vectors_in_use(tmp_path: Path) -> Non
         with opened(tmp_path / "m.db", embedder=Gone(dimensions=128)) as other:
             for _ in range(10):
                 assert other.embed(anew=True) == 0
-            assert other.reembedding() == Reembedding("fake-hash-128-256", 0, 70, 0) and other.embedder_error
+            assert (
+                other.reembedding() == Reembedding("fake-hash-128-256", 0, 70, 0)
+                and other.embedder_error
+            )
         assert (memory.recall("ferry").mode, memory.recall("ferry").warnings) == ("hybrid", ())
 
 
 def test_texts_are_embedded_in_batches_and_equal_ones_once(tmp_path: Path) -> None:
     embedder = Counting()
     with opened(tmp_path / "m.db", embedder=embedder) as memory:
-        memory.ingest([{"speaker": "Ana", "text": f"turn {n // 2}"} for n in range(128)], extract=False)
+        memory.ingest(
+            [{"speaker": "Ana", "text": f"turn {n // 2}"} for n in range(128)], extract=False
+        )
         assert memory.embed() == 128
-        assert len(embedder.calls) == 2 and sorted(embedder.asked) == sorted({f"turn {n}" for n in range(64)})
+        assert len(embedder.calls) == 2 and sorted(embedder.asked) == sorted(
+            {f"turn {n}" for n in range(64)}
+        )
         assert stored(memory) == wanted(OLD, [f"turn {n}" for n in range(64)])
 
 
@@ -354,7 +458,9 @@ def test_what_is_erased_while_it_is_embedded_gets_no_vector(tmp_path: Path) -> N
             with opened(path, embedder=slow) as other:
                 other.embed(anew=anew)
                 assert other.check() == []
-                assert stored(other) == wanted(HashEmbedder(dimensions=dimensions), ["The ferry stays"])
+                assert stored(other) == wanted(
+                    HashEmbedder(dimensions=dimensions), ["The ferry stays"]
+                )
                 assert stored(other, "vector_next") == set()
 
 
@@ -382,7 +488,9 @@ with doxa.open(sys.argv[1], embedder=Slow(dimensions=128), background=False, rol
 
 
 def child(path: Path, how: str, *more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", CHILD, str(path), how, *more], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path), how, *more], stdout=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL here")
@@ -396,7 +504,9 @@ def test_killed_in_the_middle_of_it_all_it_goes_on(tmp_path: Path) -> None:
     def whole(coming: str | None) -> int:
         with opened(path) as memory:
             assert (memory.check(), held(memory)) == ([], (OLD.name, coming))
-            assert stored(memory) == before and memory.recall("turn 250 of the ferry").mode == "hybrid"
+            assert (
+                stored(memory) == before and memory.recall("turn 250 of the ferry").mode == "hybrid"
+            )
             return memory.pending()
 
     with child(path, "begin", "anew") as killed:
@@ -426,7 +536,9 @@ def test_killed_in_the_middle_of_it_all_it_goes_on(tmp_path: Path) -> None:
         memory.verify()
 
 
-def test_a_process_with_the_old_model_goes_on_while_another_makes_the_new_vectors(tmp_path: Path) -> None:
+def test_a_process_with_the_old_model_goes_on_while_another_makes_the_new_vectors(
+    tmp_path: Path,
+) -> None:
     path, old = tmp_path / "m.db", Counting()
     with opened(path, embedder=old) as memory:
         fill(memory, 600)
@@ -450,7 +562,9 @@ def test_a_process_with_the_old_model_goes_on_while_another_makes_the_new_vector
     with opened(path, embedder=NEW) as memory:
         memory.embed()
         turns = [f"turn {n} of the ferry. It is late." for n in range(600)]
-        assert stored(memory) == wanted(NEW, turns + [f"The lighthouse is {n}" for n in range(5, min(number, 50) + 1, 5)])
+        assert stored(memory) == wanted(
+            NEW, turns + [f"The lighthouse is {n}" for n in range(5, min(number, 50) + 1, 5)]
+        )
 
 
 # Old files
@@ -463,17 +577,31 @@ def test_a_file_of_the_format_before_opens_with_its_vectors(tmp_path: Path) -> N
         memory.remember("The canary goes", name="canary")
         memory.embed()
         before = stored(memory)
-        scope, doc = rows(memory, "SELECT d.scope, d.doc FROM doc d JOIN node n ON n.id = d.node WHERE n.kref LIKE '%/canary.fact?r=1'")[0]
+        scope, doc = rows(
+            memory,
+            "SELECT d.scope, d.doc FROM doc d JOIN node n ON n.id = d.node WHERE n.kref LIKE"
+            " '%/canary.fact?r=1'",
+        )[0]
         memory.forget("kref://default/canary.fact", erase=True)
     Store(tmp_path / "old.db", migrations=MIGRATIONS[:5]).close()
     as_format_6(path)
     raw = apsw.Connection(str(path))
-    for statement in (*(f"DROP TABLE {table}" for table in TABLES[2:]), "DROP INDEX doc_given_up", "DELETE FROM migration WHERE name > '0006'"):
+    for statement in (
+        *(f"DROP TABLE {table}" for table in TABLES[2:]),
+        "DROP INDEX doc_given_up",
+        "DELETE FROM migration WHERE name > '0006'",
+    ):
         raw.execute(statement)
     raw.execute("PRAGMA user_version = 5")
     schema = "SELECT sql FROM sqlite_schema"
-    assert set(raw.execute(schema)) == set(apsw.Connection(str(tmp_path / "old.db")).execute(schema))
-    raw.execute("INSERT INTO vector VALUES(?, ?, 0, zeroblob(768)); INSERT INTO vector_code VALUES(?, ?, 0, zeroblob(48))", (scope, doc) * 2)
+    assert set(raw.execute(schema)) == set(
+        apsw.Connection(str(tmp_path / "old.db")).execute(schema)
+    )
+    raw.execute(
+        "INSERT INTO vector VALUES(?, ?, 0, zeroblob(768)); INSERT INTO vector_code VALUES(?, ?, 0,"
+        " zeroblob(48))",
+        (scope, doc) * 2,
+    )
     raw.close()  # as a job left it that embedded what was erased meanwhile
     with opened(path) as memory:
         assert memory.check() == [] and stored(memory) == before - wanted(OLD, ["The canary goes"])

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from doxa.curation.turns import Turn, identified, turn_id
 
-TURN = Turn(thread="t", session="s", speaker="Ana", role="person", text="hello", time_ns=1, source_id="m1")
+TURN = Turn(
+    thread="t", session="s", speaker="Ana", role="person", text="hello", time_ns=1, source_id="m1"
+)
 TURNS = st.builds(
     Turn,
     thread=st.sampled_from(["t", "u"]),
@@ -27,17 +29,31 @@ def test_an_id_is_sixteen_hexadecimal_digits_and_fixed() -> None:
     assert turn_id(TURN, 0) == "054ae2886a9c4094"
 
 
-@pytest.mark.parametrize("change", [{"thread": "x"}, {"session": "x"}, {"speaker": "x"}, {"text": "x"}, {"time_ns": None}, {"time_ns": 2}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"thread": "x"},
+        {"session": "x"},
+        {"speaker": "x"},
+        {"text": "x"},
+        {"time_ns": None},
+        {"time_ns": 2},
+    ],
+)
 def test_content_decides(change: dict[str, object]) -> None:
     assert turn_id(replace(TURN, **change), 0) != turn_id(TURN, 0)  # type: ignore[arg-type]
 
 
 def test_what_a_later_export_may_change_does_not_decide() -> None:
-    assert turn_id(replace(TURN, source_id="other", caption="c", role="user"), 0) == turn_id(TURN, 0)
+    assert turn_id(replace(TURN, source_id="other", caption="c", role="user"), 0) == turn_id(
+        TURN, 0
+    )
 
 
 def test_field_borders_count() -> None:
-    assert turn_id(replace(TURN, thread="ts", session=""), 0) != turn_id(replace(TURN, thread="t", session="s"), 0)
+    assert turn_id(replace(TURN, thread="ts", session=""), 0) != turn_id(
+        replace(TURN, thread="t", session="s"), 0
+    )
 
 
 def test_a_lone_surrogate_has_an_id() -> None:

@@ -1,4 +1,5 @@
-"""The parser on texts of every kind: binding, errors with their place, arbitrary input, depth, time."""
+"""The parser on texts of every kind: binding, errors with their place, arbitrary input, depth,
+time."""
 
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ from doxa.cypher.errors import QueryError
 from doxa.cypher.parser import parse, parse_expression
 
 PIECES = (
-    "MATCH (n:A {x: 1})-[r:R*1..3]->(m) WHERE n.x > $p RETURN n.x AS y ORDER BY y DESC SKIP 1 LIMIT 2 WITH UNWIND [1, 2] CREATE MERGE ON SET "
-    "DELETE DETACH REMOVE CALL { } YIELD EXISTS COUNT CASE WHEN THEN ELSE END NOT AND OR XOR IN IS NULL STARTS ENDS CONTAINS 'a' \"b\" `c` $d "
-    "0x1F 1.5e3 -> <- -- [ ] ( ) { } , . .. : ; | & ! % + - * / ^ = <> <= >= =~ += // /* */ \\ \n all any none single reduce shortestPath"
+    "MATCH (n:A {x: 1})-[r:R*1..3]->(m) WHERE n.x > $p RETURN n.x AS y ORDER BY y DESC SKIP 1 LIMIT"
+    " 2 WITH UNWIND [1, 2] CREATE MERGE ON SET DELETE DETACH REMOVE CALL { } YIELD EXISTS COUNT"
+    " CASE WHEN THEN ELSE END NOT AND OR XOR IN IS NULL STARTS ENDS CONTAINS 'a' \"b\" `c` $d 0x1F"
+    " 1.5e3 -> <- -- [ ] ( ) { } , . .. : ; | & ! % + - * / ^ = <> <= >= =~ += // /* */ \\ \n all"
+    " any none single reduce shortestPath"
 ).split(" ")
 
 
@@ -77,7 +80,9 @@ def test_keywords_are_names_where_a_name_stands() -> None:
         ("FROBNICATE (n)", "UnexpectedSyntax", 1, 1),
     ],
 )
-def test_what_is_wrong_has_a_class_and_a_place(text: str, detail: str, line: int, column: int) -> None:
+def test_what_is_wrong_has_a_class_and_a_place(
+    text: str, detail: str, line: int, column: int
+) -> None:
     with pytest.raises(QueryError) as caught:
         check(parse(text), text)
     assert caught.value.detail == detail
@@ -102,7 +107,22 @@ def _parsed(text: str) -> None:
         assert 0 <= int(str(error.fields["offset"])) <= len(text)
 
 
-@pytest.mark.parametrize("unit", ["(", "[", "{a: ", "NOT ", "(a {x: ", "[x IN ", "CASE WHEN ", "EXISTS { MATCH (a) WHERE ", "-", "a[", "reduce(a = "])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "(",
+        "[",
+        "{a: ",
+        "NOT ",
+        "(a {x: ",
+        "[x IN ",
+        "CASE WHEN ",
+        "EXISTS { MATCH (a) WHERE ",
+        "-",
+        "a[",
+        "reduce(a = ",
+    ],
+)
 def test_depth_ends_in_an_error(unit: str) -> None:
     with pytest.raises(QueryError):
         parse("RETURN " + unit * 5_000)
@@ -119,7 +139,8 @@ def test_length_ends_in_an_error(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", ["(a {x: ", "((", "[(a {x: "])
 def test_attempts_at_patterns_stay_linear(unit: str) -> None:
-    """An attempt that fails is not made again: twice the depth takes about twice the work, not twice for each level."""
+    """An attempt that fails is not made again: twice the depth takes about twice the work, not
+    twice for each level."""
 
     def calls(depth: int) -> int:
         """How many functions are called: no clock, so that a busy machine does not matter."""

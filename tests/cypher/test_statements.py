@@ -18,19 +18,38 @@ def texts(script: str) -> list[str]:
     return [piece.text for piece in statements(script)]
 
 
-@pytest.mark.parametrize(("script", "wanted"), [
-    ("", []), (" \n\t ", []), (";", []), (" ; ;; ", []), ("// only; a comment", []), ("/* ; */ ;", []), ("\ufeff;\u0085", []),
-    ("RETURN 1", ["RETURN 1"]), ("RETURN 1;", ["RETURN 1"]), ("RETURN 1; RETURN 2", ["RETURN 1", "RETURN 2"]),
-    ("RETURN 1;;\n;RETURN 2;\n", ["RETURN 1", "RETURN 2"]),
-    ("RETURN ';', \";\", `;`; x", ["RETURN ';', \";\", `;`", "x"]),
-    (r"RETURN 'a\';b'; x", [r"RETURN 'a\';b'", "x"]), (r'RETURN "a\\"; x', [r'RETURN "a\\"', "x"]),
-    ("RETURN `a``;``b`; x", ["RETURN `a``;``b`", "x"]), (r"RETURN `a\`; x", [r"RETURN `a\`", "x"]),
-    ("// first; not cut\nRETURN 1; // and; after\nRETURN 2", ["// first; not cut\nRETURN 1", "// and; after\nRETURN 2"]),
-    ("RETURN 1 /* ; ' */; x", ["RETURN 1 /* ; ' */", "x"]), ("RETURN 'it /* is'; x */", ["RETURN 'it /* is'", "x */"]),
-    ("RETURN 'http://x;y'; x", ["RETURN 'http://x;y'", "x"]),
-    ("a; RETURN 'open; b;", ["a", "RETURN 'open; b;"]), ("a; /* open; b", ["a", "/* open; b"]), ("a; `open; b", ["a", "`open; b"]),
-    ("RETURN 8 / 2; x", ["RETURN 8 / 2", "x"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [
+        ("", []),
+        (" \n\t ", []),
+        (";", []),
+        (" ; ;; ", []),
+        ("// only; a comment", []),
+        ("/* ; */ ;", []),
+        ("\ufeff;\u0085", []),
+        ("RETURN 1", ["RETURN 1"]),
+        ("RETURN 1;", ["RETURN 1"]),
+        ("RETURN 1; RETURN 2", ["RETURN 1", "RETURN 2"]),
+        ("RETURN 1;;\n;RETURN 2;\n", ["RETURN 1", "RETURN 2"]),
+        ("RETURN ';', \";\", `;`; x", ["RETURN ';', \";\", `;`", "x"]),
+        (r"RETURN 'a\';b'; x", [r"RETURN 'a\';b'", "x"]),
+        (r'RETURN "a\\"; x', [r'RETURN "a\\"', "x"]),
+        ("RETURN `a``;``b`; x", ["RETURN `a``;``b`", "x"]),
+        (r"RETURN `a\`; x", [r"RETURN `a\`", "x"]),
+        (
+            "// first; not cut\nRETURN 1; // and; after\nRETURN 2",
+            ["// first; not cut\nRETURN 1", "// and; after\nRETURN 2"],
+        ),
+        ("RETURN 1 /* ; ' */; x", ["RETURN 1 /* ; ' */", "x"]),
+        ("RETURN 'it /* is'; x */", ["RETURN 'it /* is'", "x */"]),
+        ("RETURN 'http://x;y'; x", ["RETURN 'http://x;y'", "x"]),
+        ("a; RETURN 'open; b;", ["a", "RETURN 'open; b;"]),
+        ("a; /* open; b", ["a", "/* open; b"]),
+        ("a; `open; b", ["a", "`open; b"]),
+        ("RETURN 8 / 2; x", ["RETURN 8 / 2", "x"]),
+    ],
+)
 def test_cuts(script: str, wanted: list[str]) -> None:
     assert texts(script) == wanted
 
@@ -40,7 +59,27 @@ def test_a_piece_knows_its_place_and_its_end() -> None:
     assert statements(script) == [Piece("RETURN 1", 1, True), Piece("RETURN 2", 15, False)]
 
 
-_WORDS = st.sampled_from(["'", '"', "`", "\\", ";", "//", "/*", "*/", "\n", " ", "a", "``", "\\'", "RETURN", "é", "\u2028", "\ufeff"])
+_WORDS = st.sampled_from(
+    [
+        "'",
+        '"',
+        "`",
+        "\\",
+        ";",
+        "//",
+        "/*",
+        "*/",
+        "\n",
+        " ",
+        "a",
+        "``",
+        "\\'",
+        "RETURN",
+        "é",
+        "\u2028",
+        "\ufeff",
+    ]
+)
 
 
 @given(st.lists(_WORDS, max_size=24))
@@ -55,7 +94,9 @@ def test_the_cut_is_that_of_the_tokens(words: list[str]) -> None:
         return
     alone = [[token[:2] for token in tokens(piece.text)][:-1] for piece in pieces]
     assert all(("OP", ";") not in found and found for found in alone)
-    assert [token for token in whole[:-1] if token != ("OP", ";")] == [token for found in alone for token in found]
+    assert [token for token in whole[:-1] if token != ("OP", ";")] == [
+        token for found in alone for token in found
+    ]
     assert sum(piece.ended for piece in pieces) <= whole.count(("OP", ";"))
 
 
@@ -67,13 +108,19 @@ def test_an_error_has_its_place_in_the_script() -> None:
     error = placed(raised.value, piece, script)
     assert (error.fields["line"], error.fields["column"]) == (3, 12)
     assert "(line 3, column 12)\n  RETURN (3;\n           ^" in error.message
-    assert (error.kind, error.detail, error.next_step) == (raised.value.kind, raised.value.detail, raised.value.next_step)
+    assert (error.kind, error.detail, error.next_step) == (
+        raised.value.kind,
+        raised.value.detail,
+        raised.value.next_step,
+    )
 
 
 def test_a_long_script_is_cut_in_one_pass() -> None:
     times = []
     for size in (1, 4):
-        script = "CREATE (:A {x: 'y;z'}); // note\n" * 20_000 * size + "RETURN '" + "\\'" * 50_000 * size
+        script = (
+            "CREATE (:A {x: 'y;z'}); // note\n" * 20_000 * size + "RETURN '" + "\\'" * 50_000 * size
+        )
         start = time.process_time()
         assert len(statements(script)) == 20_000 * size + 1
         times.append(time.process_time() - start)

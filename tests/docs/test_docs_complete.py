@@ -1,4 +1,5 @@
-"""Documentation that lags behind the code fails here: every command, name, verb, error, limit, variable, tool and room has its text."""
+"""Documentation that lags behind the code fails here: every command, name, verb, error, limit,
+variable, tool and room has its text."""
 
 from __future__ import annotations
 
@@ -28,18 +29,33 @@ def commands(group: Any, before: str = "") -> dict[str, Any]:
     """Every command by what is typed; those of a group with its name."""
     found: dict[str, Any] = {}
     for name, command in getattr(group, "commands", {}).items():
-        found |= commands(command, f"{before}{name} ") if hasattr(command, "commands") else {before + name: command}
+        found |= (
+            commands(command, f"{before}{name} ")
+            if hasattr(command, "commands")
+            else {before + name: command}
+        )
     return found
 
 
 COMMANDS = commands(get_command(app))
-ERRORS = sorted(name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, errors.DoxaError))
+ERRORS = sorted(
+    name
+    for name, value in vars(errors).items()
+    if inspect.isclass(value) and issubclass(value, errors.DoxaError)
+)
 LIMITS = {name: value for name, value in vars(limits).items() if name.isupper()}
 VERBS = sorted(
-    {name for kind in (Session, Memory) for name, value in inspect.getmembers(kind) if not name.startswith("_") and (callable(value) or
-     isinstance(value, property))}
-)  # fmt: skip
-ROOMS = sorted({path.relative_to(SRC).parts[0].removesuffix(".py") for path in SRC.rglob("*.py")} - {"__init__", "cli", "demo"})
+    {
+        name
+        for kind in (Session, Memory)
+        for name, value in inspect.getmembers(kind)
+        if not name.startswith("_") and (callable(value) or isinstance(value, property))
+    }
+)
+ROOMS = sorted(
+    {path.relative_to(SRC).parts[0].removesuffix(".py") for path in SRC.rglob("*.py")}
+    - {"__init__", "cli", "demo"}
+)
 READ = re.compile(r"(?:os\.environ\.get\(|os\.environ\[|os\.getenv\()\s*[\"'](\w+)")
 
 
@@ -55,22 +71,36 @@ def row(text: str, name: str) -> str:
 
 
 def test_there_is_something_to_document() -> None:
-    assert len(COMMANDS) > 20 and len(ERRORS) > 15 and len(LIMITS) > 30 and len(VERBS) > 40 and len(ROOMS) > 5
+    assert (
+        len(COMMANDS) > 20
+        and len(ERRORS) > 15
+        and len(LIMITS) > 30
+        and len(VERBS) > 40
+        and len(ROOMS) > 5
+    )
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_has_a_paragraph(command: str) -> None:
-    found = re.search(rf"^### doxa {re.escape(command)}\n\n(\S.+)$", page("guides/cli.md"), re.MULTILINE)
+    found = re.search(
+        rf"^### doxa {re.escape(command)}\n\n(\S.+)$", page("guides/cli.md"), re.MULTILINE
+    )
     assert found and len(found.group(1)) > 30
 
 
 def test_no_paragraph_without_a_command() -> None:
-    assert sorted(re.findall(r"^### doxa (\S.*)$", page("guides/cli.md"), re.MULTILINE)) == sorted(COMMANDS)
+    assert sorted(re.findall(r"^### doxa (\S.*)$", page("guides/cli.md"), re.MULTILINE)) == sorted(
+        COMMANDS
+    )
 
 
 def test_every_option_that_is_documented_exists() -> None:
-    known = {option for command in COMMANDS.values() for parameter in command.params
-             for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}  # fmt: skip
+    known = {
+        option
+        for command in COMMANDS.values()
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help"}
     assert set(re.findall(r"`(--[a-z-]+)", page("guides/cli.md"))) <= known
 
 
@@ -102,7 +132,9 @@ def test_every_argument_of_a_verb_is_in_the_guide(verb: str) -> None:
 def test_every_error_has_a_row_with_its_code_and_exit(name: str) -> None:
     kind = getattr(errors, name)
     exit_code = EXIT_CODES.get(kind.code, 5 if issubclass(kind, errors.StoreError) else 1)
-    assert row(page("guides/errors.md"), name).startswith(f"| `{name}` | `{kind.code}` | {exit_code} |")
+    assert row(page("guides/errors.md"), name).startswith(
+        f"| `{name}` | `{kind.code}` | {exit_code} |"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(LIMITS))
@@ -113,7 +145,9 @@ def test_every_limit_has_a_row_with_its_value(name: str) -> None:
 
 
 def test_no_limit_is_documented_that_does_not_exist() -> None:
-    named = set(re.findall(r"^\| `([A-Z_]+)` \| [\d,]+ \|", page("guides/settings.md"), re.MULTILINE))
+    named = set(
+        re.findall(r"^\| `([A-Z_]+)` \| [\d,]+ \|", page("guides/settings.md"), re.MULTILINE)
+    )
     assert named == set(LIMITS)
 
 
@@ -126,7 +160,9 @@ def test_every_variable_that_is_read_is_documented() -> None:
 
 @pytest.mark.parametrize("tool", [tool["name"] for tool in TOOLS])
 def test_every_tool_has_a_paragraph_with_its_arguments(tool: str) -> None:
-    found = re.search(rf"^### {tool}\n\n(.+?)(?=\n#)", page("guides/mcp.md"), re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^### {tool}\n\n(.+?)(?=\n#)", page("guides/mcp.md"), re.MULTILINE | re.DOTALL
+    )
     assert found
     for field in ARGUMENTS[tool].__struct_fields__:
         assert f"`{field}`" in found.group(1), field
@@ -160,14 +196,28 @@ def test_the_constants_of_fusion_are_those_of_the_page() -> None:
     from doxa.recall import fusion, index
 
     text = page("internals/recall.md")
-    for name in ("K1", "B", "MEANING", "WORDS", "TIME", "GRAPH", "RECENCY", "POLICY", "C", "C_REMARK"):
+    for name in (
+        "K1",
+        "B",
+        "MEANING",
+        "WORDS",
+        "TIME",
+        "GRAPH",
+        "RECENCY",
+        "POLICY",
+        "C",
+        "C_REMARK",
+    ):
         assert f"{name} = {getattr(fusion, name)}" in text, name
     for name in ("PREVIOUS", "NEXT", "SENTENCE", "PASSAGE", "FIELD", "THREAD"):
         assert f"`{name}` = {getattr(fusion, name)}" in text, name
     for length in (fusion.NEIGHBOUR_LENGTH, fusion.NEIGHBOUR_LENGTH_MEANING):
         assert f"`{length:.0f} / ({length:.0f} + length)`" in text
     assert "ENTITIES = 1/3" in text and abs(fusion.ENTITIES - 1 / 3) < 1e-9
-    assert f"halved every {fusion.RECENCY_DAYS:.0f} days" in text and f"{fusion.SIDE} if it asks" in text
+    assert (
+        f"halved every {fusion.RECENCY_DAYS:.0f} days" in text
+        and f"{fusion.SIDE} if it asks" in text
+    )
     assert f"`EXACT_VECTORS_MAX` ({index.EXACT_VECTORS_MAX:,})" in text
 
 
@@ -175,7 +225,9 @@ def test_the_sensitivity_of_each_constant_of_fusion_is_given() -> None:
     from doxa.recall import fusion
 
     text = page("benchmarks.md")
-    assert text.index("## Sensitivity") < text.index("<!-- figures: begin")  # what is written by hand is not written over
+    assert text.index("## Sensitivity") < text.index(
+        "<!-- figures: begin"
+    )  # what is written by hand is not written over
     for name, value in vars(fusion).items():
         if name.isupper() and isinstance(value, float):
             found = re.search(rf"^\| `{name}` \(([\d./]+)\) \|", text, re.MULTILINE)
@@ -186,7 +238,9 @@ def test_the_sensitivity_of_each_constant_of_fusion_is_given() -> None:
 
 def test_decisions_are_numbered_and_listed() -> None:
     pages = sorted((DOCS / "decisions").glob("*.md"))
-    assert [path.name[:4] for path in pages] == [f"{number:04d}" for number in range(1, len(pages) + 1)]
+    assert [path.name[:4] for path in pages] == [
+        f"{number:04d}" for number in range(1, len(pages) + 1)
+    ]
     for path in pages:
         text = path.read_text()
         assert text.startswith(f"# {path.name[:4]}: ")
@@ -195,8 +249,12 @@ def test_decisions_are_numbered_and_listed() -> None:
 
 
 def test_the_glossary_defines_each_term_once() -> None:
-    terms = [term for line in page("glossary.md").splitlines() if line.startswith("| **") for term in re.findall(r"\*\*(.+?)\*\*",
-             line.split("|")[1])]  # fmt: skip
+    terms = [
+        term
+        for line in page("glossary.md").splitlines()
+        if line.startswith("| **")
+        for term in re.findall(r"\*\*(.+?)\*\*", line.split("|")[1])
+    ]
     assert len(terms) == len(set(terms)) > 60
 
 
@@ -204,7 +262,9 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def without_code(text: str) -> str:
-    return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    return re.sub(
+        r"`[^`\n]*`", "", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    )
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
@@ -218,7 +278,10 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_path_of_one_machine(path: Path) -> None:
-    found = re.findall(r"(?<![\w.~])/(?:work|tmp|root|mnt|opt|home|Users)/[\w./-]*|[A-Z]:\\\\?Users", path.read_text())
+    found = re.findall(
+        r"(?<![\w.~])/(?:work|tmp|root|mnt|opt|home|Users)/[\w./-]*|[A-Z]:\\\\?Users",
+        path.read_text(),
+    )
     assert not found
 
 
@@ -230,7 +293,11 @@ def test_every_page_is_reachable_from_the_index() -> None:
         if path in reached or path.suffix != ".md" or not path.exists():
             continue
         reached.add(path)
-        todo += [path.parent / target.partition("#")[0] for target in _LINK.findall(path.read_text()) if not re.match(r"[a-z]+:", target)]
+        todo += [
+            path.parent / target.partition("#")[0]
+            for target in _LINK.findall(path.read_text())
+            if not re.match(r"[a-z]+:", target)
+        ]
     assert {path for path in DOCS.rglob("*.md") if path.resolve() not in reached} == set()
 
 

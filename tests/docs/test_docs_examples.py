@@ -1,16 +1,20 @@
-"""The examples of the tutorial and of the guides, run in order in an empty folder: an example that no longer runs is a broken promise.
+"""The examples of the tutorial and of the guides, run in order in an empty folder: an example that
+no longer runs is a broken promise.
 
-A `console` block holds `$` commands and what they print. Each printed line must occur in the real output, in the same order; `…` in it stands
-for any text, and lines in between may be left out. A `python` block is run as it stands, after all before it. A `cypher` block holds statements
-that end with a semicolon, and comments that say what is around them:
+A `console` block holds `$` commands and what they print. Each printed line must occur in the real
+output, in the same order; `…` in it stands for any text, and lines in between may be left out. A
+`python` block is run as it stands, after all before it. A `cypher` block holds statements that end
+with a semicolon, and comments that say what is around them:
 
     // 7 days later                                     time goes by
     // in session s1, by agent kai                      the context of the next statement
     // with $x 1, 2, one after the other                the next statement is run with each of these
-    // gives 'a', 1.0                                   a row of the statement before; nothing: it has none
+    // gives 'a', 1.0                                   a row of the statement before; nothing: it
+    has none
     // refused: …                                       the statement before fails, and says this
 
-The embedding model is switched off, so that the examples hold on a machine without it and take seconds.
+The embedding model is switched off, so that the examples hold on a machine without it and take
+seconds.
 """
 
 from __future__ import annotations
@@ -56,12 +60,22 @@ def steps(page: Path) -> list[tuple[str, list[str]]]:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOXA_", "XDG_"))}
-    return kept | {"PYTHONPATH": str(ROOT / "src"), "HOME": str(folder), "DOXA_MODELS": str(folder / "models"), "LC_ALL": "C.UTF-8"}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("DOXA_", "XDG_"))
+    }
+    return kept | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "HOME": str(folder),
+        "DOXA_MODELS": str(folder / "models"),
+        "LC_ALL": "C.UTF-8",
+    }
 
 
 def fits(wanted: str, printed: str) -> bool:
-    pattern = ".*".join(re.escape(part.rstrip() if i == wanted.count("…") else part) for i, part in enumerate(wanted.split("…")))
+    pattern = ".*".join(
+        re.escape(part.rstrip() if i == wanted.count("…") else part)
+        for i, part in enumerate(wanted.split("…"))
+    )
     return re.fullmatch(pattern, printed.rstrip()) is not None
 
 
@@ -73,7 +87,12 @@ def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
     for number, (command, _) in enumerate(todo):
         script += [command, f'echo "{END}{number} $?"']
     done = subprocess.run(
-        ["bash", "-c", "\n".join(script)], cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ["bash", "-c", "\n".join(script)],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     outputs = re.split(rf"^{END}\d+ (\d+)\n", done.stdout, flags=re.MULTILINE)
     assert len(outputs) == 2 * len(todo) + 1, done.stdout
@@ -81,7 +100,9 @@ def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
         assert code == "0", f"$ {command}\n{printed}"
         lines = iter(printed.splitlines())
         for line in wanted:
-            assert any(fits(line, seen) for seen in lines), f"$ {command}\ndid not print: {line}\nbut:\n{printed}"
+            assert any(fits(line, seen) for seen in lines), (
+                f"$ {command}\ndid not print: {line}\nbut:\n{printed}"
+            )
 
 
 @pytest.mark.parametrize("page", ["python.md", "revision.md"])
@@ -90,7 +111,13 @@ def test_the_python_of_a_guide_runs(tmp_path: Path, page: str) -> None:
     assert len(found) > 5
     program = tmp_path / "guide.py"
     program.write_text("\n".join([WITHOUT_MODEL, *found]))
-    done = subprocess.run([sys.executable, str(program)], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -125,7 +152,8 @@ class Example:
 
 
 def examples(page: Path) -> Iterator[Example]:
-    """The statements of the `cypher` blocks in order. What is said after one is about it, what is said before, about the next."""
+    """The statements of the `cypher` blocks in order. What is said after one is about it, what is
+    said before, about the next."""
     made: list[Example] = []
     for block in blocks(page, "cypher"):
         one = Example()
@@ -152,19 +180,25 @@ def rounded(value: Any) -> str:
 @pytest.mark.parametrize("page", ["guides/policies.md", "guides/revision.md"])
 def test_statements_give_what_the_page_shows(tmp_path: Path, page: str) -> None:
     clock = FakeClock()
-    with open_memory(tmp_path / "m.db", role="operator", embedder=None, background=False, clock=clock) as memory:
+    with open_memory(
+        tmp_path / "m.db", role="operator", embedder=None, background=False, clock=clock
+    ) as memory:
         for example in examples(DOCS / page):
             clock.advance(seconds=example.later_s)
             try:
                 for params in example.params:
-                    found = memory.session(role="operator", context=example.context).run(example.text.rstrip().removesuffix(";"), params)
+                    found = memory.session(role="operator", context=example.context).run(
+                        example.text.rstrip().removesuffix(";"), params
+                    )
                     rows = [", ".join(map(rounded, row)) for row in found]
                     memory.settle()
             except DoxaError as error:
                 assert example.refused and example.refused in str(error), (example.text, str(error))
                 continue
             assert not example.refused, example.text
-            assert not example.rows or rows == [row for row in example.rows if row != "nothing"], example.text
+            assert not example.rows or rows == [row for row in example.rows if row != "nothing"], (
+                example.text
+            )
         assert memory.check() == []
         memory.verify()
 

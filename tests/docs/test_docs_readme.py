@@ -1,4 +1,5 @@
-"""The commands of the README, run in order in an empty folder that looks like a checkout after `make`. Only lines that install are left out."""
+"""The commands of the README, run in order in an empty folder that looks like a checkout after
+`make`. Only lines that install are left out."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ INSTALLS = re.compile(r"make (?:demo|test)\b")  # they make the environment that
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The environment under the names that the README uses, a home with a history in it, and no model."""
+    """The environment under the names that the README uses, a home with a history in it, and no
+    model."""
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     python = tmp_path / ".venv" / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -28,27 +30,50 @@ def checkout(tmp_path: Path) -> Path:
     doxa.write_text(f'#!/bin/sh\nexec {sys.executable} -m doxa.cli "$@"\n')
     python.chmod(0o755)
     doxa.chmod(0o755)
-    shutil.copytree(ROOT / "tests" / "curation" / "fixtures" / "claude_code", tmp_path / "home" / ".claude" / "projects")
+    shutil.copytree(
+        ROOT / "tests" / "curation" / "fixtures" / "claude_code",
+        tmp_path / "home" / ".claude" / "projects",
+    )
     (tmp_path / "off" / "onnxruntime").mkdir(parents=True)
-    (tmp_path / "off" / "onnxruntime" / "__init__.py").write_text("raise ImportError('switched off')\n")
+    (tmp_path / "off" / "onnxruntime" / "__init__.py").write_text(
+        "raise ImportError('switched off')\n"
+    )
     return tmp_path
 
 
 def run(checkout: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOXA_", "XDG_"))}
-    paths = {"PYTHONPATH": f"{checkout / 'off'}{os.pathsep}{ROOT / 'src'}", "HOME": str(checkout / "home"), "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(command, cwd=checkout, env=kept | paths, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("DOXA_", "XDG_"))
+    }
+    paths = {
+        "PYTHONPATH": f"{checkout / 'off'}{os.pathsep}{ROOT / 'src'}",
+        "HOME": str(checkout / "home"),
+        "LC_ALL": "C.UTF-8",
+    }
+    done = subprocess.run(
+        command,
+        cwd=checkout,
+        env=kept | paths,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done
 
 
 def commands() -> list[str]:
-    return [line for block in blocks(README, "console") for line in block.splitlines() if line.strip()]
+    return [
+        line for block in blocks(README, "console") for line in block.splitlines() if line.strip()
+    ]
 
 
 def test_every_command_runs(checkout: Path) -> None:
     left = [line for line in commands() if not INSTALLS.match(line)]
-    assert [line for line in commands() if line not in left] == [line for line in commands() if line.startswith("make ")]
+    assert [line for line in commands() if line not in left] == [
+        line for line in commands() if line.startswith("make ")
+    ]
     assert len(left) >= 3
     outputs = [run(checkout, "bash", "-ec", line).stdout for line in left]
     assert "added: 4" in outputs[0]

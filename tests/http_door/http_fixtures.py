@@ -1,4 +1,5 @@
-"""What the tests of the HTTP door share: a plain client, and waiting for what happens on other threads."""
+"""What the tests of the HTTP door share: a plain client, and waiting for what happens on other
+threads."""
 
 from __future__ import annotations
 
@@ -61,15 +62,35 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.line.close()
 
-    def ask(self, method: str, path: str, body: Any = None, headers: Headers | None = None) -> Reply:
-        sent = {**ANA, **self.kept, **({} if body is None else {"Content-Type": JSON}), **(headers or {})}
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: Headers | None = None
+    ) -> Reply:
+        sent = {
+            **ANA,
+            **self.kept,
+            **({} if body is None else {"Content-Type": JSON}),
+            **(headers or {}),
+        }
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        self.line.request(method, path, data, {name: value for name, value in sent.items() if value is not None})
+        self.line.request(
+            method, path, data, {name: value for name, value in sent.items() if value is not None}
+        )
         reply = self.line.getresponse()
         text = reply.read()
-        return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, json.loads(text) if text else None)
+        return Reply(
+            reply.status,
+            {name.lower(): value for name, value in reply.getheaders()},
+            json.loads(text) if text else None,
+        )
 
-    def query(self, statement: str, params: Mapping[str, Any] | None = None, *, headers: Headers | None = None, **fields: Any) -> Reply:
+    def query(
+        self,
+        statement: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        headers: Headers | None = None,
+        **fields: Any,
+    ) -> Reply:
         given = {} if params is None else {"parameters": params}
         return self.ask("POST", QUERY, {"statement": statement, **given, **fields}, headers)
 
@@ -103,7 +124,10 @@ def received(line: socket.socket) -> bytes:
 def post(body: bytes, *, length: int | None = None) -> bytes:
     """A request for a query as bytes, with a length that may be another than the body's."""
     login = ANA["Authorization"]
-    head = f"POST {QUERY} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {login}\r\nContent-Type: {JSON}\r\n"
+    head = (
+        f"POST {QUERY} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {login}\r\nContent-Type:"
+        f" {JSON}\r\n"
+    )
     return f"{head}Content-Length: {length or len(body)}\r\n\r\n".encode() + body
 
 

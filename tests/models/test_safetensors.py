@@ -1,4 +1,5 @@
-"""A weights file is downloaded content: every lie that it can tell about itself must end in ModelError."""
+"""A weights file is downloaded content: every lie that it can tell about itself must end in
+ModelError."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ def entry(shape: object, offsets: object, dtype: object = "F32") -> dict[str, ob
 
 def test_reads_tensors() -> None:
     first, second = np.arange(6, dtype="<f4").reshape(2, 3), np.array([7], dtype="<i8")
-    header = {"__metadata__": {"format": "pt"}, "b": entry([2, 3], [8, 32]), "a": entry([1], [0, 8], "I64")}
+    header = {
+        "__metadata__": {"format": "pt"},
+        "b": entry([2, 3], [8, 32]),
+        "a": entry([1], [0, 8], "I64"),
+    }
     tensors = read_safetensors(packed(header, second.tobytes() + first.tobytes()))
     assert tensors.keys() == {"a", "b"}
     assert np.array_equal(tensors["b"], first)
@@ -68,7 +73,10 @@ def test_refuses(data: bytes) -> None:
         read_safetensors(data)
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3),
+)
 
 
 @given(dtype=JSON | st.just("F32"), shape=JSON, offsets=JSON, body=st.binary(max_size=16))

@@ -1,4 +1,5 @@
-"""Curves, scores and windows: the values of the paper, and agreement of window and formula for every profile at every time."""
+"""Curves, scores and windows: the values of the paper, and agreement of window and formula for
+every profile at every time."""
 
 from __future__ import annotations
 
@@ -8,24 +9,52 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doxa.policy.decay import ALWAYS, FUNCTIONS, NEVER, NO_PROMOTION, TIME_MAX, TIME_MIN, Decay, Promotion, base, score, visible_ages, window
+from doxa.policy.decay import (
+    ALWAYS,
+    FUNCTIONS,
+    NEVER,
+    NO_PROMOTION,
+    TIME_MAX,
+    TIME_MIN,
+    Decay,
+    Promotion,
+    base,
+    score,
+    visible_ages,
+    window,
+)
 
 DAY = 86_400 * 10**9
 WEEK = Decay("exponential", 7 * DAY, 0.0, 0.10)
 
-HALF_LIVES = st.integers(1, 2**62) | st.integers(1, 10**6) | st.sampled_from([DAY, 7 * DAY, 30 * DAY])
+HALF_LIVES = (
+    st.integers(1, 2**62) | st.integers(1, 10**6) | st.sampled_from([DAY, 7 * DAY, 30 * DAY])
+)
 UNIT = st.floats(0, 1) | st.sampled_from([0.0, 0.1, 0.5, 1.0])
 SIGNED = st.builds(lambda span, sign: span * sign, HALF_LIVES, st.sampled_from([1, -1]))
-DECAYS = st.builds(Decay, function=st.sampled_from(FUNCTIONS), half_life=SIGNED, floor=UNIT, threshold=UNIT)
+DECAYS = st.builds(
+    Decay, function=st.sampled_from(FUNCTIONS), half_life=SIGNED, floor=UNIT, threshold=UNIT
+)
 PROMOTIONS = st.builds(Promotion, multiplier=st.floats(0, 10) | st.just(1.0), floor=UNIT, cap=UNIT)
 TIMES = st.integers(-(2**62), 2**62)
 
 
 @pytest.mark.parametrize(
-    "days, expected", [(0, 1.0), (7, 0.5), (14, 0.25), (21, 0.125), (23.25, 0.100035), (24, 0.092875), (30, 0.051271)]
+    "days, expected",
+    [
+        (0, 1.0),
+        (7, 0.5),
+        (14, 0.25),
+        (21, 0.125),
+        (23.25, 0.100035),
+        (24, 0.092875),
+        (30, 0.051271),
+    ],
 )
 def test_the_exponential_of_the_paper(days: float, expected: float) -> None:
-    assert base(WEEK, int(days * DAY)) == pytest.approx(expected, abs=1e-9 if expected in (1.0, 0.5, 0.25, 0.125) else 5e-7)
+    assert base(WEEK, int(days * DAY)) == pytest.approx(
+        expected, abs=1e-9 if expected in (1.0, 0.5, 0.25, 0.125) else 5e-7
+    )
 
 
 @pytest.mark.parametrize("days, expected", [(0, 0.0), (1, 0.5), (7, 0.9921875)])
@@ -59,8 +88,12 @@ def test_promotion_composes_as_the_paper_says() -> None:
     assert score(WEEK, Promotion(1.25), 7 * DAY) == 0.625
     assert score(WEEK, Promotion(3.0, 0.0, 0.8), 0) == 0.8
     assert score(WEEK, Promotion(1.0, 0.9, 1.0), 70 * DAY) == 0.9
-    assert score(WEEK._replace(floor=0.95), Promotion(1.0, 0.0, 0.8), 0) == 0.95  # the binding's floor is the last word
-    assert score(Decay(), Promotion(0.5), 0) == 0.5  # what does not decay can be promoted all the same
+    assert (
+        score(WEEK._replace(floor=0.95), Promotion(1.0, 0.0, 0.8), 0) == 0.95
+    )  # the binding's floor is the last word
+    assert (
+        score(Decay(), Promotion(0.5), 0) == 0.5
+    )  # what does not decay can be promoted all the same
 
 
 def test_a_threshold_of_nothing_hides_nothing() -> None:
@@ -69,12 +102,18 @@ def test_a_threshold_of_nothing_hides_nothing() -> None:
 
 
 @given(DECAYS, PROMOTIONS, TIMES, TIMES)
-def test_window_and_formula_agree_at_any_time(decay: Decay, promotion: Promotion, anchor: int, now: int) -> None:
-    assert window(decay, promotion, anchor).holds(now) == (score(decay, promotion, now - anchor) >= decay.threshold)
+def test_window_and_formula_agree_at_any_time(
+    decay: Decay, promotion: Promotion, anchor: int, now: int
+) -> None:
+    assert window(decay, promotion, anchor).holds(now) == (
+        score(decay, promotion, now - anchor) >= decay.threshold
+    )
 
 
 @given(DECAYS, PROMOTIONS, TIMES, st.integers(-3, 3), st.booleans())
-def test_window_and_formula_agree_at_its_edges(decay: Decay, promotion: Promotion, anchor: int, near: int, at_end: bool) -> None:
+def test_window_and_formula_agree_at_its_edges(
+    decay: Decay, promotion: Promotion, anchor: int, near: int, at_end: bool
+) -> None:
     found = window(decay, promotion, anchor)
     edge = found.end if at_end else found.start
     if TIME_MIN + 10 < edge < TIME_MAX - 10:

@@ -1,4 +1,5 @@
-"""The filter: the paper's trace, spikes, sustained evidence, quiet periods, and that it never passes what it has seen."""
+"""The filter: the paper's trace, spikes, sustained evidence, quiet periods, and that it never
+passes what it has seen."""
 
 from __future__ import annotations
 
@@ -70,8 +71,13 @@ def test_other_scales_are_followed_too() -> None:
     assert observe(state, 100.0) < 6 and run([50.0] * 12, {}, state)[-1] > 45
 
 
-@given(st.lists(st.floats(-1e6, 1e6) | st.floats(0, 1), min_size=1, max_size=200), st.sampled_from(MODES))
-def test_the_estimate_stays_between_itself_and_what_is_seen(values: list[float], mode: Mode) -> None:
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.floats(0, 1), min_size=1, max_size=200),
+    st.sampled_from(MODES),
+)
+def test_the_estimate_stays_between_itself_and_what_is_seen(
+    values: list[float], mode: Mode
+) -> None:
     state = Filter()
     before = values[0]
     for value in values:

@@ -1,4 +1,5 @@
-"""The operators over sentences agree with the definition over worlds; the solver agrees with the truth table; every loss has its reason."""
+"""The operators over sentences agree with the definition over worlds; the solver agrees with the
+truth table; every loss has its reason."""
 
 from __future__ import annotations
 
@@ -17,7 +18,16 @@ from bench.agm_universe import UNIVERSES, Universe, ordered_bases
 from doxa.base.errors import LimitError
 from doxa.policy import solver
 from doxa.policy.constraints import Constraints
-from doxa.policy.revision import Belief, consolidate, contract, contract_whole, entails, expand, merge, revise
+from doxa.policy.revision import (
+    Belief,
+    consolidate,
+    contract,
+    contract_whole,
+    entails,
+    expand,
+    merge,
+    revise,
+)
 from doxa.policy.sentence import And, Atom, Implies, Not, Or, Sentence, atoms
 from doxa.policy.solver import Theory, is_true, world_of
 
@@ -31,7 +41,8 @@ def _base(universe: Universe, masks: tuple[int, ...]) -> list[Belief]:
 
 @pytest.mark.parametrize("universe", SMALL, ids=lambda universe: universe.name)
 def test_operators_over_sentences_are_those_over_worlds(universe: Universe) -> None:
-    """Every base of up to two sentences, every input, in two forms each: K*6, and the ground under the enumeration of postulates."""
+    """Every base of up to two sentences, every input, in two forms each: K*6, and the ground under
+    the enumeration of postulates."""
     findings = Findings()
     assert check_solver(findings, universe) > 2
     for finding in findings.found.values():
@@ -53,12 +64,32 @@ def test_operators_agree_over_four_atoms_too() -> None:
 @pytest.mark.parametrize("universe", SMALL, ids=lambda universe: universe.name)
 def test_linear_revision_satisfies_what_is_claimed(universe: Universe) -> None:
     findings = Findings()
-    check_linear(findings, "atoms", universe, ordered_bases([universe.mask(atom) for atom in universe.atoms], range(len(universe.atoms) + 1)))
-    check_linear(findings, "linear", universe, ordered_bases(list(range(1, universe.everything + 1)), range(3)))
-    claimed = {name for _, name in findings.found if name.startswith(("K*", "base revision", "contraction", "Levi"))} - {"contraction: recovery"}
+    check_linear(
+        findings,
+        "atoms",
+        universe,
+        ordered_bases(
+            [universe.mask(atom) for atom in universe.atoms], range(len(universe.atoms) + 1)
+        ),
+    )
+    check_linear(
+        findings,
+        "linear",
+        universe,
+        ordered_bases(list(range(1, universe.everything + 1)), range(3)),
+    )
+    claimed = {
+        name
+        for _, name in findings.found
+        if name.startswith(("K*", "base revision", "contraction", "Levi"))
+    } - {"contraction: recovery"}
     assert len(claimed) == 18
     for operator, name in findings.found:
-        if name in claimed or name in ("Harper, of bases", "Darwiche-Pearl C3", "Darwiche-Pearl C4"):
+        if name in claimed or name in (
+            "Harper, of bases",
+            "Darwiche-Pearl C3",
+            "Darwiche-Pearl C4",
+        ):
             assert findings.holds(operator, name), findings.found[operator, name]
 
 
@@ -66,18 +97,31 @@ def test_the_enumeration_can_fail() -> None:
     """Recovery fails by a known smallest case, and whole revisions lose what is only beside."""
     findings = Findings()
     two = UNIVERSES[1]
-    check_linear(findings, "atoms", two, ordered_bases([two.mask(atom) for atom in two.atoms], range(3)))
-    assert findings.found["atoms", "contraction: recovery"].counterexample.startswith("{a}, most entrenched first, by a∨b")
+    check_linear(
+        findings, "atoms", two, ordered_bases([two.mask(atom) for atom in two.atoms], range(3))
+    )
+    assert findings.found["atoms", "contraction: recovery"].counterexample.startswith(
+        "{a}, most entrenched first, by a∨b"
+    )
     check_whole(findings, "whole", two, revisions_max=2)
     for name in ("relevance", "core-retainment", "recovery"):
-        assert findings.found["whole", f"contraction: {name}"].counterexample.startswith("revisions [{a, b}], contracted by a")
+        assert findings.found["whole", f"contraction: {name}"].counterexample.startswith(
+            "revisions [{a, b}], contracted by a"
+        )
 
 
 def test_an_operator_that_forgets_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bench.agm_postulates.maximal", lambda members, into: [np.zeros(len(into.state), dtype=np.bool_) for _ in members])
+    monkeypatch.setattr(
+        "bench.agm_postulates.maximal",
+        lambda members, into: [np.zeros(len(into.state), dtype=np.bool_) for _ in members],
+    )
     findings, two = Findings(), UNIVERSES[1]
-    check_linear(findings, "amnesia", two, ordered_bases([two.mask(atom) for atom in two.atoms], range(3)))
-    assert not findings.holds("amnesia", "K*4 vacuity") and not findings.holds("amnesia", "contraction: relevance")
+    check_linear(
+        findings, "amnesia", two, ordered_bases([two.mask(atom) for atom in two.atoms], range(3))
+    )
+    assert not findings.holds("amnesia", "K*4 vacuity") and not findings.holds(
+        "amnesia", "contraction: relevance"
+    )
 
 
 @settings(max_examples=400)
@@ -90,7 +134,9 @@ def test_the_solver_agrees_with_the_truth_table(sentences: list[Sentence], singl
     for values in product((False, True), repeat=len(said)):
         world = frozenset(key for key, value in zip(said, values, strict=True) if value)
         topics = [said[key].topic for key in world]
-        if (not single or len(topics) == len(set(topics))) and all(is_true(sentence, world) for sentence in sentences):
+        if (not single or len(topics) == len(set(topics))) and all(
+            is_true(sentence, world) for sentence in sentences
+        ):
             possible.append(world)
     found = world_of(sentences, lambda _: single)
     assert (found is not None) == bool(possible)
@@ -107,9 +153,16 @@ def test_the_solver_agrees_with_the_truth_table(sentences: list[Sentence], singl
 def test_the_solver_stops_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "SOLVER_STEPS_MAX", 1_000)
     pigeons, holes = 7, 6  # a known hard case for this kind of search
-    seats = [Or(tuple(Atom(f"pigeon {p}", f"in {h}", True) for h in range(holes))) for p in range(pigeons)]
-    alone = [Not(And((Atom(f"pigeon {p}", f"in {h}", True), Atom(f"pigeon {q}", f"in {h}", True)))) for h in range(holes)
-             for p in range(pigeons) for q in range(p)]  # fmt: skip
+    seats = [
+        Or(tuple(Atom(f"pigeon {p}", f"in {h}", True) for h in range(holes)))
+        for p in range(pigeons)
+    ]
+    alone = [
+        Not(And((Atom(f"pigeon {p}", f"in {h}", True), Atom(f"pigeon {q}", f"in {h}", True))))
+        for h in range(holes)
+        for p in range(pigeons)
+        for q in range(p)
+    ]
     with pytest.raises(LimitError, match="steps"):
         world_of([*seats, *alone], lambda _: False)
 
@@ -119,7 +172,9 @@ def test_a_loss_names_the_smallest_reason() -> None:
     base = [Belief("rule", Implies(a, b), (3,)), Belief("beside", c, (2,)), Belief("a", a, (1,))]
     found = revise(base, Not(b), FREE)
     assert [belief.id for belief in found.kept] == ["rule", "beside"]
-    assert [(loss.belief.id, [reason.id for reason in loss.because]) for loss in found.lost] == [("a", ["rule"])]
+    assert [(loss.belief.id, [reason.id for reason in loss.because]) for loss in found.lost] == [
+        ("a", ["rule"])
+    ]
     assert [loss.belief.id for loss in contract(base, b, FREE).lost] == ["a"]
     assert contract(base, Or((c, Not(c))), FREE).vain
 
@@ -127,7 +182,11 @@ def test_a_loss_names_the_smallest_reason() -> None:
 def test_merge_and_consolidate_leave_a_consistent_base() -> None:
     single = Constraints(frozenset({"port"}))
     one = [Belief("1", Atom("api", "port", 80), (1,)), Belief("2", Atom("db", "port", 5432), (2,))]
-    other = [Belief("3", Atom("api", "port", 81), (9,)), Belief("4", Atom("db", "port", 5432), (9,)), Belief("5", Atom("api", "host", "x"), (1,))]
+    other = [
+        Belief("3", Atom("api", "port", 81), (9,)),
+        Belief("4", Atom("db", "port", 5432), (9,)),
+        Belief("5", Atom("api", "host", "x"), (1,)),
+    ]
     assert [belief.id for belief in merge([one, other], single).kept] == ["2", "1", "5"]
     assert [belief.id for belief in merge([other, one], single).kept] == ["3", "4", "5"]
     assert [loss.belief.id for loss in consolidate([*one, *other], single).lost] == ["1"]

@@ -1,8 +1,10 @@
-"""Texts of every kind against the parser: each ends in a tree or in an error of ours, soon, and a tree is printed and parsed to itself.
+"""Texts of every kind against the parser: each ends in a tree or in an error of ours, soon, and a
+tree is printed and parsed to itself.
 
     python -m tests.properties.fuzz_cypher --seconds 600 --seed 1
 
-prints what was tried and every text that failed; it ends with 1 if any did. `test_fuzz_cypher.py` tries a few of the same texts in each run.
+prints what was tried and every text that failed; it ends with 1 if any did. `test_fuzz_cypher.py`
+tries a few of the same texts in each run.
 """
 
 from __future__ import annotations
@@ -31,52 +33,118 @@ from tests.properties.random_queries import Dialect, query
 FEATURES = Path(__file__).resolve().parents[3] / "shared" / "data" / "tck"
 SECONDS_MAX, HANG_S = 2.0, 30
 SEEDS = (
-    "MATCH (n:A {x: 1})-[r:R*1..3 {y: $p}]->(m:B|C&!D) WHERE n.x > 0x1F AND NOT m:A OR r IS NULL RETURN DISTINCT n.x AS y "
-    "ORDER BY y DESC SKIP 1 LIMIT 2",
-    "EXPLAIN AS OF SYSTEM TIME $t AS OF VALID TIME date('2024-01-01') MATCH p = shortestPath((a)-[*..5]-(b)) RETURN nodes(p), length(p)",
-    "CREATE (a:A {x: [1, 2.5, 'c', null]})-[:R]->(b) SET a += {y: 1}, b.z = a.x[0..1] REMOVE a:A DETACH DELETE b",
-    "MERGE (a:A {x: 1}) ON CREATE SET a.y = 1 ON MATCH SET a.y = a.y + 1 FOREACH (i IN range(1, 3) | CREATE (:B {i: i}))",
-    "UNWIND [1, 2] AS x CALL (x) { MATCH (n) WHERE n.x = x RETURN count(*) AS c UNION ALL RETURN 0 AS c } WITH x, c WHERE c > 0 "
-    "RETURN collect({x: x, c: c})",
-    "MATCH (a) WHERE EXISTS { (a)-->(b) WHERE b.x =~ '.*' } AND COUNT { (a)--() } > 1 RETURN [(a)-[r]->(b) | r.w] AS l, [x IN a.l WHERE x > "
-    "1 | x * 2]",
-    "CREATE INDEX i IF NOT EXISTS FOR (a:A) ON (a.x, a.y)", "CREATE CONSTRAINT FOR (v:V) REQUIRE (v.k, v.from, v.to) IS TEMPORAL NO OVERLAP",
-    "CREATE FULLTEXT INDEX `a b`.c FOR ()-[r:R|S]-() ON EACH [r.x, r.y] OPTIONS {analyser: 'x'}", "CREATE VECTOR INDEX $n FOR (a:A) ON a.v",
-    "CREATE CONSTRAINT c FOR ()<-[r:BOSS]-() REQUIRE MAX COUNT 1", "CREATE CONSTRAINT FOR (:A)-[:OWNS]->(:B) REQUIRE DISALLOWED",
+    (
+        "MATCH (n:A {x: 1})-[r:R*1..3 {y: $p}]->(m:B|C&!D) WHERE n.x > 0x1F AND NOT m:A OR r IS"
+        " NULL RETURN DISTINCT n.x AS y ORDER BY y DESC SKIP 1 LIMIT 2"
+    ),
+    (
+        "EXPLAIN AS OF SYSTEM TIME $t AS OF VALID TIME date('2024-01-01') MATCH p ="
+        " shortestPath((a)-[*..5]-(b)) RETURN nodes(p), length(p)"
+    ),
+    (
+        "CREATE (a:A {x: [1, 2.5, 'c', null]})-[:R]->(b) SET a += {y: 1}, b.z = a.x[0..1] REMOVE"
+        " a:A DETACH DELETE b"
+    ),
+    (
+        "MERGE (a:A {x: 1}) ON CREATE SET a.y = 1 ON MATCH SET a.y = a.y + 1 FOREACH (i IN range(1,"
+        " 3) | CREATE (:B {i: i}))"
+    ),
+    (
+        "UNWIND [1, 2] AS x CALL (x) { MATCH (n) WHERE n.x = x RETURN count(*) AS c UNION ALL"
+        " RETURN 0 AS c } WITH x, c WHERE c > 0 RETURN collect({x: x, c: c})"
+    ),
+    (
+        "MATCH (a) WHERE EXISTS { (a)-->(b) WHERE b.x =~ '.*' } AND COUNT { (a)--() } > 1 RETURN"
+        " [(a)-[r]->(b) | r.w] AS l, [x IN a.l WHERE x > 1 | x * 2]"
+    ),
+    "CREATE INDEX i IF NOT EXISTS FOR (a:A) ON (a.x, a.y)",
+    "CREATE CONSTRAINT FOR (v:V) REQUIRE (v.k, v.from, v.to) IS TEMPORAL NO OVERLAP",
+    "CREATE FULLTEXT INDEX `a b`.c FOR ()-[r:R|S]-() ON EACH [r.x, r.y] OPTIONS {analyser: 'x'}",
+    "CREATE VECTOR INDEX $n FOR (a:A) ON a.v",
+    "CREATE CONSTRAINT c FOR ()<-[r:BOSS]-() REQUIRE MAX COUNT 1",
+    "CREATE CONSTRAINT FOR (:A)-[:OWNS]->(:B) REQUIRE DISALLOWED",
     "CREATE CONSTRAINT c IF NOT EXISTS FOR (a:A) REQUIRE (a.x, a.y) IS NODE KEY",
     "CREATE CONSTRAINT FOR (a:A) REQUIRE a.x IS :: LIST<INTEGER NOT NULL>",
-    "CREATE CONSTRAINT FOR (a:A) REQUIRE a.z IN ['red', 3]", "SHOW DEFAULT DATABASE YIELD *", "SHOW DATABASE `where` WHERE x", "DROP CONSTRAINT $c",
-    "DROP INDEX i IF EXISTS", "SHOW INDEXES YIELD name, type WHERE name STARTS WITH 'i' RETURN name", "CALL db.labels() YIELD label AS l RETURN l",
-    "RETURN CASE x WHEN 1 THEN 'a' ELSE reduce(t = 0, i IN [1] | t + i) END, all(x IN [] WHERE x), a.b.c[1]['d'], -1 ^ 2, 1 < 2 <= 3, `a``b`, $`p q`",
-    "MATCH (s) ((a)-[r]->(b) WHERE a.x < b.x){1,3} (t) RETURN a, r, b", "LOAD CSV WITH HEADERS FROM 'f.csv' AS row FIELDTERMINATOR ';' RETURN row.x",
-    "PROFILE CYPHER 5 runtime=slotted MATCH (n) USING INDEX n:A(x) RETURN n {.*, .x, y: 1} /* c */ // d",
-)  # fmt: skip
+    "CREATE CONSTRAINT FOR (a:A) REQUIRE a.z IN ['red', 3]",
+    "SHOW DEFAULT DATABASE YIELD *",
+    "SHOW DATABASE `where` WHERE x",
+    "DROP CONSTRAINT $c",
+    "DROP INDEX i IF EXISTS",
+    "SHOW INDEXES YIELD name, type WHERE name STARTS WITH 'i' RETURN name",
+    "CALL db.labels() YIELD label AS l RETURN l",
+    (
+        "RETURN CASE x WHEN 1 THEN 'a' ELSE reduce(t = 0, i IN [1] | t + i) END, all(x IN [] WHERE"
+        " x), a.b.c[1]['d'], -1 ^ 2, 1 < 2 <= 3, `a``b`, $`p q`"
+    ),
+    "MATCH (s) ((a)-[r]->(b) WHERE a.x < b.x){1,3} (t) RETURN a, r, b",
+    "LOAD CSV WITH HEADERS FROM 'f.csv' AS row FIELDTERMINATOR ';' RETURN row.x",
+    (
+        "PROFILE CYPHER 5 runtime=slotted MATCH (n) USING INDEX n:A(x) RETURN n {.*, .x, y: 1} /* c"
+        " */ // d"
+    ),
+)
 PIECES = tuple(
-    "MATCH OPTIONAL WHERE RETURN WITH UNWIND AS CREATE MERGE ON SET DELETE DETACH REMOVE CALL YIELD UNION ALL EXISTS COUNT COLLECT CASE WHEN THEN "
-    "ELSE END NOT AND OR XOR IN IS NULL STARTS ENDS CONTAINS ORDER BY SKIP LIMIT DESC FOREACH SHOW DROP INDEX CONSTRAINT FOR REQUIRE LOAD CSV FROM "
-    "AS OF SYSTEM TIME VALID EXPLAIN PROFILE CYPHER IN TRANSACTIONS OF ROWS shortestPath allShortestPaths all any none single reduce count date "
-    "a b n r x _ 'a' \"b\" `c` $d $0 1 0 -1 0x1F 0o7 1.5e3 .5 1e400 99999999999999999999 9223372036854775808 1_000 012 1.. :: := "
-    "-> <- -- --> <-- [ ] ( ) { } , . .. : ; | & ! % + - * / ^ = <> <= >= < > =~ += != || // /* */ ~ @ # ? \\ \n \t \x00 \x1a \ufeff \u2028 \u00a0 "
-    "\ud800 \udfff é ä 日本 𝒳 \u202e \u0301 \u2212 \u27e8 ² ٣ '\\u0041' '\\uD83D\\uDE00' '\\uD800' '\\x' '\\ ( (( [[ {{ ((( ))) ]] }}".split(" ")
+    "MATCH OPTIONAL WHERE RETURN WITH UNWIND AS CREATE MERGE ON SET DELETE DETACH REMOVE CALL YIELD"
+    " UNION ALL EXISTS COUNT COLLECT CASE WHEN THEN ELSE END NOT AND OR XOR IN IS NULL STARTS ENDS"
+    " CONTAINS ORDER BY SKIP LIMIT DESC FOREACH SHOW DROP INDEX CONSTRAINT FOR REQUIRE LOAD CSV"
+    " FROM AS OF SYSTEM TIME VALID EXPLAIN PROFILE CYPHER IN TRANSACTIONS OF ROWS shortestPath"
+    " allShortestPaths all any none single reduce count date a b n r x _ 'a' \"b\" `c` $d $0 1 0 -1"
+    " 0x1F 0o7 1.5e3 .5 1e400 99999999999999999999 9223372036854775808 1_000 012 1.. :: := -> <- --"
+    " --> <-- [ ] ( ) { } , . .. : ; | & ! % + - * / ^ = <> <= >= < > =~ += != || // /* */ ~ @ # ?"
+    " \\ \n \t \x00 \x1a \ufeff \u2028 \u00a0 \ud800 \udfff é ä 日本 𝒳 \u202e \u0301 \u2212 \u27e8"
+    " ² ٣ '\\u0041' '\\uD83D\\uDE00' '\\uD800' '\\x' '\\ ( (( [[ {{ ((( ))) ]] }}".split(" ")
 )
 NESTS = (
-    ("(", ")"), ("[", "]"), ("{a: ", "}"), ("NOT ", ""), ("-", ""), ("size(", ")"), ("[x IN ", " | x]"), ("CASE WHEN ", " THEN 1 END"),
+    ("(", ")"),
+    ("[", "]"),
+    ("{a: ", "}"),
+    ("NOT ", ""),
+    ("-", ""),
+    ("size(", ")"),
+    ("[x IN ", " | x]"),
+    ("CASE WHEN ", " THEN 1 END"),
     ("(a)-->(", ")"),
-    ("EXISTS { MATCH (a) WHERE ", " }"), ("CALL { ", " }"), ("reduce(t = 0, x IN [1] | ", ")"), ("1 + ", ""), ("a.", ""), ("x[", "]"),
+    ("EXISTS { MATCH (a) WHERE ", " }"),
+    ("CALL { ", " }"),
+    ("reduce(t = 0, x IN [1] | ", ")"),
+    ("1 + ", ""),
+    ("a.", ""),
+    ("x[", "]"),
     ("[(a)-->(b) | ", "]"),
-    ("a OR ", ""), ("'a' + ", ""), ("RETURN 1 AS x UNION ", ""), ("WITH 1 AS x ", ""), ("FOREACH (x IN [1] | ", ")"), (":A|", ""), ("/*", ""),
+    ("a OR ", ""),
+    ("'a' + ", ""),
+    ("RETURN 1 AS x UNION ", ""),
+    ("WITH 1 AS x ", ""),
+    ("FOREACH (x IN [1] | ", ")"),
+    (":A|", ""),
+    ("/*", ""),
     ("x IS NULL = ", ""),
-)  # fmt: skip
-HUGE = ("9" * 300, "9" * 5_000, "0x" + "F" * 40, "1e" + "9" * 20, "1." + "0" * 400, "-" * 500, "1_" * 200 + "1", "2" + "^2" * 150,
-    "'" + "a" * 20_000 + "'")
+)
+HUGE = (
+    "9" * 300,
+    "9" * 5_000,
+    "0x" + "F" * 40,
+    "1e" + "9" * 20,
+    "1." + "0" * 400,
+    "-" * 500,
+    "1_" * 200 + "1",
+    "2" + "^2" * 150,
+    "'" + "a" * 20_000 + "'",
+)
 
 
 @cache
 def corpus() -> tuple[str, ...]:
-    """Texts to begin with: those above, those of persistence policies, and those of the TCK if its files are at hand."""
+    """Texts to begin with: those above, those of persistence policies, and those of the TCK if its
+    files are at hand."""
     found = [*SEEDS, *POLICIES]
     for path in sorted(FEATURES.rglob("*.feature")) if FEATURES.is_dir() else ():
-        found += [step.document for scenario in scenarios(path) for step in scenario.steps if step.document]
+        found += [
+            step.document
+            for scenario in scenarios(path)
+            for step in scenario.steps
+            if step.document
+        ]
     return tuple(found)
 
 
@@ -84,9 +152,14 @@ def text_of(rng: Random) -> str:
     """One text: a query, changed some times, or something that never was one."""
     pick = rng.random()
     if pick < 0.08:
-        return bytes(rng.randrange(256) for _ in range(rng.randint(0, 200))).decode("utf-8", "surrogateescape")
+        return bytes(rng.randrange(256) for _ in range(rng.randint(0, 200))).decode(
+            "utf-8", "surrogateescape"
+        )
     if pick < 0.16:
-        return "".join(chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000)))) for _ in range(rng.randint(0, 80)))
+        return "".join(
+            chr(rng.choice((rng.randrange(128), rng.randrange(0x3000), rng.randrange(0x110000))))
+            for _ in range(rng.randint(0, 80))
+        )
     if pick < 0.30:
         return rng.choice((" ", "")).join(rng.choices(PIECES, k=rng.randint(1, 60)))
     if pick < 0.40:
@@ -99,7 +172,11 @@ def text_of(rng: Random) -> str:
 
 def changed(rng: Random, text: str) -> str:
     """The text with one change, at a place where words begin or anywhere."""
-    words = [i for i, char in enumerate(text) if char in " ([{,|:.-" or char.isalnum() != (text[i - 1].isalnum() if i else False)]
+    words = [
+        i
+        for i, char in enumerate(text)
+        if char in " ([{,|:.-" or char.isalnum() != (text[i - 1].isalnum() if i else False)
+    ]
     at, end = sorted((rng.choice(words or [0]), rng.choice(words or [0])))
     end = min(end, at + 40)
     match rng.randrange(10):
@@ -122,7 +199,11 @@ def changed(rng: Random, text: str) -> str:
             return text[:at] + rng.choice(HUGE) + text[end:]
         case 7:
             where = rng.randrange(len(text) + 1)
-            return text[:where] + chr(rng.choice((rng.randrange(128), rng.randrange(0x110000)))) + text[where + rng.randrange(2) :]
+            return (
+                text[:where]
+                + chr(rng.choice((rng.randrange(128), rng.randrange(0x110000))))
+                + text[where + rng.randrange(2) :]
+            )
         case 8:
             return text[: rng.randrange(len(text) + 1)]
         case _:
@@ -154,7 +235,8 @@ def examine(text: str) -> str:
 
 
 def printed(tree: object) -> None:
-    """Print and parse again. A tree at the limit of depth may be printed with more parentheses than fit."""
+    """Print and parse again. A tree at the limit of depth may be printed with more parentheses than
+    fit."""
     again = print_statement(tree)  # type: ignore[arg-type]
     try:
         assert parse(again) == tree, again
@@ -167,7 +249,8 @@ class Hang(Exception):
 
 
 def failures(rng: Random, seconds: float, counts: Counter[str]) -> Iterator[tuple[str, str]]:
-    """Tries texts for so long; gives those that fail, with what failed. `counts` takes the outcomes and the longest time."""
+    """Tries texts for so long; gives those that fail, with what failed. `counts` takes the outcomes
+    and the longest time."""
 
     def give_up(number: int, frame: FrameType | None) -> None:
         raise Hang
@@ -205,7 +288,10 @@ def main() -> int:
         found += 1
         print(f"FAILED {problem}\n  {text!r:.2000}", flush=True)
     longest = counts.pop("longest, in ms", 0)
-    print(f"{sum(counts.values()):,} texts with seed {given.seed}, {found} failed, the longest took {longest:,} ms: {dict(counts.most_common())}")
+    print(
+        f"{sum(counts.values()):,} texts with seed {given.seed}, {found} failed, the longest took"
+        f" {longest:,} ms: {dict(counts.most_common())}"
+    )
     return int(found > 0)
 
 

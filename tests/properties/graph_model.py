@@ -1,6 +1,8 @@
-"""A property graph as plain dictionaries, and random Cypher writes that say what they do to it: what the store is compared with.
+"""A property graph as plain dictionaries, and random Cypher writes that say what they do to it:
+what the store is compared with.
 
-Every node and edge has its own number in `k`. Nodes are labelled A or B; `u` is unique among the A, `x` of the B and `w` of the R are indexed.
+Every node and edge has its own number in `k`. Nodes are labelled A or B; `u` is unique among the A,
+`x` of the B and `w` of the R are indexed.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ SCHEMA = (
     "CREATE INDEX FOR ()-[r:R]-() ON (r.w)",
 )
 LABELS, TYPES = st.sampled_from(["A", "B"]), st.sampled_from(["R", "S"])
-VALUES = st.sampled_from([1, 0, 2, 1, "a", 1.0, 2.5, "b", True, None, (1, 2)]).map(lambda value: list(value) if isinstance(value, tuple) else value)
+VALUES = st.sampled_from([1, 0, 2, 1, "a", 1.0, 2.5, "b", True, None, (1, 2)]).map(
+    lambda value: list(value) if isinstance(value, tuple) else value
+)
 SCALARS = st.sampled_from([0, 1, 2, "a", "b"])
 NUMBERS = st.sampled_from([0, 4, 8, 12, 16, 20, 1, 5])  # each statement has four numbers to give
 
@@ -55,22 +59,39 @@ class World:
         self.edges[k] = ModelEdge(kind, *ends, present({**props, "k": k}))
 
     def with_value(self, label: str, name: str, value: Any) -> list[ModelNode]:
-        return [node for node in self.nodes.values() if label in node.labels and same(node.props.get(name), value)]
+        return [
+            node
+            for node in self.nodes.values()
+            if label in node.labels and same(node.props.get(name), value)
+        ]
 
     def of_type(self, kind: str, name: str, value: Any) -> list[int]:
-        return [k for k, edge in self.edges.items() if edge.type == kind and same(edge.props.get(name), value)]
+        return [
+            k
+            for k, edge in self.edges.items()
+            if edge.type == kind and same(edge.props.get(name), value)
+        ]
 
     def edges_at(self, k: int) -> list[int]:
         return [one for one, edge in self.edges.items() if k in (edge.source, edge.target)]
 
     def require_unique(self) -> None:
-        held = [token(node.props["u"]) for node in self.nodes.values() if "A" in node.labels and "u" in node.props]
+        held = [
+            token(node.props["u"])
+            for node in self.nodes.values()
+            if "A" in node.labels and "u" in node.props
+        ]
         if len(held) != len(set(held)):
             raise Refused
 
     def whole(self) -> tuple[list[Any], list[Any]]:
-        nodes = sorted((k, sorted(node.labels), tokens(node.props)) for k, node in self.nodes.items())
-        return nodes, sorted((k, edge.type, edge.source, edge.target, tokens(edge.props)) for k, edge in self.edges.items())
+        nodes = sorted(
+            (k, sorted(node.labels), tokens(node.props)) for k, node in self.nodes.items()
+        )
+        return nodes, sorted(
+            (k, edge.type, edge.source, edge.target, tokens(edge.props))
+            for k, edge in self.edges.items()
+        )
 
 
 def present(props: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +102,12 @@ def token(value: Any) -> Any:
     """Equal exactly for values that Cypher calls equal; null, which equals nothing, only for null."""
     if isinstance(value, list):
         return ("list", tuple(token(item) for item in value))
-    return (type(value).__name__ if not isinstance(value, (int, float)) or isinstance(value, bool) else "number", value)
+    return (
+        type(value).__name__
+        if not isinstance(value, (int, float)) or isinstance(value, bool)
+        else "number",
+        value,
+    )
 
 
 def tokens(props: dict[str, Any]) -> str:
@@ -121,7 +147,11 @@ def create_many(values: list[Any], labels: frozenset[str]) -> Write:
             world.add_node(k + i, labels, {"x": value, "u": value})
 
     names = "".join(":" + label for label in sorted(labels))
-    return Write(f"UNWIND range(0, size($v) - 1) AS i CREATE ({names} {{k: $k + i, x: $v[i], u: $v[i]}})", {"v": values}, change)
+    return Write(
+        f"UNWIND range(0, size($v) - 1) AS i CREATE ({names} {{k: $k + i, x: $v[i], u: $v[i]}})",
+        {"v": values},
+        change,
+    )
 
 
 def connect(a: int, b: int, kind: str, w: Any) -> Write:
@@ -129,7 +159,11 @@ def connect(a: int, b: int, kind: str, w: Any) -> Write:
         if a in world.nodes and b in world.nodes:
             world.add_edge(k, kind, (a, b), {"w": w})
 
-    return Write(f"MATCH (a {{k: $a}}), (b {{k: $b}}) CREATE (a)-[:{kind} {{k: $k, w: $w}}]->(b)", {"a": a, "b": b, "w": w}, change)
+    return Write(
+        f"MATCH (a {{k: $a}}), (b {{k: $b}}) CREATE (a)-[:{kind} {{k: $k, w: $w}}]->(b)",
+        {"a": a, "b": b, "w": w},
+        change,
+    )
 
 
 def merge_nodes(label: str, name: str, values: list[Any]) -> Write:
@@ -165,7 +199,10 @@ def merge_edge(a: int, b: int, kind: str, w: Any, directed: bool) -> Write:
             world.add_edge(k, kind, (a, b), {"w": w})
 
     arrow = ">" if directed else ""
-    text = f"MATCH (a {{k: $a}}), (b {{k: $b}}) MERGE (a)-[r:{kind} {{w: $w}}]-{arrow}(b) ON CREATE SET r.k = $k ON MATCH SET r.y = 1"
+    text = (
+        f"MATCH (a {{k: $a}}), (b {{k: $b}}) MERGE (a)-[r:{kind} {{w: $w}}]-{arrow}(b) ON CREATE"
+        " SET r.k = $k ON MATCH SET r.y = 1"
+    )
     return Write(text, {"a": a, "b": b, "w": w}, change)
 
 
@@ -177,12 +214,21 @@ def merge_path(a: int, value: Any) -> Write:
             return
         for edge in list(world.edges.values()):
             end = world.nodes[edge.target]
-            if edge.source == a and edge.type == "R" and "B" in end.labels and same(end.props.get("x"), value):
+            if (
+                edge.source == a
+                and edge.type == "R"
+                and "B" in end.labels
+                and same(end.props.get("x"), value)
+            ):
                 return
         world.add_node(k, frozenset(("B",)), {"x": value})
         world.add_edge(k, "R", (a, k), {})
 
-    return Write("MATCH (a {k: $a}) MERGE (a)-[r:R]->(b:B {x: $v}) ON CREATE SET b.k = $k, r.k = $k", {"a": a, "v": value}, change)
+    return Write(
+        "MATCH (a {k: $a}) MERGE (a)-[r:R]->(b:B {x: $v}) ON CREATE SET b.k = $k, r.k = $k",
+        {"a": a, "v": value},
+        change,
+    )
 
 
 def set_where(label: str, where: Any, name: str, value: Any) -> Write:
@@ -190,7 +236,11 @@ def set_where(label: str, where: Any, name: str, value: Any) -> Write:
         for node in world.with_value(label, "x", where):
             node.props = present({**node.props, name: value})
 
-    return Write(f"MATCH (n:{label}) WHERE n.x = $where SET n.{name} = $value", {"where": where, "value": value}, change)
+    return Write(
+        f"MATCH (n:{label}) WHERE n.x = $where SET n.{name} = $value",
+        {"where": where, "value": value},
+        change,
+    )
 
 
 def set_every(label: str, name: str, value: Any) -> Write:
@@ -205,19 +255,31 @@ def set_every(label: str, name: str, value: Any) -> Write:
 def set_all(a: int, props: dict[str, Any], merge: bool) -> Write:
     def change(world: World, k: int) -> None:
         if a in world.nodes:
-            world.nodes[a].props = present({**(world.nodes[a].props if merge else {}), **props, "k": a})
+            world.nodes[a].props = present(
+                {**(world.nodes[a].props if merge else {}), **props, "k": a}
+            )
 
-    return Write(f"MATCH (n {{k: $a}}) SET n {'+=' if merge else '='} $props", {"a": a, "props": {**props, "k": a}}, change)
+    return Write(
+        f"MATCH (n {{k: $a}}) SET n {'+=' if merge else '='} $props",
+        {"a": a, "props": {**props, "k": a}},
+        change,
+    )
 
 
 def set_edges(kind: str, where: Any, value: Any, whole: bool) -> Write:
     def change(world: World, k: int) -> None:
         for one in world.of_type(kind, "w", where):
             edge = world.edges[one]
-            edge.props = present({"k": one, "w": value}) if whole else present({**edge.props, "w": value})
+            edge.props = (
+                present({"k": one, "w": value}) if whole else present({**edge.props, "w": value})
+            )
 
     how = "r = {k: r.k, w: $value}" if whole else "r.w = $value"
-    return Write(f"MATCH ()-[r:{kind}]->() WHERE r.w = $where SET {how}", {"where": where, "value": value}, change)
+    return Write(
+        f"MATCH ()-[r:{kind}]->() WHERE r.w = $where SET {how}",
+        {"where": where, "value": value},
+        change,
+    )
 
 
 def relabel(label: str, where: Any, other: str, add: bool) -> Write:
@@ -225,7 +287,11 @@ def relabel(label: str, where: Any, other: str, add: bool) -> Write:
         for node in world.with_value(label, "x", where):
             node.labels = node.labels | {other} if add else node.labels - {other}
 
-    return Write(f"MATCH (n:{label}) WHERE n.x = $where {'SET' if add else 'REMOVE'} n:{other}", {"where": where}, change)
+    return Write(
+        f"MATCH (n:{label}) WHERE n.x = $where {'SET' if add else 'REMOVE'} n:{other}",
+        {"where": where},
+        change,
+    )
 
 
 def remove_property(label: str, name: str) -> Write:
@@ -247,7 +313,11 @@ def delete_nodes(label: str, where: Any, detach: bool) -> Write:
                 del world.edges[one]
             del world.nodes[node.props["k"]]
 
-    return Write(f"MATCH (n:{label}) WHERE n.x = $where {'DETACH ' if detach else ''}DELETE n", {"where": where}, change)
+    return Write(
+        f"MATCH (n:{label}) WHERE n.x = $where {'DETACH ' if detach else ''}DELETE n",
+        {"where": where},
+        change,
+    )
 
 
 def delete_node(a: int, detach: bool) -> Write:
@@ -291,7 +361,10 @@ def foreach(a: int, values: list[Any]) -> Write:
                 world.add_node(k + i, frozenset(("B",)), {"x": value})
                 world.add_edge(k + i, "R", (a, k + i), {"w": value})
 
-    text = "FOREACH (i IN range(0, size($v) - 1) | SET n.x = $v[i] CREATE (n)-[:R {k: $k + i, w: $v[i]}]->(:B {k: $k + i, x: $v[i]}))"
+    text = (
+        "FOREACH (i IN range(0, size($v) - 1) | SET n.x = $v[i] CREATE (n)-[:R {k: $k + i, w:"
+        " $v[i]}]->(:B {k: $k + i, x: $v[i]}))"
+    )
     return Write(f"MATCH (n {{k: $a}}) {text}", {"a": a, "v": values}, change)
 
 
@@ -301,7 +374,10 @@ def broken(values: list[Any]) -> Write:
     def change(world: World, k: int) -> None:
         raise Refused
 
-    text = "UNWIND range(0, size($v)) AS i CREATE (n:B {k: $k + i, x: $v[i]}) SET n.y = 1 / (size($v) - i)"
+    text = (
+        "UNWIND range(0, size($v)) AS i CREATE (n:B {k: $k + i, x: $v[i]}) SET n.y = 1 / (size($v)"
+        " - i)"
+    )
     return Write(text, {"v": values}, change)
 
 
@@ -313,7 +389,9 @@ WRITES: st.SearchStrategy[Write] = st.one_of(
     st.builds(create_many, LISTS, SETS),
     st.builds(connect, NUMBERS, NUMBERS, TYPES, VALUES),
     st.builds(merge_nodes, st.just("A"), st.just("u"), LISTS),
-    st.builds(merge_nodes, LABELS, st.sampled_from(["x", "u"]), st.lists(SCALARS, min_size=1, max_size=3)),
+    st.builds(
+        merge_nodes, LABELS, st.sampled_from(["x", "u"]), st.lists(SCALARS, min_size=1, max_size=3)
+    ),
     st.builds(merge_edge, NUMBERS, NUMBERS, TYPES, VALUES, st.booleans()),
     st.builds(merge_path, NUMBERS, SCALARS),
     st.builds(set_where, LABELS, VALUES, st.sampled_from(["x", "y", "u"]), VALUES),
@@ -332,9 +410,13 @@ WRITES: st.SearchStrategy[Write] = st.one_of(
 
 
 START = (
-    create(frozenset("AB"), {"x": 1, "u": 1}), create(frozenset("B"), {"x": 1, "y": 1}), create(frozenset("A"), {"u": 2, "x": "a"}),
-    connect(0, 4, "R", 1), connect(4, 0, "R", 1), connect(4, 4, "S", 2),
-)  # fmt: skip
+    create(frozenset("AB"), {"x": 1, "u": 1}),
+    create(frozenset("B"), {"x": 1, "y": 1}),
+    create(frozenset("A"), {"u": 2, "x": "a"}),
+    connect(0, 4, "R", 1),
+    connect(4, 0, "R", 1),
+    connect(4, 4, "S", 2),
+)
 
 
 # Reads, with what the model answers
@@ -343,17 +425,53 @@ START = (
 def reads(world: World, value: Any) -> Iterator[tuple[str, list[Any]]]:
     """Queries with $v, and the rows that they must give, sorted by their text."""
     b = [node for node in world.nodes.values() if "B" in node.labels]
-    yield "MATCH (n:B) WHERE n.x = $v RETURN n.k", [node.props["k"] for node in world.with_value("B", "x", value)]
-    yield "MATCH (n:B {x: $v, y: 1}) RETURN n.k", [one.props["k"] for one in world.with_value("B", "x", value) if same(one.props.get("y"), 1)]
-    yield "MATCH (n:A {u: $v}) RETURN n.k", [node.props["k"] for node in world.with_value("A", "u", value)]
-    yield "MATCH (n:B) WHERE n.x >= 1 RETURN n.k", [one.props["k"] for one in b if _number(one.props.get("x")) and one.props["x"] >= 1]
-    yield "MATCH (n:B) WHERE n.x < 'b' RETURN n.k", [one.props["k"] for one in b if isinstance(one.props.get("x"), str) and one.props["x"] < "b"]
-    yield "MATCH (n:B) WHERE n.x IS NOT NULL RETURN count(*)", [sum(1 for one in b if "x" in one.props)]
+    yield (
+        "MATCH (n:B) WHERE n.x = $v RETURN n.k",
+        [node.props["k"] for node in world.with_value("B", "x", value)],
+    )
+    yield (
+        "MATCH (n:B {x: $v, y: 1}) RETURN n.k",
+        [
+            one.props["k"]
+            for one in world.with_value("B", "x", value)
+            if same(one.props.get("y"), 1)
+        ],
+    )
+    yield (
+        "MATCH (n:A {u: $v}) RETURN n.k",
+        [node.props["k"] for node in world.with_value("A", "u", value)],
+    )
+    yield (
+        "MATCH (n:B) WHERE n.x >= 1 RETURN n.k",
+        [one.props["k"] for one in b if _number(one.props.get("x")) and one.props["x"] >= 1],
+    )
+    yield (
+        "MATCH (n:B) WHERE n.x < 'b' RETURN n.k",
+        [
+            one.props["k"]
+            for one in b
+            if isinstance(one.props.get("x"), str) and one.props["x"] < "b"
+        ],
+    )
+    yield (
+        "MATCH (n:B) WHERE n.x IS NOT NULL RETURN count(*)",
+        [sum(1 for one in b if "x" in one.props)],
+    )
     yield "MATCH ()-[r:R]->() WHERE r.w = $v RETURN r.k", world.of_type("R", "w", value)
-    yield "MATCH (:A)-[r]->(:B) RETURN count(r)", [sum(1 for edge in world.edges.values() if _joins(world, edge))]
-    near = [(edge.source, edge.target) for edge in world.edges.values() if same(world.nodes[edge.source].props.get("x"), value)]
+    yield (
+        "MATCH (:A)-[r]->(:B) RETURN count(r)",
+        [sum(1 for edge in world.edges.values() if _joins(world, edge))],
+    )
+    near = [
+        (edge.source, edge.target)
+        for edge in world.edges.values()
+        if same(world.nodes[edge.source].props.get("x"), value)
+    ]
     yield "MATCH (n {x: $v})-->(m) RETURN n.k, m.k", near
-    yield "MATCH (n:A) RETURN sum(n.k)", [sum(k for k, node in world.nodes.items() if "A" in node.labels)]
+    yield (
+        "MATCH (n:A) RETURN sum(n.k)",
+        [sum(k for k, node in world.nodes.items() if "A" in node.labels)],
+    )
 
 
 def _number(value: Any) -> bool:

@@ -1,10 +1,14 @@
-"""Small graphs and reading queries drawn at random, typed so that most of them run: what engines and planners are compared with.
+"""Small graphs and reading queries drawn at random, typed so that most of them run: what engines
+and planners are compared with.
 
-    rng -> graph_text(rng)                        one CREATE; every node and edge has its own number in `i`
-    rng -> query(rng, dialect)                    MATCH, OPTIONAL MATCH, UNWIND, WITH, UNION ... RETURN, and whether its order is total
+    rng -> graph_text(rng)                        one CREATE; every node and edge has its own number
+    in `i`
+    rng -> query(rng, dialect)                    MATCH, OPTIONAL MATCH, UNWIND, WITH, UNION ...
+    RETURN, and whether its order is total
 
-A query's answer is decided by the specification alone: it sorts by all of its columns before it skips or limits, collects only where the
-order of the items does not matter, and computes with halves, so that a sum does not depend on its order. `Dialect` says what an engine knows.
+A query's answer is decided by the specification alone: it sorts by all of its columns before it
+skips or limits, collects only where the order of the items does not matter, and computes with
+halves, so that a sum does not depend on its order. `Dialect` says what an engine knows.
 """
 
 from __future__ import annotations
@@ -21,7 +25,14 @@ LISTS = ("[]", "[1]", "[1, 2, 3]", "[2, null, 1]", "[-1, 0]", "[3, 3]")
 ANYTHING = ("1", "2", "'a'", "'b'", "true", "false", "2.5", "[1]", "[1, 2]")
 # property names by the kind of their values; m holds values of all kinds
 KINDS = {"i": "int", "a": "int", "f": "float", "s": "str", "b": "bool", "l": "ints", "m": "any"}
-VALUES = {"int": NUMBERS, "float": HALVES, "str": TEXTS, "bool": ("true", "false"), "ints": LISTS[:3] + LISTS[4:], "any": ANYTHING}
+VALUES = {
+    "int": NUMBERS,
+    "float": HALVES,
+    "str": TEXTS,
+    "bool": ("true", "false"),
+    "ints": LISTS[:3] + LISTS[4:],
+    "any": ANYTHING,
+}
 ORDERED = frozenset(("int", "float", "str", "bool", "node", "edge"))
 LENGTHS = ("*1..2", "*2", "*0..1", "*..2", "*1..3", "*0", "*2..2")
 SCALARS = ("int", "float", "str", "bool", "ints")
@@ -33,7 +44,9 @@ class Dialect:
 
     subqueries: bool = True  # EXISTS { }, COUNT { }, CALL { }
     label_expressions: bool = True
-    avoided: frozenset[str] = frozenset()  # names of what is left out, with the reasons where it is used
+    avoided: frozenset[str] = (
+        frozenset()
+    )  # names of what is left out, with the reasons where it is used
 
     def has(self, name: str) -> bool:
         return name not in self.avoided
@@ -55,7 +68,10 @@ def graph_text(rng: Random) -> str:
         parts.append(f"(n{i}{labels} {_properties(rng, i, ('a', 'f', 's', 'b', 'l', 'm'))})")
     for i in range(rng.randint(2, 8)):
         source, target = rng.randrange(count), rng.randrange(count)
-        parts.append(f"(n{source})-[:{rng.choice(TYPES)} {_properties(rng, i, ('a', 's', 'm'))}]->(n{target})")
+        parts.append(
+            f"(n{source})-[:{rng.choice(TYPES)}"
+            f" {_properties(rng, i, ('a', 's', 'm'))}]->(n{target})"
+        )
     return "CREATE " + ", ".join(parts)
 
 
@@ -101,13 +117,22 @@ class Writer:
         if self.chance(0.12) and not any(unordered):
             kinds = [self.scope[name] for name in columns]
             second = Writer(self.rng, self.dialect, named=self.named).union_branch(columns, kinds)
-            return RandomQuery(f"{first} UNION {'ALL ' if self.chance(0.5) else ''}{second}", columns, False, unordered)
+            return RandomQuery(
+                f"{first} UNION {'ALL ' if self.chance(0.5) else ''}{second}",
+                columns,
+                False,
+                unordered,
+            )
         return RandomQuery(first, columns, ordered, unordered)
 
     def branch(self) -> tuple[str, tuple[str, ...], bool]:
         clauses = [self.match(optional=False) if self.chance(0.9) else self.unwind()]
         for _ in range(self.rng.randint(0, 3)):
-            clauses.append(self.rng.choice((self.optional, self.match, self.unwind, self.with_, self.with_, self.subquery))())
+            clauses.append(
+                self.rng.choice(
+                    (self.optional, self.match, self.unwind, self.with_, self.with_, self.subquery)
+                )()
+            )
         text, columns, ordered = self.projection("RETURN")
         return " ".join([*clauses, text]), columns, ordered
 
@@ -116,7 +141,13 @@ class Writer:
         items = []
         for name, kind in zip(columns, kinds, strict=True):
             held = self.of(kind)
-            value = self.rng.choice(held) if held else self.value(kind) if kind in (*SCALARS, "any") else "null"
+            value = (
+                self.rng.choice(held)
+                if held
+                else self.value(kind)
+                if kind in (*SCALARS, "any")
+                else "null"
+            )
             items.append(f"{value} AS {name}")
         return f"{clause} RETURN {', '.join(items)}"
 
@@ -127,7 +158,10 @@ class Writer:
         if self.nodes > 3:
             return self.unwind() if self.nodes > 5 and self.chance(0.3) else self.with_()
         before = dict(self.scope)
-        paths = [self.path() for _ in range(2 if self.chance(0.2) and self.dialect.has("several paths") else 1)]
+        paths = [
+            self.path()
+            for _ in range(2 if self.chance(0.2) and self.dialect.has("several paths") else 1)
+        ]
         words = ["OPTIONAL MATCH" if optional else "MATCH", ", ".join(paths)]
         if optional:  # what is new may be null, which changes no kind
             self.scope = {**before, **self.scope}
@@ -161,14 +195,20 @@ class Writer:
         node, name = self.rng.choice(held), self.name("k")
         inner = self.rng.choice(("count(*)", "sum(x.a)", "max(x.i)", "count(DISTINCT x.s)"))
         self.scope[name] = "int"
-        return f"CALL ({node}) {{ MATCH ({node})-{self.edge_words()}-(x) RETURN {inner} AS {name} }}"
+        return (
+            f"CALL ({node}) {{ MATCH ({node})-{self.edge_words()}-(x) RETURN {inner} AS {name} }}"
+        )
 
     def projection(self, word: str) -> tuple[str, tuple[str, ...], bool]:
         final = word == "RETURN"
         grouped = self.chance(0.35)
         items = [self.item() for _ in range(self.rng.randint(0 if grouped else 1, 3))]
         kinds = {name: kind for _, name, kind in items}
-        items = [(text, name, kind) for i, (text, name, kind) in enumerate(items) if name not in [other for _, other, _ in items[:i]]]
+        items = [
+            (text, name, kind)
+            for i, (text, name, kind) in enumerate(items)
+            if name not in [other for _, other, _ in items[:i]]
+        ]
         if grouped:
             for _ in range(self.rng.randint(1, 2)):
                 text, kind = self.aggregate(final)
@@ -176,16 +216,27 @@ class Writer:
                 items.append((text, name, kind))
                 kinds[name] = kind
         words = [word, "DISTINCT"] if self.chance(0.15) else [word]
-        words.append(", ".join(text if text == name else f"{text} AS {name}" for text, name, _ in items))
+        words.append(
+            ", ".join(text if text == name else f"{text} AS {name}" for text, name, _ in items)
+        )
         sortable = all(kind in ORDERED for kind in kinds.values())
-        mixed = self.of("int", "float", "str") if not grouped and len(words) == 2 and self.chance(0.3) and words[0] == word else []
+        mixed = (
+            self.of("int", "float", "str")
+            if not grouped and len(words) == 2 and self.chance(0.3) and words[0] == word
+            else []
+        )
         self.scope = kinds
         ordered = sortable and self.chance(0.4)
         if ordered:
-            keys = [f"{name}.i" if kind in ("node", "edge") else name for name, kind in kinds.items()]
+            keys = [
+                f"{name}.i" if kind in ("node", "edge") else name for name, kind in kinds.items()
+            ]
             self.rng.shuffle(keys)
             keys = ([self.rng.choice(mixed)] if mixed and "DISTINCT" not in words else []) + keys
-            words.append("ORDER BY " + ", ".join(key + self.rng.choice(("", " DESC", " ASC")) for key in keys))
+            words.append(
+                "ORDER BY "
+                + ", ".join(key + self.rng.choice(("", " DESC", " ASC")) for key in keys)
+            )
             if self.chance(0.3):
                 words.append(f"SKIP {self.rng.randint(0, 2)}")
             if self.chance(0.5):
@@ -208,13 +259,25 @@ class Writer:
         value = self.value(numbers)
         distinct = "DISTINCT " if self.chance(0.25) else ""
         once = distinct if self.dialect.has("distinct sums") else ""
-        zero = " + 0.0" if numbers == "float" and not self.dialect.has("1 and 1.0 in one group") else ""
+        zero = (
+            " + 0.0"
+            if numbers == "float" and not self.dialect.has("1 and 1.0 in one group")
+            else ""
+        )
         anything = self.rng.choice([*self.scope, value]) if self.scope else value
         found = [
-            ("count(*)", "int"), (f"count({distinct}{anything})", "int"), (f"sum({once}{value}){zero}", numbers), (f"avg({once}{value})", "float"),
-            (f"min({value})", numbers), (f"max({value})", numbers), (f"min({self.str(1)})", "str"), (f"max({self.str(1)})", "str"),
-            (f"size(collect({distinct}{anything}))", "int"), (f"count(*) + {self.rng.choice(NUMBERS)}", "int"), (f"count({anything}) > 1", "bool"),
-        ]  # fmt: skip
+            ("count(*)", "int"),
+            (f"count({distinct}{anything})", "int"),
+            (f"sum({once}{value}){zero}", numbers),
+            (f"avg({once}{value})", "float"),
+            (f"min({value})", numbers),
+            (f"max({value})", numbers),
+            (f"min({self.str(1)})", "str"),
+            (f"max({self.str(1)})", "str"),
+            (f"size(collect({distinct}{anything}))", "int"),
+            (f"count(*) + {self.rng.choice(NUMBERS)}", "int"),
+            (f"count({anything}) > 1", "bool"),
+        ]
         if final:
             found.append((f"collect({distinct}{anything})", "bag"))
         return self.rng.choice(found)
@@ -222,7 +285,11 @@ class Writer:
     # Patterns
 
     def path(self) -> str:
-        prefix = f"{self.bound('p', 'path')} = " if self.chance(0.15) and self.dialect.has("path variables") else ""
+        prefix = (
+            f"{self.bound('p', 'path')} = "
+            if self.chance(0.15) and self.dialect.has("path variables")
+            else ""
+        )
         text = self.node(first=True)
         hops = self.rng.choice((0, 1, 1, 1, 2, 2, 3))
         self.alone = hops == 1
@@ -256,17 +323,29 @@ class Writer:
         return f"{{{name}: {self.rng.choice(VALUES[KINDS[name]])}}}"
 
     def edge(self, *, directed: bool) -> str:
-        many = self.walks < 2 and self.chance(0.2) and (self.dialect.has("walks beside other edges") or (self.alone and directed))
-        types = ":" + "|".join(sorted(set(self.rng.choices(TYPES, k=2)))) if self.chance(0.35) else ""
+        many = (
+            self.walks < 2
+            and self.chance(0.2)
+            and (self.dialect.has("walks beside other edges") or (self.alone and directed))
+        )
+        types = (
+            ":" + "|".join(sorted(set(self.rng.choices(TYPES, k=2)))) if self.chance(0.35) else ""
+        )
         props = " " + self.map_of_edge() if self.chance(0.05) else ""
         if many:
             self.walks += 1
             self.nodes += 1
-            length = self.rng.choice((*LENGTHS, "*", "*2..", "*0..") if directed and self.dialect.has("lengths without an end") else LENGTHS)
+            length = self.rng.choice(
+                (*LENGTHS, "*", "*2..", "*0..")
+                if directed and self.dialect.has("lengths without an end")
+                else LENGTHS
+            )
             return f"[{self.bound('w', 'edges') if self.chance(0.5) else ''}{types}{length}{props}]"
         if not types and not props and self.chance(0.4):
             return ""
-        return f"[{self.bound('r', 'edge') if self.chance(0.6) else ''}{types}{props}]".replace("[ ", "[")
+        return f"[{self.bound('r', 'edge') if self.chance(0.6) else ''}{types}{props}]".replace(
+            "[ ", "["
+        )
 
     def map_of_edge(self) -> str:
         name = self.rng.choice(("a", "s", "m"))
@@ -278,7 +357,13 @@ class Writer:
     # Expressions
 
     def value(self, kind: str, depth: int = 2) -> str:
-        made: dict[str, Callable[[int], str]] = {"int": self.int, "float": self.float, "str": self.str, "bool": self.bool, "ints": self.ints}
+        made: dict[str, Callable[[int], str]] = {
+            "int": self.int,
+            "float": self.float,
+            "str": self.str,
+            "bool": self.bool,
+            "ints": self.ints,
+        }
         return made[kind](depth) if kind in made else self.anything()
 
     def leaf(self, kind: str) -> str:
@@ -297,7 +382,10 @@ class Writer:
 
     def case(self, kind: str, depth: int) -> str:
         one, other = self.value(kind, depth), self.value(kind, depth)
-        return f"CASE WHEN {self.bool(depth)} THEN {one}{f' ELSE {other}' if self.chance(0.7) else ''} END"
+        return (
+            f"CASE WHEN {self.bool(depth)} THEN"
+            f" {one}{f' ELSE {other}' if self.chance(0.7) else ''} END"
+        )
 
     def int(self, depth: int) -> str:
         if depth <= 0 or self.chance(0.4):
@@ -314,15 +402,29 @@ class Writer:
         if pick == 6:
             return f"size({self.ints(deep) if self.chance(0.5) else self.str(deep)})"
         if pick == 7:
-            return f"length({self.rng.choice(paths)})" if paths else f"size({self.rng.choice(walks)})" if walks else f"sign({self.int(deep)})"
+            return (
+                f"length({self.rng.choice(paths)})"
+                if paths
+                else f"size({self.rng.choice(walks)})"
+                if walks
+                else f"sign({self.int(deep)})"
+            )
         if pick == 8:
-            return f"toInteger({self.rng.choice((self.float(deep), self.str(deep), self.int(deep)))})"
+            return (
+                f"toInteger({self.rng.choice((self.float(deep), self.str(deep), self.int(deep)))})"
+            )
         if pick == 9:
             return f"coalesce({self.int(deep)}, {self.int(deep)})"
         if pick == 10:
             return f"{self.rng.choice(('head', 'last'))}({self.ints(deep)})"
         if pick == 11:
-            places = ("0", "1", "-1", "5", *((self.leaf("int"),) if self.dialect.has("computed places") else ()))
+            places = (
+                "0",
+                "1",
+                "-1",
+                "5",
+                *((self.leaf("int"),) if self.dialect.has("computed places") else ()),
+            )
             return f"{self.ints(0)}[{self.rng.choice(places)}]"
         if pick == 12:
             return f"reduce(t = 0, x IN {self.ints(deep)} | t + x)"
@@ -334,7 +436,10 @@ class Writer:
         deep = depth - 1
         pick = self.rng.randrange(6)
         if pick == 0:
-            return f"({self.float(deep)} {self.rng.choice('+-*')} {self.float(deep) if self.chance(0.5) else self.int(deep)})"
+            return (
+                f"({self.float(deep)} {self.rng.choice('+-*')}"
+                f" {self.float(deep) if self.chance(0.5) else self.int(deep)})"
+            )
         if pick == 1:
             return f"({self.float(deep)} / 2.0)"
         if pick == 2:
@@ -352,14 +457,23 @@ class Writer:
         edges = self.of("edge")
         pick = self.rng.randrange(10)
         if pick < 2:
-            other = self.leaf("int") if self.chance(0.2) and self.dialect.has("text plus a number") else self.str(deep)
+            other = (
+                self.leaf("int")
+                if self.chance(0.2) and self.dialect.has("text plus a number")
+                else self.str(deep)
+            )
             return f"({self.str(deep)} + {other})"
         if pick == 2:
             return f"{self.rng.choice(('toUpper', 'toLower', 'trim', 'lTrim', 'rTrim', 'reverse'))}({self.str(deep)})"
         if pick == 3:
-            return f"substring({self.str(deep)}, {self.rng.choice('012')}{self.rng.choice(('', ', 1', ', 0'))})"
+            return (
+                f"substring({self.str(deep)},"
+                f" {self.rng.choice('012')}{self.rng.choice(('', ', 1', ', 0'))})"
+            )
         if pick == 4:
-            return f"{self.rng.choice(('left', 'right'))}({self.str(deep)}, {self.rng.choice('012')})"
+            return (
+                f"{self.rng.choice(('left', 'right'))}({self.str(deep)}, {self.rng.choice('012')})"
+            )
         if pick == 5:
             return f"replace({self.str(deep)}, 'a', 'xy')"
         if pick == 6:
@@ -376,13 +490,20 @@ class Writer:
         deep = depth - 1
         pick = self.rng.randrange(6)
         if pick == 0:
-            return f"range({self.rng.choice('01')}, {self.rng.choice(('3', '2', '-1'))}{self.rng.choice(('', ', 2'))})"
+            return (
+                f"range({self.rng.choice('01')},"
+                f" {self.rng.choice(('3', '2', '-1'))}{self.rng.choice(('', ', 2'))})"
+            )
         if pick == 1:
             return f"({self.ints(deep)} + {self.ints(deep)})"
         if pick == 2:
             return f"{self.rng.choice(('tail', 'reverse'))}({self.ints(deep)})"
         if pick == 3:
-            return f"[x IN {self.ints(deep)} WHERE {self.rng.choice(('x > 1', 'x IS NOT NULL', 'x <> 2', 'true'))} | x + {self.int(0)}]"
+            return (
+                f"[x IN {self.ints(deep)} WHERE"
+                f" {self.rng.choice(('x > 1', 'x IS NOT NULL', 'x <> 2', 'true'))} | x +"
+                f" {self.int(0)}]"
+            )
         if pick == 4:
             return f"{self.ints(0)}[{self.rng.choice(('0..2', '1..', '..-1', '-2..', '5..7'))}]"
         return f"[{self.int(deep)}, {self.int(deep)}]"
@@ -397,7 +518,9 @@ class Writer:
         if pick == 3:
             return f"(NOT ({self.bool(deep)}))"
         held, self.in_where = self.in_where, False
-        text = self.predicate() if pick == 13 and held and self.of("node") else self.test(pick, deep)
+        text = (
+            self.predicate() if pick == 13 and held and self.of("node") else self.test(pick, deep)
+        )
         self.in_where = held
         return text
 
@@ -412,37 +535,68 @@ class Writer:
             return self.comparison(deep)
         if pick == 7:
             kind = self.rng.choice((*SCALARS, "any"))
-            value = self.value(kind, deep) if self.dialect.has("minus before IS NULL") else f"({self.value(kind, deep)})"
+            value = (
+                self.value(kind, deep)
+                if self.dialect.has("minus before IS NULL")
+                else f"({self.value(kind, deep)})"
+            )
             return f"({value} IS {self.rng.choice(('', 'NOT '))}NULL)"
         if pick == 8:
-            return f"{self.int(deep)} IN {self.ints(deep)}" if self.chance(0.6) else f"{self.str(0)} IN ['a', 'b', {self.leaf('str')}]"
+            return (
+                f"{self.int(deep)} IN {self.ints(deep)}"
+                if self.chance(0.6)
+                else f"{self.str(0)} IN ['a', 'b', {self.leaf('str')}]"
+            )
         if pick == 9:
-            return f"{self.str(deep)} {self.rng.choice(('STARTS WITH', 'ENDS WITH', 'CONTAINS'))} {self.str(0)}"
+            return (
+                f"{self.str(deep)} {self.rng.choice(('STARTS WITH', 'ENDS WITH', 'CONTAINS'))}"
+                f" {self.str(0)}"
+            )
         if pick == 10:
-            return f"{self.rng.choice(('any', 'all', 'none', 'single'))}(x IN {self.ints(deep)} WHERE {self.rng.choice(('x > 1', 'x = 1', 'x < 3'))})"
+            return (
+                f"{self.rng.choice(('any', 'all', 'none', 'single'))}(x IN {self.ints(deep)} WHERE"
+                f" {self.rng.choice(('x > 1', 'x = 1', 'x < 3'))})"
+            )
         return self.of_elements(pick, deep)
 
     def comparison(self, deep: int) -> str:
         if self.chance(0.3):
             op = self.rng.choice(("=", "<>", "<", "<=", ">", ">="))
-            return f"{self.anything()} {op} {self.rng.choice((self.anything(), self.int(0), self.str(0)))}"
+            return (
+                f"{self.anything()} {op}"
+                f" {self.rng.choice((self.anything(), self.int(0), self.str(0)))}"
+            )
         kind = self.rng.choice(("int", "int", "float", "str", "bool", "ints"))
-        op = self.rng.choice(("=", "<>", "<", "<=", ">", ">=") if kind in ("int", "float", "str") else ("=", "<>"))
+        op = self.rng.choice(
+            ("=", "<>", "<", "<=", ">", ">=") if kind in ("int", "float", "str") else ("=", "<>")
+        )
         other = self.rng.choice(("int", "float")) if kind in ("int", "float") else kind
         text = f"{self.value(kind, deep)} {op} {self.value(other, deep)}"
-        return f"{text} {self.rng.choice(('<', '<=', '>'))} {self.int(0)}" if kind == "int" and op in ("<", "<=", ">") and self.chance(0.15) else text
+        return (
+            f"{text} {self.rng.choice(('<', '<=', '>'))} {self.int(0)}"
+            if kind == "int" and op in ("<", "<=", ">") and self.chance(0.15)
+            else text
+        )
 
     def of_elements(self, pick: int, deep: int) -> str:
         nodes, edges = self.of("node"), self.of("edge")
         if pick == 11 and nodes:
             return f"{self.rng.choice(nodes)}:{self.rng.choice(LABELS)}"
         if pick == 12 and len(nodes) > 1:
-            return f"{self.rng.choice(nodes)} {self.rng.choice(('=', '<>'))} {self.rng.choice(nodes)}"
+            return (
+                f"{self.rng.choice(nodes)} {self.rng.choice(('=', '<>'))} {self.rng.choice(nodes)}"
+            )
         if pick == 14 and nodes and self.dialect.subqueries:
             node, inner = self.rng.choice(nodes), f"x.a > {self.int(0)}"
             if self.chance(0.5):
                 return f"EXISTS {{ MATCH ({node})-{self.edge_words()}->(x) WHERE {inner} }}"
-            return f"COUNT {{ ({node})-{self.edge_words()}-(x) WHERE {inner} }} {self.rng.choice(('> 0', '= 1', '< 2'))}"
+            return (
+                f"COUNT {{ ({node})-{self.edge_words()}-(x) WHERE {inner} }}"
+                f" {self.rng.choice(('> 0', '= 1', '< 2'))}"
+            )
         if pick == 15 and edges:
-            return f"type({self.rng.choice(edges)}) {self.rng.choice(('=', '<>'))} '{self.rng.choice(TYPES)}'"
+            return (
+                f"type({self.rng.choice(edges)}) {self.rng.choice(('=', '<>'))}"
+                f" '{self.rng.choice(TYPES)}'"
+            )
         return self.comparison(deep)

@@ -1,4 +1,5 @@
-"""A few of the texts of fuzz_cypher.py in each run, and arbitrary bytes and words: a tree that comes back from its print, or an error of ours."""
+"""A few of the texts of fuzz_cypher.py in each run, and arbitrary bytes and words: a tree that
+comes back from its print, or an error of ours."""
 
 from __future__ import annotations
 
@@ -25,7 +26,12 @@ def test_arbitrary_bytes(data: bytes) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=4), st.sampled_from(SEEDS)), max_size=30), st.sampled_from([" ", "", "\n"]))
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(PIECES), st.text(max_size=4), st.sampled_from(SEEDS)), max_size=30
+    ),
+    st.sampled_from([" ", "", "\n"]),
+)
 def test_arbitrary_words(words: list[str], between: str) -> None:
     examine(between.join(words))
 
@@ -39,5 +45,10 @@ def test_depth_and_length(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("number", HUGE)
 def test_huge_numbers_and_texts(number: str) -> None:
-    for text in ("RETURN {}", "MATCH (a)-[*{}]->(b) RETURN a", "RETURN 1 AS x SKIP {}", "MATCH (a) RETURN a.x[{}]"):
+    for text in (
+        "RETURN {}",
+        "MATCH (a)-[*{}]->(b) RETURN a",
+        "RETURN 1 AS x SKIP {}",
+        "MATCH (a) RETURN a.x[{}]",
+    ):
         examine(text.replace("{}", number))

@@ -1,5 +1,6 @@
-"""Random Cypher writes against a graph of plain dictionaries: after each step the store says what the model says, through indexes and without,
-after it was opened again, and as of every time at which something was committed.
+"""Random Cypher writes against a graph of plain dictionaries: after each step the store says what
+the model says, through indexes and without, after it was opened again, and as of every time at
+which something was committed.
 """
 
 from __future__ import annotations
@@ -19,22 +20,44 @@ from doxa.base.errors import DoxaError
 from doxa.query.run import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
-from tests.properties.graph_model import SCHEMA, START, VALUES, WRITES, Refused, World, Write, reads, tokens
+from tests.properties.graph_model import (
+    SCHEMA,
+    START,
+    VALUES,
+    WRITES,
+    Refused,
+    World,
+    Write,
+    reads,
+    tokens,
+)
 
 NODES = "MATCH (n) RETURN n"
 EDGES = "MATCH (a)-[r]->(b) RETURN r, a.k, b.k"
 
 
-def whole(session: GraphSession, prefix: str = "", params: dict[str, Any] | None = None) -> tuple[list[Any], list[Any]]:
+def whole(
+    session: GraphSession, prefix: str = "", params: dict[str, Any] | None = None
+) -> tuple[list[Any], list[Any]]:
     """The graph as the model tells its own."""
-    nodes = sorted((node["k"], sorted(node.labels), tokens(node.properties)) for (node,) in session.run(prefix + NODES, params))
+    nodes = sorted(
+        (node["k"], sorted(node.labels), tokens(node.properties))
+        for (node,) in session.run(prefix + NODES, params)
+    )
     rows = session.run(prefix + EDGES, params)
-    return nodes, sorted((edge["k"], edge.type, a, b, tokens(edge.properties)) for edge, a, b in rows)
+    return nodes, sorted(
+        (edge["k"], edge.type, a, b, tokens(edge.properties)) for edge, a, b in rows
+    )
 
 
-def assert_reads(session: GraphSession, world: World, value: Any, prefix: str = "", **params: Any) -> None:
+def assert_reads(
+    session: GraphSession, world: World, value: Any, prefix: str = "", **params: Any
+) -> None:
     for text, wanted in reads(world, value):
-        found = [row[0] if len(row) == 1 else row for row in session.run(prefix + text, {"v": value, **params})]
+        found = [
+            row[0] if len(row) == 1 else row
+            for row in session.run(prefix + text, {"v": value, **params})
+        ]
         assert sorted(found, key=repr) == sorted(wanted, key=repr), (prefix + text, value)
 
 
@@ -56,7 +79,9 @@ class GraphMachine(RuleBasedStateMachine):
     def _open(self) -> None:
         self.store = Store(Path(self.folder.name) / "graph.db", clock=self.clock)
         self.session = GraphSession(self.store, QueryEngine(), Identity("ana", "operator"))
-        self.plain = GraphSession(self.store, QueryEngine(optimise=False), Identity("ana", "operator"))
+        self.plain = GraphSession(
+            self.store, QueryEngine(optimise=False), Identity("ana", "operator")
+        )
 
     def numbers(self) -> int:
         """The first of four numbers that nothing has."""
@@ -64,7 +89,8 @@ class GraphMachine(RuleBasedStateMachine):
         return self.next - 4
 
     def run(self, write: Write, world: World) -> bool:
-        """Run a statement and do the same to the world. Whether both took it; a world that refused is broken."""
+        """Run a statement and do the same to the world. Whether both took it; a world that refused
+        is broken."""
         k = self.numbers()
         try:
             write.apply(world, k)
@@ -98,7 +124,8 @@ class GraphMachine(RuleBasedStateMachine):
 
     @rule(writes=st.lists(WRITES, min_size=1, max_size=4), keep=st.booleans(), value=VALUES)
     def transaction(self, writes: list[Write], keep: bool, value: Any) -> None:
-        """Several statements, seen by their own transaction alone, then kept or not; one that fails ends all of them."""
+        """Several statements, seen by their own transaction alone, then kept or not; one that fails
+        ends all of them."""
         world = copy.deepcopy(self.world)
         self.session.begin()
         for write in writes:
@@ -161,4 +188,6 @@ class GraphMachine(RuleBasedStateMachine):
 
 
 TestGraph = GraphMachine.TestCase
-TestGraph.settings = settings(max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck))
+TestGraph.settings = settings(
+    max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)

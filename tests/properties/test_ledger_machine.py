@@ -1,4 +1,5 @@
-"""Random belief operations against a model of plain dictionaries: after each step the graph says what the model says, now and then."""
+"""Random belief operations against a model of plain dictionaries: after each step the graph says
+what the model says, now and then."""
 
 from __future__ import annotations
 
@@ -14,14 +15,28 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, ConstraintError, InputError, NotFoundError
 from doxa.base.ids import NodeId
-from doxa.belief import CURRENT, TAG, Change, Draft, Fact, Ledger, declare, parse_fact, parse_kref, require, revisions_of
+from doxa.belief import (
+    CURRENT,
+    TAG,
+    Change,
+    Draft,
+    Fact,
+    Ledger,
+    declare,
+    parse_fact,
+    parse_kref,
+    require,
+    revisions_of,
+)
 from doxa.belief.bundles import read_bundle
 from doxa.belief.graph import RESERVED_EDGES, UNSUPPORTED
 from doxa.store import Identity, Node, Reader, Store, check, digest, replayed_digest, verify_log
 
 NAMES = st.sampled_from(["tea", "milk", "cup"])
 TAGS = st.sampled_from(["approved", "draft"])
-FACTS = st.lists(st.sampled_from([Fact("s", "is", v) for v in (1, "a", 2.5)]), max_size=3, unique=True).map(tuple)
+FACTS = st.lists(
+    st.sampled_from([Fact("s", "is", v) for v in (1, "a", 2.5)]), max_size=3, unique=True
+).map(tuple)
 SUMMARIES = st.sampled_from(["one", "two", "three"])
 NUMBERS = st.integers(1, 4)
 
@@ -34,7 +49,8 @@ BUNDLE = "kref://p/s/all.bundle"
 
 @dataclass
 class Item:
-    """What the model knows of one item. `current` 0 means none; revision n is revisions[n - 1]; `last` comes back with a retired item."""
+    """What the model knows of one item. `current` 0 means none; revision n is revisions[n - 1];
+    `last` comes back with a retired item."""
 
     revisions: list[Said] = field(default_factory=list)
     current: int = 0
@@ -55,7 +71,8 @@ class Item:
 
 @dataclass
 class World:
-    """All that the model knows: items, free edges, artifacts of revisions, and the bundle (None until it is made)."""
+    """All that the model knows: items, free edges, artifacts of revisions, and the bundle (None
+    until it is made)."""
 
     items: dict[str, Item] = field(default_factory=dict)
     edges: list[tuple[str, str, str]] = field(default_factory=list)
@@ -65,7 +82,10 @@ class World:
 
 
 def base_of(items: dict[str, Item]) -> Base:
-    return {name: (item.current, item.deprecated, tuple(sorted(item.tags.items())), item.said()) for name, item in items.items()}
+    return {
+        name: (item.current, item.deprecated, tuple(sorted(item.tags.items())), item.said())
+        for name, item in items.items()
+    }
 
 
 def base_in(reader: Reader, time: int | None = None) -> Base:
@@ -90,8 +110,16 @@ def base_in(reader: Reader, time: int | None = None) -> Base:
             else:
                 facts = revision.props.get("facts") or []
                 assert isinstance(facts, list)
-                current, said = number, (str(revision.props["summary"]), tuple(parse_fact(fact) for fact in facts))
-        found[str(node.props["name"])] = (current, bool(node.props.get("deprecated")), tuple(sorted(tags)), said)
+                current, said = (
+                    number,
+                    (str(revision.props["summary"]), tuple(parse_fact(fact) for fact in facts)),
+                )
+        found[str(node.props["name"])] = (
+            current,
+            bool(node.props.get("deprecated")),
+            tuple(sorted(tags)),
+            said,
+        )
     return found
 
 
@@ -100,7 +128,9 @@ def assert_is(reader: Reader, world: World, time: int | None = None) -> None:
     assert base_in(reader, time) == base_of(world.items)
     edges, artifacts = [], {}
     for node in list(reader.labelled("Revision")):
-        for edge in reader.edges_out(node.id) if time is None else reader.edges_as_of(node.id, time):
+        for edge in (
+            reader.edges_out(node.id) if time is None else reader.edges_as_of(node.id, time)
+        ):
             if edge.type not in RESERVED_EDGES:
                 edges.append((str(node.props["kref"]), edge.type, address(reader, edge.dst)))
             elif edge.type == "HAS_ARTIFACT":
@@ -108,12 +138,17 @@ def assert_is(reader: Reader, world: World, time: int | None = None) -> None:
                 artifacts[str(versions[-1].props["kref"])] = versions[-1].props["location"]
     assert sorted(edges) == world.edges
     assert artifacts == world.artifacts
-    bundle = next((node for node in reader.labelled("Bundle") if time is None or node.born <= time), None)
+    bundle = next(
+        (node for node in reader.labelled("Bundle") if time is None or node.born <= time), None
+    )
     if bundle is None:
         assert world.bundle is None
         return
     read = read_bundle(reader, bundle, at=time)
-    assert ({parse_kref(member.kref).name for member in read.members}, read.deprecated) == (world.bundle, world.retired)
+    assert ({parse_kref(member.kref).name for member in read.members}, read.deprecated) == (
+        world.bundle,
+        world.retired,
+    )
 
 
 def address(reader: Reader, node: NodeId) -> str:
@@ -123,11 +158,17 @@ def address(reader: Reader, node: NodeId) -> str:
 
 
 def unsupported_of(world: World) -> set[str]:
-    """By brute force, the items whose current revision depends on what is not believed: outside of the greatest set that supports itself."""
+    """By brute force, the items whose current revision depends on what is not believed: outside of
+    the greatest set that supports itself."""
     held = {name for name, item in world.items.items() if item.current}
     while True:
         edges = [(source, target) for source, kind, target in world.edges if kind == "DEPENDS_ON"]
-        fallen = {name for name in held for source, target in edges if not _is_met(world, held, name, source, target)}
+        fallen = {
+            name
+            for name in held
+            for source, target in edges
+            if not _is_met(world, held, name, source, target)
+        }
         if not fallen:
             return {name for name, item in world.items.items() if item.current} - held
         held -= fallen
@@ -141,11 +182,16 @@ def _is_met(world: World, held: set[str], name: str, source: str, target: str) -
     if item is None or ground not in held or number is None:
         return False
     said, now = item.revisions[number - 1], item.said()
-    return item.current == number or (now is not None and bool(said[1]) and set(said[1]) <= set(now[1]))
+    return item.current == number or (
+        now is not None and bool(said[1]) and set(said[1]) <= set(now[1])
+    )
 
 
 def unsupported_in(reader: Reader) -> set[str]:
-    sql = "SELECT n.props ->> '$.name' FROM edge e JOIN node n ON n.id = e.src WHERE e.type = 'TAG' AND e.props ->> '$.name' = 'unsupported'"
+    sql = (
+        "SELECT n.props ->> '$.name' FROM edge e JOIN node n ON n.id = e.src WHERE e.type = 'TAG'"
+        " AND e.props ->> '$.name' = 'unsupported'"
+    )
     return {row[0] for row in reader.rows(sql)}
 
 
@@ -212,7 +258,9 @@ class LedgerMachine(RuleBasedStateMachine):
             item.retire()
         elif item.deprecated:
             item.believe(item.last)
-        self.done((self.ledger.deprecate if value else self.ledger.restore)(self.kref(name)), before)
+        self.done(
+            (self.ledger.deprecate if value else self.ledger.restore)(self.kref(name)), before
+        )
 
     @precondition(lambda self: self.items)
     @rule(name=NAMES, number=NUMBERS, tag=TAGS)
@@ -269,10 +317,19 @@ class LedgerMachine(RuleBasedStateMachine):
             if not kept:
                 item.retire()
                 continue
-            item.revisions.append(("; ".join(f"{f.subject} {f.predicate} {f.value}" for f in kept), kept))
+            item.revisions.append(
+                ("; ".join(f"{f.subject} {f.predicate} {f.value}" for f in kept), kept)
+            )
             item.believe(len(item.revisions))
-            grounds = [edge for edge in self.world.edges if edge[0] == self.kref(other, before_number)]
-            self.world.edges = sorted([*self.world.edges, *((self.kref(other, item.current), *edge[1:]) for edge in grounds)])
+            grounds = [
+                edge for edge in self.world.edges if edge[0] == self.kref(other, before_number)
+            ]
+            self.world.edges = sorted(
+                [
+                    *self.world.edges,
+                    *((self.kref(other, item.current), *edge[1:]) for edge in grounds),
+                ]
+            )
         change = self.ledger.contract(self.kref(name), fact=fact)
         assert change.lost == (fact,)
         self.done(change, before)
@@ -280,7 +337,8 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.last is not None)
     @rule()
     def undo_the_last(self) -> None:
-        """Everything goes back, but revisions stay in history and an item that the change made is deprecated, not gone."""
+        """Everything goes back, but revisions stay in history and an item that the change made is
+        deprecated, not gone."""
         assert self.last is not None
         undone, wanted = self.last, copy.deepcopy(self.before[self.last])
         before = copy.deepcopy(self.world)
@@ -309,7 +367,8 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: sum(bool(item.current) for item in self.items.values()) > 1)
     @rule(which=st.integers(0, 8), other=st.integers(0, 8))
     def rest_on(self, which: int, other: int) -> None:
-        """A link between what is believed of two items, so that support is lost and comes back often."""
+        """A link between what is believed of two items, so that support is lost and comes back
+        often."""
         names = sorted(name for name, item in self.items.items() if item.current)
         ends = names[which % len(names)], names[other % len(names)]
         before = copy.deepcopy(self.world)
@@ -320,7 +379,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.edges)
     @rule(which=st.integers(0, 20), value=st.booleans())
     def retire_or_restore_a_ground(self, which: int, value: bool) -> None:
-        self.deprecate_or_restore(parse_kref(self.world.edges[which % len(self.world.edges)][2]).name, value)
+        self.deprecate_or_restore(
+            parse_kref(self.world.edges[which % len(self.world.edges)][2]).name, value
+        )
 
     @precondition(lambda self: self.world.edges)
     @rule(which=st.integers(0, 20))
@@ -332,7 +393,9 @@ class LedgerMachine(RuleBasedStateMachine):
         assert self.ledger.unlink(source, target, kind=kind).action == "unchanged"
 
     @rule(name=NAMES, other=NAMES, numbers=st.tuples(NUMBERS, NUMBERS), kind=RESERVED)
-    def what_makes_a_belief_is_not_linked(self, name: str, other: str, numbers: tuple[int, int], kind: str) -> None:
+    def what_makes_a_belief_is_not_linked(
+        self, name: str, other: str, numbers: tuple[int, int], kind: str
+    ) -> None:
         if not (self.has(name, numbers[0]) and self.has(other, numbers[1])):
             return
         for call in (self.ledger.link, self.ledger.unlink):
@@ -355,7 +418,12 @@ class LedgerMachine(RuleBasedStateMachine):
             new.believe(len(new.revisions))
         if other != name:
             self.items[name].retire()
-        self.done(self.ledger.supersede(self.kref(name), Draft(summary, project="p", space="s", name=other)), before)
+        self.done(
+            self.ledger.supersede(
+                self.kref(name), Draft(summary, project="p", space="s", name=other)
+            ),
+            before,
+        )
 
     @precondition(lambda self: self.items)
     @rule(name=NAMES, number=NUMBERS, artifact=st.sampled_from(["a.txt", "b.txt"]))
@@ -371,7 +439,12 @@ class LedgerMachine(RuleBasedStateMachine):
                 return
             raise AssertionError("an artifact was replaced")
         self.world.artifacts[address] = f"/{number}/{artifact}"
-        self.done(self.ledger.attach(self.kref(name, number), artifact, location=self.world.artifacts[address]), before)
+        self.done(
+            self.ledger.attach(
+                self.kref(name, number), artifact, location=self.world.artifacts[address]
+            ),
+            before,
+        )
 
     @precondition(lambda self: self.items)
     @rule(add=st.sets(NAMES), remove=st.sets(NAMES))
@@ -379,10 +452,16 @@ class LedgerMachine(RuleBasedStateMachine):
         add, remove = add & self.items.keys(), remove & self.items.keys()
         before = copy.deepcopy(self.world)
         self.world.bundle = ((self.world.bundle or set()) | add) - remove
-        change = self.ledger.bundle(BUNDLE, add=[self.kref(name) for name in sorted(add)], remove=[self.kref(name) for name in sorted(remove)])
+        change = self.ledger.bundle(
+            BUNDLE,
+            add=[self.kref(name) for name in sorted(add)],
+            remove=[self.kref(name) for name in sorted(remove)],
+        )
         if change.change is None or before != self.world:
             self.done(change, before)
-        else:  # something came and went within the change: nothing is different, and it has a receipt all the same
+        # something came and went within the change: nothing is different, and it has a receipt all
+        # the same
+        else:
             self.past.append((change.time, copy.deepcopy(self.world)))
             self.before[change.change] = before
             self.last = change.change
@@ -430,4 +509,9 @@ def revisions(reader: Reader, kref: str) -> list[Node]:
 
 
 TestLedger = LedgerMachine.TestCase
-TestLedger.settings = settings(max_examples=150, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+TestLedger.settings = settings(
+    max_examples=150,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)

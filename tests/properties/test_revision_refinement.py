@@ -1,4 +1,5 @@
-"""The graph refines the model of belief revision, and several revisers at once end where one after the other would."""
+"""The graph refines the model of belief revision, and several revisers at once end where one after
+the other would."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from doxa.store import Store, check, digest, replayed_digest, verify_log
 from tests.fixtures_shared import opened
 
 
-def test_random_sequences_are_as_the_model_says(tmp_path: Path, tell: Callable[[str], None]) -> None:
+def test_random_sequences_are_as_the_model_says(
+    tmp_path: Path, tell: Callable[[str], None]
+) -> None:
     """Each step, as of each moment, and undone one by one. `python -m bench agm` runs ten thousand."""
     seed = int(os.environ.get("DOXA_AGM_SEED", int.from_bytes(os.urandom(4), "big")))
     tell(f"DOXA_AGM_SEED={seed}")
@@ -38,7 +41,9 @@ def test_a_wrong_operator_is_found_out(tmp_path: Path, monkeypatch: pytest.Monke
     with Store(tmp_path / "m.db", clock=clock) as store:
         declare(store)
         monkeypatch.setattr("doxa.belief.stating.give_up", lambda tx, verdict, by: None)
-        assert any(RandomSequence(store, clock, number, windows=False).run(8) for number in range(30))
+        assert any(
+            RandomSequence(store, clock, number, windows=False).run(8) for number in range(30)
+        )
 
 
 def base_of(memory: doxa.Memory) -> set[tuple[str, ...]]:
@@ -47,13 +52,18 @@ def base_of(memory: doxa.Memory) -> set[tuple[str, ...]]:
 
 
 def test_revisers_at_once_lose_nothing_and_end_in_a_base_of_some_order(tmp_path: Path) -> None:
-    """Threads state facts about the same few things. In the order of their receipts, one after the other, the same base comes out."""
+    """Threads state facts about the same few things. In the order of their receipts, one after the
+    other, the same base comes out."""
     done: list[tuple[int, list[object]]] = []
     with opened(tmp_path / "m.db", embedder=None, project="p") as memory:
 
         def revise(worker: int) -> None:
             for number in range(25):
-                fact = [("Ana", "Bo")[number % 2], ("lives in", "likes")[number % 3 == 0], f"{worker}-{number}"]
+                fact = [
+                    ("Ana", "Bo")[number % 2],
+                    ("lives in", "likes")[number % 3 == 0],
+                    f"{worker}-{number}",
+                ]
                 change = memory.session(actor=f"w{worker}").revise(fact)
                 assert change.change is not None
                 done.append((change.change, fact))
@@ -74,7 +84,8 @@ def test_revisers_at_once_lose_nothing_and_end_in_a_base_of_some_order(tmp_path:
 
 
 def test_compare_and_set_lets_one_of_several_win(tmp_path: Path) -> None:
-    """Each revises what it saw: whoever was late reads again. No revision is lost, and each names the one before it."""
+    """Each revises what it saw: whoever was late reads again. No revision is lost, and each names
+    the one before it."""
     wins: list[str] = []
     with opened(tmp_path / "m.db", embedder=None, project="p") as memory:
         memory.remember("count 0", name="count", facts=[["count", "value", 0]])
@@ -86,7 +97,12 @@ def test_compare_and_set_lets_one_of_several_win(tmp_path: Path) -> None:
                     assert isinstance(held, doxa.Revision)
                     value = int(held.facts[0].value) + 1
                     try:
-                        change = memory.revise("kref://p/count.fact", f"count {value}", facts=[["count", "value", value]], expect=held.number)
+                        change = memory.revise(
+                            "kref://p/count.fact",
+                            f"count {value}",
+                            facts=[["count", "value", value]],
+                            expect=held.number,
+                        )
                     except ConflictError:
                         continue
                     assert change.previous == held.kref

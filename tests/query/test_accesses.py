@@ -1,4 +1,5 @@
-"""What counts as an access: whole values and properties of returned rows, in whatever form; what is passed through counts apart."""
+"""What counts as an access: whole values and properties of returned rows, in whatever form; what is
+passed through counts apart."""
 
 from __future__ import annotations
 
@@ -27,12 +28,20 @@ QUERIES: tuple[tuple[str, Counts, Counts], ...] = (  # text, returned, passed th
     ("MATCH (n:P) RETURN DISTINCT n.t AS t ORDER BY t LIMIT 2", ({1: 1, 2: 1}, {}), ({}, {})),
     ("MATCH (n:P) RETURN count(n)", ({}, {}), ({}, {})),
     ("MATCH (n:P) RETURN n.i % 2 AS k, count(*) AS c", ({}, {}), ({}, {})),
-    ("MATCH (n:P) RETURN n.i % 2 AS k, collect(n.t) AS c", (dict.fromkeys(range(1, 6), 1), {}), ({}, {})),
+    (
+        "MATCH (n:P) RETURN n.i % 2 AS k, collect(n.t) AS c",
+        (dict.fromkeys(range(1, 6), 1), {}),
+        ({}, {}),
+    ),
     ("MATCH (n:P) WHERE n.i < 3 RETURN collect(n)", ({1: 1, 2: 1}, {}), ({}, {})),
     ("MATCH (n:P) WHERE n.i < 3 RETURN collect(n.t) AS x", ({1: 1, 2: 1}, {}), ({}, {})),
     ("MATCH (n:P) WHERE n.i < 3 WITH n.t AS t RETURN t", ({1: 1, 2: 1}, {}), ({}, {})),
     ("MATCH (n:P) WHERE n.i < 3 WITH n.t AS t WHERE t = 't2' RETURN t", ({2: 1}, {}), ({}, {})),
-    ("MATCH (n:P) WHERE n.i < 3 WITH n.t AS t WITH t AS u, 1 AS one RETURN u + one", ({1: 1, 2: 1}, {}), ({}, {})),
+    (
+        "MATCH (n:P) WHERE n.i < 3 WITH n.t AS t WITH t AS u, 1 AS one RETURN u + one",
+        ({1: 1, 2: 1}, {}),
+        ({}, {}),
+    ),
     ("MATCH (n:P {i: 1}) WITH collect(n.t) AS ts UNWIND ts AS t RETURN t", ({1: 1}, {}), ({}, {})),
     ("MATCH (n:P {i: 1}) WITH *, n.t AS u RETURN u", ({1: 1}, {}), ({}, {})),
     ("MATCH (n:P {i: 1}) RETURN *", ({1: 1}, {}), ({}, {})),
@@ -41,38 +50,60 @@ QUERIES: tuple[tuple[str, Counts, Counts], ...] = (  # text, returned, passed th
     ("MATCH (n:P)-[r:K]->(m) WHERE n.i = 1 RETURN r.w", ({}, {1: 1}), ({1: 1, 2: 1}, {})),
     ("MATCH (n:P {i: 1})-[:K*2]->(m) RETURN m.t", ({3: 1}, {}), ({1: 1}, {1: 1, 2: 1})),
     ("MATCH p = (n:P {i: 1})-[*1..2]->() RETURN p", ({1: 1, 2: 1, 3: 1}, {1: 1, 2: 1}), ({}, {})),
-    ("MATCH (a:P {i: 1}), (b:P {i: 3}) RETURN shortestPath((a)-[*]-(b)) AS p", ({1: 1, 2: 1, 3: 1}, {1: 1, 2: 1}), ({}, {})),
+    (
+        "MATCH (a:P {i: 1}), (b:P {i: 3}) RETURN shortestPath((a)-[*]-(b)) AS p",
+        ({1: 1, 2: 1, 3: 1}, {1: 1, 2: 1}),
+        ({}, {}),
+    ),
     ("CALL { MATCH (n:P {i: 1}) RETURN n.t AS t } RETURN t", ({1: 1}, {}), ({}, {})),
-    ("MATCH (n:P {i: 1}) RETURN n.t AS t UNION MATCH (n:P {i: 2}) RETURN n.t AS t", ({1: 1, 2: 1}, {}), ({}, {})),
+    (
+        "MATCH (n:P {i: 1}) RETURN n.t AS t UNION MATCH (n:P {i: 2}) RETURN n.t AS t",
+        ({1: 1, 2: 1}, {}),
+        ({}, {}),
+    ),
     ("MATCH (n:P {i: 1}) SET n.z = 1 RETURN n.z", ({1: 1}, {}), ({}, {})),
     ("OPTIONAL MATCH (n:P {i: 9}) RETURN n.t", ({}, {}), ({}, {})),
     ("MATCH (a:P {i: 1})-->(b) WITH b, count(*) AS c RETURN b.t, c", ({2: 1}, {}), ({}, {})),
     ("MATCH (n:P {i: 1}) RETURN decayScore(n), decay(n), policy(n), id(n)", ({}, {}), ({1: 1}, {})),
-    ("MATCH (n:P {i: 1}) CALL doxa.policy.explain(n) YIELD visible RETURN visible", ({}, {}), ({1: 1}, {})),
+    (
+        "MATCH (n:P {i: 1}) CALL doxa.policy.explain(n) YIELD visible RETURN visible",
+        ({}, {}),
+        ({1: 1}, {}),
+    ),
     ("UNWIND [3, 4] AS x RETURN x", ({}, {}), ({}, {})),
     ("UNWIND [[3, 4]] AS x RETURN x", ({}, {}), ({}, {})),
-    ("MATCH (x:P {i: 1}) RETURN x.t UNION UNWIND [3] AS x RETURN x AS `x.t`", ({1: 1}, {}), ({}, {})),
+    (
+        "MATCH (x:P {i: 1}) RETURN x.t UNION UNWIND [3] AS x RETURN x AS `x.t`",
+        ({1: 1}, {}),
+        ({}, {}),
+    ),
     ("UNWIND 5 AS y UNWIND y AS z RETURN z", ({}, {}), ({}, {})),
     ("MATCH (n:P {i: 1}) WITH n, 5 AS five RETURN n.i + five", ({1: 1}, {}), ({}, {})),
-    ("CALL db.index.fulltext.queryNodes('ft', 't3') YIELD node RETURN node.t", ({3: 1}, {}), ({}, {})),
+    (
+        "CALL db.index.fulltext.queryNodes('ft', 't3') YIELD node RETURN node.t",
+        ({3: 1}, {}),
+        ({}, {}),
+    ),
     ("MATCH (n:Other) RETURN n", ({}, {}), ({}, {})),
     ("EXPLAIN MATCH (n:P) RETURN n", ({}, {}), ({}, {})),
     ("AS OF SYSTEM TIME datetime() MATCH (n:P {i: 1}) RETURN n", ({}, {}), ({}, {})),
     ("MATCH (n:H) RETURN reveal(n).t", ({}, {}), ({}, {})),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
-    with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False, clock=FakeClock(10**18)) as made:
+    with doxa.open(
+        tmp_path / "m.db", role="operator", embedder=None, background=False, clock=FakeClock(10**18)
+    ) as made:
         made.run("CREATE FULLTEXT INDEX ft FOR (n:P) ON EACH [n.t]")
         made.run("UNWIND range(1, 5) AS i CREATE (:P {i: i, t: 't' + i, l: [i]})")
         made.run("MATCH (a:P), (b:P) WHERE b.i = a.i + 1 CREATE (a)-[:K {w: a.i}]->(b)")
         made.run("CREATE (:Other), (:H {t: 'hidden'})")
         made.run("MATCH (h:H) CALL doxa.policy.suppress(h) YIELD id RETURN id")
         made.run(
-            "CREATE DECAY PROFILE a FOR (n:P) APPLY { NO DECAY } CREATE DECAY PROFILE b FOR ()-[r:K]-() APPLY { NO DECAY } "
-            "CREATE DECAY PROFILE h FOR (n:H) APPLY { NO DECAY }"
+            "CREATE DECAY PROFILE a FOR (n:P) APPLY { NO DECAY } CREATE DECAY PROFILE b FOR"
+            " ()-[r:K]-() APPLY { NO DECAY } CREATE DECAY PROFILE h FOR (n:H) APPLY { NO DECAY }"
         )
         yield made
         assert made.check() == []
@@ -98,7 +129,9 @@ def doxa_access(data: str) -> Any:
     return decode_access(data)
 
 
-@pytest.mark.parametrize(("text", "returned", "walked"), QUERIES, ids=[text for text, _, _ in QUERIES])
+@pytest.mark.parametrize(
+    ("text", "returned", "walked"), QUERIES, ids=[text for text, _, _ in QUERIES]
+)
 def test_what_counts(memory: doxa.Memory, text: str, returned: Counts, walked: Counts) -> None:
     list(memory.run(text))
     assert counted(memory) == (returned, walked)
@@ -129,14 +162,26 @@ def test_reads_in_a_transaction_count_whatever_becomes_of_it(memory: doxa.Memory
 
 
 def test_recall_and_get_count(tmp_path: Path) -> None:
-    with doxa.open(tmp_path / "b.db", role="operator", embedder=None, background=False, decay_enabled=True) as memory:
-        memory.ingest([{"speaker": "Ann", "text": "The tea house opens at nine"}, {"speaker": "Ben", "text": "Coffee only"}], thread="t")
+    with doxa.open(
+        tmp_path / "b.db", role="operator", embedder=None, background=False, decay_enabled=True
+    ) as memory:
+        memory.ingest(
+            [
+                {"speaker": "Ann", "text": "The tea house opens at nine"},
+                {"speaker": "Ben", "text": "Coffee only"},
+            ],
+            thread="t",
+        )
         hit = memory.recall("tea house").hits[0]
         memory.get(hit.kref)
         memory.recent(limit=1)
-        rows = memory.run("CALL doxa.recall('tea house') YIELD kref, node RETURN kref, node").records()
+        rows = memory.run(
+            "CALL doxa.recall('tea house') YIELD kref, node RETURN kref, node"
+        ).records()
         assert rows
         memory.recall("tea house", as_of="2001-01-01")
         memory.settle()
-        found = memory.run("MATCH (x:Exchange {kref: $k}) RETURN policy(x).accessCount AS c", {"k": hit.kref}).single()
+        found = memory.run(
+            "MATCH (x:Exchange {kref: $k}) RETURN policy(x).accessCount AS c", {"k": hit.kref}
+        ).single()
         assert found == 3 + (memory.recent(limit=1)[0].kref == hit.kref)

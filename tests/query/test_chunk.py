@@ -34,9 +34,14 @@ def test_what_came_before_an_error_is_given_first() -> None:
 
 
 def test_a_limit_is_reached_before_an_error_further_on(tmp_path: Path) -> None:
-    with Store(tmp_path / "graph.db") as store, GraphSession(store, QueryEngine(), Identity("t", "operator")) as session:
+    with (
+        Store(tmp_path / "graph.db") as store,
+        GraphSession(store, QueryEngine(), Identity("t", "operator")) as session,
+    ):
         session.run("CREATE (:A {x: 1})")
-        text = "UNWIND [1, 1, 1, 0, 1, 1] AS d MATCH (n:A) WHERE n.x = 1 / d RETURN n.x LIMIT $limit"
+        text = (
+            "UNWIND [1, 1, 1, 0, 1, 1] AS d MATCH (n:A) WHERE n.x = 1 / d RETURN n.x LIMIT $limit"
+        )
         assert len(list(session.run(text, {"limit": 3}))) == 3
         with pytest.raises(Exception, match="zero"):
             list(session.run(text, {"limit": 4}))
@@ -44,15 +49,24 @@ def test_a_limit_is_reached_before_an_error_further_on(tmp_path: Path) -> None:
 
 def test_the_columns_stand_where_the_arguments_stood() -> None:
     body = "FROM a WHERE a.x >= ? AND a.y = ? AND a.x < ?", [("low",), 7, ("high",)]
-    template = Template(("a.id, a.p -> ?", ["$.x"]), body, columns=[("low",), ("high",)], apart=False)
+    template = Template(
+        ("a.id, a.p -> ?", ["$.x"]), body, columns=[("low",), ("high",)], apart=False
+    )
     assert template.statement([[1, 2], [3, 4]]) == (
-        "SELECT a.id, a.p -> ?, k.n FROM (SELECT column1 AS n, column2 AS c0, column3 AS c1 FROM (VALUES (?, ?, ?), (?, ?, ?))) k "
-        "CROSS JOIN a WHERE a.x >= k.c0 AND a.y = ? AND a.x < k.c1",
+        (
+            "SELECT a.id, a.p -> ?, k.n FROM (SELECT column1 AS n, column2 AS c0, column3 AS c1"
+            " FROM (VALUES (?, ?, ?), (?, ?, ?))) k CROSS JOIN a WHERE a.x >= k.c0 AND a.y = ? AND"
+            " a.x < k.c1"
+        ),
         ["$.x", 0, 1, 2, 1, 3, 4, 7],
     )
 
 
 def test_a_question_mark_in_a_name_and_a_table_apart_are_asked_about_row_by_row() -> None:
-    named = Template(("1", []), ("FROM a WHERE a.\"x?\" = ?", [("test", 0)]), columns=[("test", 0)], apart=False)
-    apart = Template(("1", []), ("FROM (SELECT ? AS id) a", [("node", 0)]), columns=[("node", 0)], apart=True)
+    named = Template(
+        ("1", []), ('FROM a WHERE a."x?" = ?', [("test", 0)]), columns=[("test", 0)], apart=False
+    )
+    apart = Template(
+        ("1", []), ("FROM (SELECT ? AS id) a", [("node", 0)]), columns=[("node", 0)], apart=True
+    )
     assert (named.statement([[1], [2]]), apart.statement([[1], [2]])) == (None, None)

@@ -1,4 +1,5 @@
-"""Random reading queries on random graphs: the optimised planner gives what the plain one gives, with and without indexes."""
+"""Random reading queries on random graphs: the optimised planner gives what the plain one gives,
+with and without indexes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ QUERIES_PER_GRAPH = 5
 
 
 @pytest.fixture(scope="module", params=["plain", "indexed"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     with Store(tmp_path_factory.mktemp("differential") / "graph.db") as made:
         if request.param == "indexed":
             with opened(made, optimise=True) as session:
@@ -37,14 +40,21 @@ def opened(store: Store, *, optimise: bool) -> GraphSession:
 
 def answer(session: GraphSession, asked: RandomQuery) -> Any:
     try:
-        rows = [tuple(plain(value, bag) for value, bag in zip(row, asked.unordered, strict=True)) for row in session.run(asked.text)]
+        rows = [
+            tuple(plain(value, bag) for value, bag in zip(row, asked.unordered, strict=True))
+            for row in session.run(asked.text)
+        ]
     except QueryError as error:
         return error.detail
     return rows if asked.ordered else sorted(rows, key=repr)
 
 
 def plain(value: Any, bag: bool) -> Any:
-    return sorted(repr(group_key(item)) for item in value) if bag and value is not None else group_key(value)
+    return (
+        sorted(repr(group_key(item)) for item in value)
+        if bag and value is not None
+        else group_key(value)
+    )
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,7 +1,9 @@
-"""MATCH against its definition: every assignment of the pattern's variables is tried, in Python, and those that fit are the rows.
+"""MATCH against its definition: every assignment of the pattern's variables is tried, in Python,
+and those that fit are the rows.
 
-The definition is openCypher 9's: labels, types and properties fit, a direction is kept, a length counts edges, no edge is used twice within one
-MATCH, a variable that is bound stays what it is, WHERE keeps what is true, and OPTIONAL MATCH gives nulls where nothing fits.
+The definition is openCypher 9's: labels, types and properties fit, a direction is kept, a length
+counts edges, no edge is used twice within one MATCH, a variable that is bound stays what it is,
+WHERE keeps what is true, and OPTIONAL MATCH gives nulls where nothing fits.
 """
 
 from __future__ import annotations
@@ -55,14 +57,25 @@ class Match:
 class Graph:
     def __init__(self, rng: Random) -> None:
         count = rng.randint(1, 4)
-        self.nodes = [AnyElement(rng.choice((*LABELS, "")), rng.choice(VALUES)) for _ in range(count)]
+        self.nodes = [
+            AnyElement(rng.choice((*LABELS, "")), rng.choice(VALUES)) for _ in range(count)
+        ]
         self.edges = [
-            AnyElement(rng.choice(TYPES), rng.choice(VALUES), rng.randrange(count), rng.randrange(count)) for _ in range(rng.randint(0, 6))
+            AnyElement(
+                rng.choice(TYPES), rng.choice(VALUES), rng.randrange(count), rng.randrange(count)
+            )
+            for _ in range(rng.randint(0, 6))
         ]
 
     def text(self) -> str:
-        nodes = [f"(n{i}{':' + one.label if one.label else ''} {{i: {i}, x: {_literal(one.x)}}})" for i, one in enumerate(self.nodes)]
-        edges = [f"(n{one.source})-[:{one.label} {{i: {i}, x: {_literal(one.x)}}}]->(n{one.target})" for i, one in enumerate(self.edges)]
+        nodes = [
+            f"(n{i}{':' + one.label if one.label else ''} {{i: {i}, x: {_literal(one.x)}}})"
+            for i, one in enumerate(self.nodes)
+        ]
+        edges = [
+            f"(n{one.source})-[:{one.label} {{i: {i}, x: {_literal(one.x)}}}]->(n{one.target})"
+            for i, one in enumerate(self.edges)
+        ]
         return "CREATE " + ", ".join(nodes + edges)
 
     def of(self, found: Found) -> AnyElement:
@@ -77,7 +90,12 @@ def _literal(value: int | None) -> str:
 
 
 def matched(graph: Graph, rows: list[Row], match: Match) -> list[Row]:
-    names = [name for path, parts in match.paths for name in (path, *(part.name for part in parts)) if name]
+    names = [
+        name
+        for path, parts in match.paths
+        for name in (path, *(part.name for part in parts))
+        if name
+    ]
     made: list[Row] = []
     for row in rows:
         fitting = [found for found, _ in _paths(graph, row, match.paths, frozenset())]
@@ -87,7 +105,9 @@ def matched(graph: Graph, rows: list[Row], match: Match) -> list[Row]:
     return made
 
 
-def _paths(graph: Graph, row: Row, paths: Any, used: frozenset[int]) -> Iterator[tuple[Row, frozenset[int]]]:
+def _paths(
+    graph: Graph, row: Row, paths: Any, used: frozenset[int]
+) -> Iterator[tuple[Row, frozenset[int]]]:
     if not paths:
         yield row, used
         return
@@ -95,10 +115,17 @@ def _paths(graph: Graph, row: Row, paths: Any, used: frozenset[int]) -> Iterator
     for start in range(len(graph.nodes)):
         for bound in _bind(graph, row, parts[0], ("n", start)):
             for found, after, walked in _rest(graph, bound, parts[1:], start, used):
-                yield from _paths(graph, found | ({name: (("n", start), *walked)} if name else {}), paths[1:], after)
+                yield from _paths(
+                    graph,
+                    found | ({name: (("n", start), *walked)} if name else {}),
+                    paths[1:],
+                    after,
+                )
 
 
-def _rest(graph: Graph, row: Row, parts: Any, at: int, used: frozenset[int]) -> Iterator[tuple[Row, frozenset[int], tuple[Found, ...]]]:
+def _rest(
+    graph: Graph, row: Row, parts: Any, at: int, used: frozenset[int]
+) -> Iterator[tuple[Row, frozenset[int], tuple[Found, ...]]]:
     if not parts:
         yield row, used, ()
         return
@@ -115,12 +142,18 @@ def _rest(graph: Graph, row: Row, parts: Any, at: int, used: frozenset[int]) -> 
                     yield found, last, (*_walk(graph, at, trail), *walked)
 
 
-def _trails(graph: Graph, edge: Pattern, at: int, high: int, used: frozenset[int]) -> Iterator[tuple[tuple[Found, ...], int]]:
+def _trails(
+    graph: Graph, edge: Pattern, at: int, high: int, used: frozenset[int]
+) -> Iterator[tuple[tuple[Found, ...], int]]:
     yield (), at
     if high == 0:
         return
     for i, one in enumerate(graph.edges):
-        if i in used or (edge.labels and one.label not in edge.labels) or (edge.x is not None and one.x != edge.x):
+        if (
+            i in used
+            or (edge.labels and one.label not in edge.labels)
+            or (edge.x is not None and one.x != edge.x)
+        ):
             continue
         ends = {one.target} if edge.arrow != "<" and one.source == at else set()
         ends |= {one.source} if edge.arrow != ">" and one.target == at else set()
@@ -182,12 +215,18 @@ def _node(rng: Random, scope: dict[str, str]) -> Pattern:
 def _edge(rng: Random, scope: dict[str, str]) -> Pattern:
     types = tuple(sorted(set(rng.choices(TYPES, k=2)))) if rng.random() < 0.3 else ()
     x = rng.choice((0, 1)) if rng.random() < 0.1 else None
-    length = rng.choice(((1, 2), (0, 1), (2, 2), (0, 2), (1, 3), (0, 0))) if rng.random() < 0.35 else None
+    length = (
+        rng.choice(((1, 2), (0, 1), (2, 2), (0, 2), (1, 3), (0, 0)))
+        if rng.random() < 0.35
+        else None
+    )
     name = _new(scope, "r", "edges" if length else "edge") if rng.random() < 0.5 else None
     return Pattern(name, types, x, rng.choice("><-"), length)
 
 
-def _condition(rng: Random, scope: dict[str, str], depth: int) -> tuple[str, Callable[[Row, Graph], bool | None]] | None:
+def _condition(
+    rng: Random, scope: dict[str, str], depth: int
+) -> tuple[str, Callable[[Row, Graph], bool | None]] | None:
     held = [name for name, kind in scope.items() if kind in ("node", "edge")]
     if not held:
         return None
@@ -196,24 +235,45 @@ def _condition(rng: Random, scope: dict[str, str], depth: int) -> tuple[str, Cal
         assert one is not None
         assert other is not None
         word = rng.choice(("AND", "OR", "XOR"))
-        return f"({one[0]} {word} {other[0]})", lambda row, graph: _logic(word, one[1](row, graph), other[1](row, graph))
+        return f"({one[0]} {word} {other[0]})", lambda row, graph: _logic(
+            word, one[1](row, graph), other[1](row, graph)
+        )
     if depth and rng.random() < 0.2:
         inner = _condition(rng, scope, depth - 1)
         assert inner is not None
-        return f"(NOT {inner[0]})", lambda row, graph: None if inner[1](row, graph) is None else not inner[1](row, graph)
+        return (
+            f"(NOT {inner[0]})",
+            lambda row, graph: None if inner[1](row, graph) is None else not inner[1](row, graph),
+        )
     return _comparison(rng, held)
 
 
 def _logic(word: str, one: bool | None, other: bool | None) -> bool | None:
     if word == "AND":
-        return False if one is False or other is False else None if one is None or other is None else True
+        return (
+            False
+            if one is False or other is False
+            else None
+            if one is None or other is None
+            else True
+        )
     if word == "OR":
-        return True if one is True or other is True else None if one is None or other is None else False
+        return (
+            True
+            if one is True or other is True
+            else None
+            if one is None or other is None
+            else False
+        )
     return None if one is None or other is None else one != other
 
 
 def _comparison(rng: Random, held: list[str]) -> tuple[str, Callable[[Row, Graph], bool | None]]:
-    name, other, op = rng.choice(held), rng.choice((*held, "0", "1")), rng.choice(("=", "<>", "<", ">="))
+    name, other, op = (
+        rng.choice(held),
+        rng.choice((*held, "0", "1")),
+        rng.choice(("=", "<>", "<", ">=")),
+    )
     if rng.random() < 0.2:
         return f"({name}.x IS NULL)", lambda row, graph: _x(row, graph, name) is None
 
@@ -234,8 +294,12 @@ def _x(row: Row, graph: Graph, name: str) -> int | None:
 
 
 def text_of(match: Match) -> str:
-    paths = ", ".join(f"{name} = {_path(parts)}" if name else _path(parts) for name, parts in match.paths)
-    return f"{'OPTIONAL ' if match.optional else ''}MATCH {paths}" + (f" WHERE {match.where[0]}" if match.where else "")
+    paths = ", ".join(
+        f"{name} = {_path(parts)}" if name else _path(parts) for name, parts in match.paths
+    )
+    return f"{'OPTIONAL ' if match.optional else ''}MATCH {paths}" + (
+        f" WHERE {match.where[0]}" if match.where else ""
+    )
 
 
 def _path(parts: tuple[Pattern, ...]) -> str:
@@ -247,7 +311,9 @@ def _part(part: Pattern, edge: bool) -> str:
     if not edge:
         return f"({part.name or ''}{''.join(':' + label for label in part.labels)}{props})"
     length = "" if part.length is None else f"*{part.length[0]}..{part.length[1]}"
-    inner = f"[{part.name or ''}{':' + '|'.join(part.labels) if part.labels else ''}{length}{props}]"
+    inner = (
+        f"[{part.name or ''}{':' + '|'.join(part.labels) if part.labels else ''}{length}{props}]"
+    )
     return f"{'<' if part.arrow == '<' else ''}-{inner}-{'>' if part.arrow == '>' else ''}"
 
 
@@ -291,8 +357,11 @@ def test_rows_are_those_of_the_definition(store: Store, rng: Random) -> None:
         ("MATCH (a) WHERE EXISTS { MATCH (x)<--(a)-->(y) } RETURN a", 1),
     ],
 )
-def test_no_edge_is_taken_twice_whatever_is_known_before(store: Store, text: str, count: int) -> None:
-    """Two loops and an edge between them; parts of a pattern that only known nodes connect are found one after the other."""
+def test_no_edge_is_taken_twice_whatever_is_known_before(
+    store: Store, text: str, count: int
+) -> None:
+    """Two loops and an edge between them; parts of a pattern that only known nodes connect are
+    found one after the other."""
     for optimise in (True, False):
         with opened(store, optimise=optimise) as session:
             session.run("MATCH (n) DETACH DELETE n")
@@ -301,23 +370,48 @@ def test_no_edge_is_taken_twice_whatever_is_known_before(store: Store, text: str
 
 
 def test_a_pattern_larger_than_one_statement(store: Store) -> None:
-    """A ring of 100 edges: each walk around it uses every edge once, from any node, and there is none of 101."""
+    """A ring of 100 edges: each walk around it uses every edge once, from any node, and there is
+    none of 101."""
     for optimise in (True, False):
         with opened(store, optimise=optimise) as session:
             session.run("MATCH (n) DETACH DELETE n")
             session.run("UNWIND range(0, 99) AS i CREATE (:A {i: i})")
             session.run("MATCH (a), (b) WHERE b.i = (a.i + 1) % 100 CREATE (a)-[:R {i: a.i}]->(b)")
-            assert session.run(f"MATCH (n){'-->()' * 99}-[r]->(m) WHERE m.i = n.i RETURN count(r)").single() == 100
+            assert (
+                session.run(
+                    f"MATCH (n){'-->()' * 99}-[r]->(m) WHERE m.i = n.i RETURN count(r)"
+                ).single()
+                == 100
+            )
             assert session.run(f"MATCH (n){'-->()' * 100}-->(m) RETURN count(m)").single() == 0
-            assert session.run(f"MATCH p = (n {{i: 5}}){'-->()' * 60} RETURN length(p)").single() == 60
-            assert session.run(f"MATCH {', '.join('()-->()' for _ in range(60))}, (n {{i: 200}}) RETURN count(n)").single() == 0
+            assert (
+                session.run(f"MATCH p = (n {{i: 5}}){'-->()' * 60} RETURN length(p)").single() == 60
+            )
+            assert (
+                session.run(
+                    f"MATCH {', '.join('()-->()' for _ in range(60))}, (n {{i: 200}}) RETURN"
+                    " count(n)"
+                ).single()
+                == 0
+            )
 
 
-@pytest.mark.parametrize("text", ["MATCH (n:{all}) RETURN n", "MATCH (n) RETURN {columns}", "MATCH ()-[:{any}]->() RETURN 1 AS x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (n:{all}) RETURN n",
+        "MATCH (n) RETURN {columns}",
+        "MATCH ()-[:{any}]->() RETURN 1 AS x",
+    ],
+)
 def test_what_no_statement_can_hold_is_refused(store: Store, text: str) -> None:
     many = range(40_000)
     columns = ", ".join(f"n.p{i} AS c{i}" for i in many[:3_000])
-    filled = text.format(all="&".join(f"L{i}" for i in many[:1_200]), any="|".join(f"L{i}" for i in many), columns=columns)
+    filled = text.format(
+        all="&".join(f"L{i}" for i in many[:1_200]),
+        any="|".join(f"L{i}" for i in many),
+        columns=columns,
+    )
     with opened(store, optimise=True) as session, pytest.raises(LimitError):
         list(session.run(filled))
 
@@ -339,4 +433,6 @@ def agrees(graph: Graph, sessions: tuple[GraphSession, ...], rng: Random) -> Non
     text = f"{' '.join(texts)} RETURN {', '.join(scope) or '1'}"
     wanted = sorted(repr(tuple(row.get(name) for name in scope) if scope else (1,)) for row in rows)
     for session in sessions:
-        assert sorted(repr(tuple(told(value) for value in row)) for row in session.run(text)) == wanted, (graph.text(), text)
+        assert (
+            sorted(repr(tuple(told(value) for value in row)) for row in session.run(text)) == wanted
+        ), (graph.text(), text)

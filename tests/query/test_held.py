@@ -1,4 +1,5 @@
-"""Memory is bounded: what waits for a step to end, and how large a value may grow. Sums are exact without keeping what they add up."""
+"""Memory is bounded: what waits for a step to end, and how large a value may grow. Sums are exact
+without keeping what they add up."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from doxa.store import Identity, Store
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[GraphSession]:
     store = Store(tmp_path / "graph.db")
-    with GraphSession(store, QueryEngine(builtin(Registry())), Identity("tester", "operator")) as made:
+    with GraphSession(
+        store, QueryEngine(builtin(Registry())), Identity("tester", "operator")
+    ) as made:
         yield made
     store.close()
 
@@ -45,12 +48,16 @@ HOLDERS = {
     "union": "UNWIND range(1, 5000) AS x RETURN x UNION UNWIND range(1, 5000) AS x RETURN x",
     "before a write": "UNWIND range(1, 5000) AS x CREATE (:A)",
     "rows of a write": "CREATE (a:A) WITH a UNWIND range(1, 5000) AS x RETURN x, a.y",
-    "large values": "UNWIND range(1, 50) AS x WITH x, [y IN range(1, 1000) | y] AS l ORDER BY x DESC RETURN l",
+    "large values": (
+        "UNWIND range(1, 50) AS x WITH x, [y IN range(1, 1000) | y] AS l ORDER BY x DESC RETURN l"
+    ),
 }
 
 
 @pytest.mark.parametrize("name", HOLDERS)
-def test_what_holds_rows_refuses_beyond_the_limit_and_leaves_nothing(session: GraphSession, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_what_holds_rows_refuses_beyond_the_limit_and_leaves_nothing(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     session.run(HOLDERS[name]).records()
     session.run("MATCH (n) DETACH DELETE n").records()
     monkeypatch.setattr(held, "QUERY_HELD_BYTES_MAX", 100_000)
@@ -70,12 +77,16 @@ def test_what_holds_rows_refuses_beyond_the_limit_and_leaves_nothing(session: Gr
         "UNWIND range(1, 20000) AS x WITH x % 7 AS k, x RETURN k, sum(x)",
     ],
 )
-def test_what_streams_holds_nothing(session: GraphSession, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+def test_what_streams_holds_nothing(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
     monkeypatch.setattr(held, "QUERY_HELD_BYTES_MAX", 200_000)
     assert session.run(query).records()
 
 
-def test_an_unfinished_result_is_held_within_the_limit(session: GraphSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_result_is_held_within_the_limit(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(held, "QUERY_HELD_BYTES_MAX", 100_000)
     open_result = session.run("UNWIND range(1, 100) AS x RETURN x")
     assert next(open_result) == (1,)
@@ -95,14 +106,19 @@ GROWING = {
     "comprehension": "RETURN reduce(s = [1], i IN range(1, 60) | [x IN range(1, 10) | s])",
     "collect": "WITH range(1, 50) AS s UNWIND range(1, 50) AS x WITH collect(s) AS s RETURN s",
     "subquery": "WITH range(1, 50) AS s RETURN COLLECT { UNWIND range(1, 50) AS x RETURN s }",
-    "replace": "RETURN replace('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 'x', 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy')",
+    "replace": (
+        "RETURN replace('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 'x',"
+        " 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy')"
+    ),
     "split": "RETURN split(reduce(s = 'x', i IN range(1, 10) | s + s) + 'x', '')",
     "range": "RETURN range(1, 2000)",
 }
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_a_value_that_multiplies_itself_is_an_error(session: GraphSession, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_value_that_multiplies_itself_is_an_error(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     for module in (held, texts, __import__("doxa.query.functions.general", fromlist=["general"])):
         for limit, value in (("VALUE_ITEMS_MAX", 1_000), ("VALUE_CHARS_MAX", 1_500)):
             if hasattr(module, limit):
@@ -142,7 +158,9 @@ def test_parts_have_exactly_the_sum(values: list[float]) -> None:
     assert len(parts) <= 60
 
 
-@given(st.lists(FLOATS | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60), st.integers(1, 20))
+@given(
+    st.lists(FLOATS | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60), st.integers(1, 20)
+)
 def test_sums_are_the_exact_sum_rounded_once(values: list[Any], batch: int) -> None:
     from doxa.query import aggregate
 
@@ -156,14 +174,22 @@ def test_sums_are_the_exact_sum_rounded_once(values: list[Any], batch: int) -> N
             assert total.result() == float(exact)
         elif -(2**63) <= exact < 2**63:
             assert total.result() == exact
-        assert math.isclose(mean.result(), float(exact / len(values)), rel_tol=1e-15, abs_tol=5e-324)
+        assert math.isclose(
+            mean.result(), float(exact / len(values)), rel_tol=1e-15, abs_tol=5e-324
+        )
     finally:
         aggregate._FLOATS = kept
 
 
 @pytest.mark.parametrize(
     "values, expected",
-    [([math.inf, 1.0], math.inf), ([math.inf, -math.inf], math.nan), ([math.nan, 1.0], math.nan), ([1e308, 1e308, -1e308], math.inf), ([], 0)],
+    [
+        ([math.inf, 1.0], math.inf),
+        ([math.inf, -math.inf], math.nan),
+        ([math.nan, 1.0], math.nan),
+        ([1e308, 1e308, -1e308], math.inf),
+        ([], 0),
+    ],
 )
 def test_sums_at_the_edge(values: list[float], expected: float) -> None:
     total = Sum()
@@ -179,6 +205,9 @@ def test_the_best_rows_are_those_of_a_whole_sort(rows: list[tuple[int, int]], mo
 
     kept, project._MORE_ROWS = project._MORE_ROWS, 3
     try:
-        assert _best(iter(rows), most, lambda row: [row[0]]) == sorted(rows, key=lambda row: row[0])[:most]
+        assert (
+            _best(iter(rows), most, lambda row: [row[0]])
+            == sorted(rows, key=lambda row: row[0])[:most]
+        )
     finally:
         project._MORE_ROWS = kept

@@ -1,4 +1,5 @@
-"""Remarks on queries that run: names that nothing has, patterns that nothing connects; and none where all is well."""
+"""Remarks on queries that run: names that nothing has, patterns that nothing connects; and none
+where all is well."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ from doxa.store import Identity, Store
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[GraphSession]:
-    with Store(tmp_path / "graph.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as made:
+    with (
+        Store(tmp_path / "graph.db") as store,
+        GraphSession(store, QueryEngine(), Identity("tester", "operator")) as made,
+    ):
         made.run("CREATE (:Person {name: 'Ana'})-[:KNOWS]->(:Person {name: 'Kai'})")
         yield made
 
@@ -22,7 +26,9 @@ def session(tmp_path: Path) -> Iterator[GraphSession]:
 def said(session: GraphSession, text: str) -> list[tuple[str, int, int]]:
     result = session.run(text)
     result.records()
-    return [(notice.code.rpartition(".")[2], notice.line, notice.column) for notice in result.notices()]
+    return [
+        (notice.code.rpartition(".")[2], notice.line, notice.column) for notice in result.notices()
+    ]
 
 
 LABEL, TYPE, PRODUCT = "UnknownLabelWarning", "UnknownRelationshipTypeWarning", "CartesianProduct"
@@ -33,14 +39,23 @@ LABEL, TYPE, PRODUCT = "UnknownLabelWarning", "UnknownRelationshipTypeWarning", 
     [
         ("MATCH (n:Person)-[:KNOWS]->(m) RETURN n", []),
         ("MATCH (n:Persson) RETURN n", [(LABEL, 1, 10)]),
-        ("MATCH (n:Person)\nMATCH (n)-[:KNOW|KNOWS]->(m:Cat|Person) RETURN n", [(TYPE, 2, 13), (LABEL, 2, 29)]),
+        (
+            "MATCH (n:Person)\nMATCH (n)-[:KNOW|KNOWS]->(m:Cat|Person) RETURN n",
+            [(TYPE, 2, 13), (LABEL, 2, 29)],
+        ),
         ("MATCH (n:!Cat) RETURN n", []),
         ("MATCH (n) WHERE n:Cat RETURN n", []),
-        ("MATCH (n:Person) RETURN EXISTS { (n)-[:OWNS]->(:Cat) } AS e", [(TYPE, 1, 40), (LABEL, 1, 49)]),
+        (
+            "MATCH (n:Person) RETURN EXISTS { (n)-[:OWNS]->(:Cat) } AS e",
+            [(TYPE, 1, 40), (LABEL, 1, 49)],
+        ),
         ("MATCH (a:Person), (b:Person) RETURN count(*)", [(PRODUCT, 1, 1)]),
         ("MATCH (a:Person), (b:Person), (a)-->(b) RETURN count(*)", []),
         ("MATCH (a:Person) MATCH (a)-->(b), (a)<--(c) RETURN count(*)", []),
-        ("MATCH (a:Person) CALL (a) { MATCH (x), (y) RETURN count(*) AS c } RETURN c", [(PRODUCT, 1, 29)]),
+        (
+            "MATCH (a:Person) CALL (a) { MATCH (x), (y) RETURN count(*) AS c } RETURN c",
+            [(PRODUCT, 1, 29)],
+        ),
         ("CREATE (n:New)-[:MADE]->(m:New) WITH n MATCH (n:New)-[:MADE]->(m) RETURN m", []),
         ("MERGE (n:Fresh) SET n:Fresher RETURN n", []),
         ("MATCH (n:Gone) SET n:Cat REMOVE n:Dog", [(LABEL, 1, 10)]),
@@ -50,7 +65,9 @@ LABEL, TYPE, PRODUCT = "UnknownLabelWarning", "UnknownRelationshipTypeWarning", 
         ("RETURN 1 AS one UNION MATCH (n:Cat) RETURN 1 AS one", [(LABEL, 1, 32)]),
     ],
 )
-def test_what_is_odd_is_said(session: GraphSession, text: str, expected: list[tuple[str, int, int]]) -> None:
+def test_what_is_odd_is_said(
+    session: GraphSession, text: str, expected: list[tuple[str, int, int]]
+) -> None:
     assert said(session, text) == expected
 
 

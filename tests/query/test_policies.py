@@ -1,4 +1,5 @@
-"""Persistence policies as schema: what the commands declare and refuse, and what scores, windows and access metadata follow from it."""
+"""Persistence policies as schema: what the commands declare and refuse, and what scores, windows
+and access metadata follow from it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ class World:
 
     def __init__(self, path: Path) -> None:
         self.clock = FakeClock(START)
-        self.memory = doxa.open(path, role="operator", embedder=None, background=False, clock=self.clock)
+        self.memory = doxa.open(
+            path, role="operator", embedder=None, background=False, clock=self.clock
+        )
 
     def run(self, text: str, params: Any = None, **context: Any) -> list[dict[str, Any]]:
         with self.memory.session(role="operator", context=context).graph() as graph:
@@ -52,8 +55,9 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 EPISODES = (
-    "CREATE DECAY PROFILE week OPTIONS { halfLifeSeconds: 604800, function: 'exponential', visibilityThreshold: 0.10 } "
-    "CREATE DECAY PROFILE episodes FOR (n:Episode) APPLY { DECAY PROFILE 'week' }"
+    "CREATE DECAY PROFILE week OPTIONS { halfLifeSeconds: 604800, function: 'exponential',"
+    " visibilityThreshold: 0.10 } CREATE DECAY PROFILE episodes FOR (n:Episode) APPLY { DECAY"
+    " PROFILE 'week' }"
 )
 
 
@@ -68,13 +72,17 @@ def test_the_curve_of_the_paper(world: World) -> None:
     world.run(EPISODES)
     world.run("CREATE (:Episode {i: 1})")
     with world.memory.store.read() as reader:
-        born = reader.rows("SELECT born FROM node WHERE json_extract(labels, '$[0]') = 'Episode'")[0][0]
+        born = reader.rows("SELECT born FROM node WHERE json_extract(labels, '$[0]') = 'Episode'")[
+            0
+        ][0]
     for days, score in ((7, 0.5), (14, 0.25), (21, 0.125), (23.25, 0.10003494), (24, 0.09287463)):
         exactly(world, born + int(days * DAY * 10**9))
         with world.memory.store.read() as reader:
             pass
         found = world.one("MATCH (n:Episode) RETURN decayScore(reveal(n))")
-        assert found == pytest.approx(2 ** (-days / 7), abs=1e-9) and found == pytest.approx(score, abs=1e-5)
+        assert found == pytest.approx(2 ** (-days / 7), abs=1e-9) and found == pytest.approx(
+            score, abs=1e-5
+        )
         assert bool(world.run("MATCH (n:Episode) RETURN n.i")) is (found >= 0.10)
     hidden = 7 * 3.321928094887362  # days until 2^(-t/7) = 0.1
     assert hidden == pytest.approx(23.2535, abs=1e-4)
@@ -91,7 +99,18 @@ def test_the_commands_of_the_paper_run_as_they_stand(world: World, section: str,
 
 @pytest.mark.parametrize("text", EVERY)
 def test_every_form_is_carried_out_or_refused_with_its_reason(world: World, text: str) -> None:
-    params = {"name": "p", "h": 60, "f": "step", "a": "CUSTOM", "p": "p", "t": 0.5, "m": 2, "c": 0.5, "q": 0.1, "v": 1}
+    params = {
+        "name": "p",
+        "h": 60,
+        "f": "step",
+        "a": "CUSTOM",
+        "p": "p",
+        "t": 0.5,
+        "m": 2,
+        "c": 0.5,
+        "q": 0.1,
+        "v": 1,
+    }
     for name in ("a", "p", "p q"):
         world.run(f"CREATE DECAY PROFILE `{name}` OPTIONS {{ halfLifeSeconds: 60 }}")
     for name in ("a", "p", "x", "y", "z", "a b"):
@@ -112,7 +131,12 @@ def test_every_form_is_carried_out_or_refused_with_its_reason(world: World, text
 REFUSED: tuple[tuple[str, int, int, str], ...] = (
     ("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'nope' }", 1, 56, "no decay profile"),
     ("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'wek' }", 1, 56, "wek"),
-    ("CREATE PROMOTION POLICY p FOR (n:L) APPLY {\n  WHEN n.x > 1\n    APPLY PROFILE 'nope'\n}", 2, 3, "no promotion profile 'nope'"),
+    (
+        "CREATE PROMOTION POLICY p FOR (n:L) APPLY {\n  WHEN n.x > 1\n    APPLY PROFILE 'nope'\n}",
+        2,
+        3,
+        "no promotion profile 'nope'",
+    ),
     ("CREATE DECAY PROFILE week OPTIONS { halfLifeSeconds: 1 }", 1, 1, "already"),
     ("CREATE DECAY PROFILE b OPTIONS { function: 'linear' }", 1, 1, "needs a half-life"),
     ("ALTER DECAY PROFILE nope SET OPTIONS { scoreFloor: 0.5 }", 1, 1, "no decay profile"),
@@ -120,18 +144,29 @@ REFUSED: tuple[tuple[str, int, int, str], ...] = (
     ("ALTER DECAY PROFILE week SET OPTIONS { scoreFrom: 'CUSTOM' }", 1, 1, "scoreFromProperty"),
     ("DROP DECAY PROFILE week", 1, 1, "used by episodes"),
     ("DROP PROMOTION POLICY nope", 1, 1, "no promotion policy"),
-    ("CREATE DECAY PROFILE x FOR (n:L) APPLY { n.key DECAY HALF LIFE 60 }", 1, 48, "led by an index"),
-)  # fmt: skip
+    (
+        "CREATE DECAY PROFILE x FOR (n:L) APPLY { n.key DECAY HALF LIFE 60 }",
+        1,
+        48,
+        "led by an index",
+    ),
+)
 
 
-@pytest.mark.parametrize(("text", "line", "column", "words"), REFUSED, ids=[text[:60] for text, *_ in REFUSED])
-def test_what_would_do_nothing_is_refused_at_its_place(world: World, text: str, line: int, column: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"), REFUSED, ids=[text[:60] for text, *_ in REFUSED]
+)
+def test_what_would_do_nothing_is_refused_at_its_place(
+    world: World, text: str, line: int, column: int, words: str
+) -> None:
     world.run(EPISODES)
     world.run("CREATE INDEX FOR (n:L) ON (n.key)")
     before = world.memory.run("CALL doxa.policy.info()").records()
     with pytest.raises(QueryError) as caught:
         world.run(text)
-    assert (caught.value.fields.get("line"), caught.value.fields.get("column")) == (line, column), caught.value
+    assert (caught.value.fields.get("line"), caught.value.fields.get("column")) == (line, column), (
+        caught.value
+    )
     assert words in caught.value.message and caught.value.next_step
     assert world.memory.run("CALL doxa.policy.info()").records() == before
 
@@ -155,7 +190,10 @@ def test_replacing_altering_and_dropping(world: World) -> None:
     assert world.run("MATCH (n:Episode) RETURN n.i") == []
     world.run("ALTER DECAY PROFILE week SET OPTIONS { halfLifeSeconds: 6048000 }")
     assert world.run("MATCH (n:Episode) RETURN n.i") == [{"n.i": 1}]
-    world.run("CREATE OR REPLACE DECAY PROFILE week OPTIONS { halfLifeSeconds: 60, visibilityThreshold: 0.5 }")
+    world.run(
+        "CREATE OR REPLACE DECAY PROFILE week OPTIONS { halfLifeSeconds: 60, visibilityThreshold:"
+        " 0.5 }"
+    )
     assert world.run("MATCH (n:Episode) RETURN n.i") == []
     world.run("ALTER DECAY PROFILE episodes DISABLE")
     assert world.run("MATCH (n:Episode) RETURN n.i") == [{"n.i": 1}]
@@ -172,27 +210,43 @@ def test_replacing_altering_and_dropping(world: World) -> None:
 
 
 def test_defaults_change_nothing(world: World) -> None:
-    world.run("CREATE PROMOTION PROFILE plain OPTIONS { } CREATE DECAY PROFILE day OPTIONS { halfLifeSeconds: 86400 }")
+    world.run(
+        "CREATE PROMOTION PROFILE plain OPTIONS { } CREATE DECAY PROFILE day OPTIONS {"
+        " halfLifeSeconds: 86400 }"
+    )
     world.run("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'day' }")
     world.run("CREATE PROMOTION POLICY p FOR (n:L) APPLY { WHEN true APPLY PROFILE 'plain' }")
     world.run("CREATE (:L)")
     world.later(365)
     rows = world.run("MATCH (n:L) RETURN decay(n) AS d")
-    assert rows[0]["d"]["promotion"] == "plain" and rows[0]["d"]["score"] < 1e-50 and rows[0]["d"]["visible"] is True  # threshold 0 hides nothing
+    assert (
+        rows[0]["d"]["promotion"] == "plain"
+        and rows[0]["d"]["score"] < 1e-50
+        and rows[0]["d"]["visible"] is True
+    )  # threshold 0 hides nothing
 
 
 def test_floor_and_threshold_are_two_levers(world: World) -> None:
-    world.run("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY HALF LIFE 60 DECAY FLOOR 0.05 DECAY VISIBILITY THRESHOLD 0.1 }")
-    world.run("CREATE DECAY PROFILE c FOR (n:M) APPLY { DECAY HALF LIFE 60 DECAY FLOOR 0.1 DECAY VISIBILITY THRESHOLD 0.1 }")
+    world.run(
+        "CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY HALF LIFE 60 DECAY FLOOR 0.05 DECAY"
+        " VISIBILITY THRESHOLD 0.1 }"
+    )
+    world.run(
+        "CREATE DECAY PROFILE c FOR (n:M) APPLY { DECAY HALF LIFE 60 DECAY FLOOR 0.1 DECAY"
+        " VISIBILITY THRESHOLD 0.1 }"
+    )
     world.run("CREATE (:L), (:M)")
     world.later(1)
-    assert world.run("MATCH (n) WHERE n:L OR n:M RETURN labels(n) AS l, decayScore(n) AS s") == [{"l": ["M"], "s": 0.1}]
+    assert world.run("MATCH (n) WHERE n:L OR n:M RETURN labels(n) AS l, decayScore(n) AS s") == [
+        {"l": ["M"], "s": 0.1}
+    ]
 
 
 def test_an_inverse_curve_grows_while_idle(world: World) -> None:
     world.run(
-        "CREATE DECAY PROFILE idle OPTIONS { halfLifeSeconds: -86400, scoreFrom: 'LAST_ACCESSED', visibilityThreshold: 0.4 } "
-        "CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'idle' }"
+        "CREATE DECAY PROFILE idle OPTIONS { halfLifeSeconds: -86400, scoreFrom: 'LAST_ACCESSED',"
+        " visibilityThreshold: 0.4 } CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE"
+        " 'idle' }"
     )
     world.run("CREATE (:L {i: 1})")
     assert world.run("MATCH (n:L) RETURN n.i") == []
@@ -206,11 +260,24 @@ def test_an_inverse_curve_grows_while_idle(world: World) -> None:
 
 
 def test_anchors(world: World) -> None:
-    for anchor, label in (("CREATED", "C"), ("VERSION", "V"), ("LAST_ACCESSED", "A"), ("CUSTOM", "U")):
+    for anchor, label in (
+        ("CREATED", "C"),
+        ("VERSION", "V"),
+        ("LAST_ACCESSED", "A"),
+        ("CUSTOM", "U"),
+    ):
         custom = ", scoreFromProperty: 'at'" if anchor == "CUSTOM" else ""
-        world.run(f"CREATE DECAY PROFILE {label} OPTIONS {{ halfLifeSeconds: 86400, scoreFrom: {anchor}{custom} }}")
-        world.run(f"CREATE DECAY PROFILE b{label} FOR (n:{label}) APPLY {{ DECAY PROFILE '{label}' }}")
-        world.run(f"CREATE DECAY PROFILE e{label} FOR ()-[r:{label}]-() APPLY {{ DECAY PROFILE '{label}' }}")
+        world.run(
+            f"CREATE DECAY PROFILE {label} OPTIONS {{ halfLifeSeconds: 86400, scoreFrom:"
+            f" {anchor}{custom} }}"
+        )
+        world.run(
+            f"CREATE DECAY PROFILE b{label} FOR (n:{label}) APPLY {{ DECAY PROFILE '{label}' }}"
+        )
+        world.run(
+            f"CREATE DECAY PROFILE e{label} FOR ()-[r:{label}]-() APPLY {{ DECAY PROFILE"
+            f" '{label}' }}"
+        )
         world.run(f"CREATE (n:{label} {{i: 1}})-[:{label} {{i: 1}}]->(n)")
     world.later(1)
     for label in "CVAU":
@@ -218,18 +285,39 @@ def test_anchors(world: World) -> None:
         world.run(f"MATCH (n:{label})-[r:{label}]->() RETURN n.i, r.i")
     world.memory.settle()
     world.later(1)
-    scores = {label: world.run(f"MATCH (n:{label})-[r:{label}]->() RETURN decayScore(n) AS n, decayScore(r) AS r")[0] for label in "CVAU"}
+    scores = {
+        label: world.run(
+            f"MATCH (n:{label})-[r:{label}]->() RETURN decayScore(n) AS n, decayScore(r) AS r"
+        )[0]
+        for label in "CVAU"
+    }
     for label, wanted in (("C", 0.25), ("V", 0.5), ("A", 0.5), ("U", 0.25)):
-        assert scores[label] == {"n": pytest.approx(wanted, abs=1e-6), "r": pytest.approx(wanted, abs=1e-6)}, label
-    for value, wanted in (("datetime($now) - duration('P3D')", 0.125), ("timestamp() - 3 * 86400000", 0.125), ("'no time'", 0.25), ("null", 0.25)):
+        assert scores[label] == {
+            "n": pytest.approx(wanted, abs=1e-6),
+            "r": pytest.approx(wanted, abs=1e-6),
+        }, label
+    for value, wanted in (
+        ("datetime($now) - duration('P3D')", 0.125),
+        ("timestamp() - 3 * 86400000", 0.125),
+        ("'no time'", 0.25),
+        ("null", 0.25),
+    ):
         world.run(f"MATCH (n:U) SET n.at = {value}", {"now": "2023-11-16T22:13:20Z"})
-        assert world.one("MATCH (n:U) RETURN decayScore(n)") == pytest.approx(wanted, abs=1e-4), value
+        assert world.one("MATCH (n:U) RETURN decayScore(n)") == pytest.approx(wanted, abs=1e-4), (
+            value
+        )
 
 
 def test_what_does_not_decay_can_be_promoted_and_needs_no_binding(world: World) -> None:
-    world.run("CREATE PROMOTION PROFILE half OPTIONS { multiplier: 0.5 } CREATE DECAY PROFILE b FOR (n:Fact) APPLY { NO DECAY }")
+    world.run(
+        "CREATE PROMOTION PROFILE half OPTIONS { multiplier: 0.5 } CREATE DECAY PROFILE b FOR"
+        " (n:Fact) APPLY { NO DECAY }"
+    )
     for label in ("Fact", "Free"):
-        world.run(f"CREATE PROMOTION POLICY p{label} FOR (n:{label}) APPLY {{ WHEN n.doubted APPLY PROFILE 'half' }}")
+        world.run(
+            f"CREATE PROMOTION POLICY p{label} FOR (n:{label}) APPLY {{ WHEN n.doubted APPLY"
+            " PROFILE 'half' }"
+        )
         world.run(f"CREATE (:{label} {{doubted: false}})")
         assert world.one(f"MATCH (n:{label}) RETURN decayScore(n)") == 1.0
         world.run(f"MATCH (n:{label}) SET n.doubted = true")
@@ -238,12 +326,26 @@ def test_what_does_not_decay_can_be_promoted_and_needs_no_binding(world: World) 
 
 def test_the_highest_multiplier_then_floor_then_first_wins(world: World) -> None:
     floor = "multiplier: 2, scoreFloor: 0.5"
-    for name, options in (("a", "multiplier: 1"), ("b", "multiplier: 2"), ("c", floor), ("d", floor)):
+    for name, options in (
+        ("a", "multiplier: 1"),
+        ("b", "multiplier: 2"),
+        ("c", floor),
+        ("d", floor),
+    ):
         world.run(f"CREATE PROMOTION PROFILE {name} OPTIONS {{ {options} }}")
     clauses = " ".join(f"WHEN n.x CONTAINS '{name}' APPLY PROFILE '{name}'" for name in "abcd")
     world.run(f"CREATE PROMOTION POLICY p FOR (n:L) APPLY {{ {clauses} }}")
-    for given_, wanted in (("a", "a"), ("ab", "b"), ("abc", "c"), ("abcd", "c"), ("ad", "d"), ("", None)):
-        assert world.run("CREATE (n:L {x: $x}) RETURN decay(n).promotion AS p", {"x": given_}) == [{"p": wanted}]
+    for given_, wanted in (
+        ("a", "a"),
+        ("ab", "b"),
+        ("abc", "c"),
+        ("abcd", "c"),
+        ("ad", "d"),
+        ("", None),
+    ):
+        assert world.run("CREATE (n:L {x: $x}) RETURN decay(n).promotion AS p", {"x": given_}) == [
+            {"p": wanted}
+        ]
 
 
 def test_a_label_or_a_property_that_changes_changes_the_rule(world: World) -> None:
@@ -257,16 +359,39 @@ def test_a_label_or_a_property_that_changes_changes_the_rule(world: World) -> No
 
 
 def test_resolution_is_by_specificity_and_ties_are_told(world: World) -> None:
-    for name, target in (("w", "()"), ("a", "(n:A)"), ("b", "(n:B)"), ("ab", "(n:A:B)"), ("ew", "()-[r]-()"), ("e", "()-[r:E]->()")):
+    for name, target in (
+        ("w", "()"),
+        ("a", "(n:A)"),
+        ("b", "(n:B)"),
+        ("ab", "(n:A:B)"),
+        ("ew", "()-[r]-()"),
+        ("e", "()-[r:E]->()"),
+    ):
         world.run(f"CREATE DECAY PROFILE {name} FOR {target} APPLY {{ NO DECAY }}")
-    resolve = "CALL nornicdb.knowledgepolicy.resolve('', $labels, $type) YIELD ResolvedDecayProfileID AS r RETURN r"
-    cases = (("A", "", "a"), ("B", "", "b"), ("A,B", "", "ab"), ("B, A, C", "", "ab"), ("C", "", "w"), ("", "E", "e"), ("", "F", "ew"))
+    resolve = (
+        "CALL nornicdb.knowledgepolicy.resolve('', $labels, $type) YIELD ResolvedDecayProfileID AS"
+        " r RETURN r"
+    )
+    cases = (
+        ("A", "", "a"),
+        ("B", "", "b"),
+        ("A,B", "", "ab"),
+        ("B, A, C", "", "ab"),
+        ("C", "", "w"),
+        ("", "E", "e"),
+        ("", "F", "ew"),
+    )
     for labels, kind, wanted in cases:
         assert world.one(resolve, {"labels": labels, "type": kind}) == wanted
     world.run("DROP DECAY PROFILE ab")
     world.run("CREATE (:A:B)")
-    (row,) = world.run("MATCH (n:A) CALL doxa.policy.explain(n) YIELD binding, chain, ties RETURN binding, chain, ties")
-    assert row["binding"] == "a" and row["ties"] == ["binding b is as specific as a, which was registered first"]
+    (row,) = world.run(
+        "MATCH (n:A) CALL doxa.policy.explain(n) YIELD binding, chain, ties RETURN binding, chain,"
+        " ties"
+    )
+    assert row["binding"] == "a" and row["ties"] == [
+        "binding b is as specific as a, which was registered first"
+    ]
     assert row["chain"] == ["binding a (:A)", "binding b (:B)", "binding w ()"]
 
 
@@ -278,7 +403,11 @@ def test_a_policy_that_is_shadowed_is_told(world: World) -> None:
         list(result)
         (notice,) = result.notices()
         assert (notice.severity, notice.offset) == ("WARNING", text.index("(n:Episode)"))
-        assert notice.description == "episodes is for the same target and was registered first: late has no effect while both are enabled."
+        assert (
+            notice.description
+            == "episodes is for the same target and was registered first: late has no effect while"
+            " both are enabled."
+        )
         other = graph.run("CREATE DECAY PROFILE other FOR (n:Other) APPLY { NO DECAY }")
         list(other)
         assert other.notices() == []
@@ -290,7 +419,10 @@ def test_a_policy_that_is_shadowed_is_told(world: World) -> None:
 
 
 def test_a_property_that_has_faded_is_absent_and_survives_writes(world: World) -> None:
-    world.run("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY HALF LIFE 864000 DECAY THRESHOLD 0.1\n n.gone DECAY HALF LIFE 60\n n.kept NO DECAY }")
+    world.run(
+        "CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY HALF LIFE 864000 DECAY THRESHOLD 0.1\n"
+        " n.gone DECAY HALF LIFE 60\n n.kept NO DECAY }"
+    )
     world.run("CREATE (:L {gone: 'x', kept: 'y', other: 1})")
     world.later(1)
     (row,) = world.run("MATCH (n:L) RETURN n.gone AS g, keys(n) AS k, n {.*} AS m")
@@ -298,16 +430,25 @@ def test_a_property_that_has_faded_is_absent_and_survives_writes(world: World) -
     assert world.run("MATCH (n:L) WHERE n.gone = 'x' RETURN n") == []
     world.run("MATCH (n:L) SET n.other = 2")
     assert world.one("MATCH (n:L) RETURN reveal(n).gone") == "x"
-    assert world.one("MATCH (n:L) RETURN decayScore(n, {property: 'gone'})") < 0.1 < world.one("MATCH (n:L) RETURN decayScore(n)")
+    assert (
+        world.one("MATCH (n:L) RETURN decayScore(n, {property: 'gone'})")
+        < 0.1
+        < world.one("MATCH (n:L) RETURN decayScore(n)")
+    )
     world.run("CREATE INDEX FOR (n:L) ON (n.gone)")  # from now on the property never fades
     assert world.one("MATCH (n:L) RETURN n.gone") == "x"
     assert world.one("MATCH (n:L {gone: 'x'}) RETURN n.other") == 2
 
 
 def test_what_recall_reads_goes_when_its_text_fades(world: World) -> None:
-    world.run("CREATE DECAY PROFILE b FOR (n:Exchange) APPLY { NO DECAY DECAY THRESHOLD 0.2\n n.text DECAY HALF LIFE 86400 }")
+    world.run(
+        "CREATE DECAY PROFILE b FOR (n:Exchange) APPLY { NO DECAY DECAY THRESHOLD 0.2\n n.text"
+        " DECAY HALF LIFE 86400 }"
+    )
     world.memory.ingest([{"speaker": "Ann", "text": "The harbour is closed today"}], thread="t")
-    assert [hit.text for hit in world.memory.recall("harbour").hits] == ["The harbour is closed today"]
+    assert [hit.text for hit in world.memory.recall("harbour").hits] == [
+        "The harbour is closed today"
+    ]
     world.later(5)
     assert world.memory.recall("harbour").hits == ()
     assert world.run("MATCH (x:Exchange) RETURN x.text AS t, x.speaker AS s")[0]["t"] is None
@@ -332,25 +473,41 @@ def test_on_access_runs_for_each_access_with_its_own_parameters(world: World) ->
     world.run(REINFORCED)
     world.run("CREATE (:Episode {i: 1})")
     for value in (0.5, 0.5, None, 0.6):
-        world.run("MATCH (n:Episode) RETURN n.i, $evaluatedConfidence", {"evaluatedConfidence": value})
+        world.run(
+            "MATCH (n:Episode) RETURN n.i, $evaluatedConfidence", {"evaluatedConfidence": value}
+        )
     world.memory.settle()
-    (row,) = world.run("MATCH (n:Episode) RETURN policy(n) AS p, decay(n).promotion AS promotion, properties(n) AS props")
-    assert row["p"]["accessCount"] == 4 and row["p"]["kalmanFilters"]["confidenceScore"]["filter"]["n"] == 3
-    assert row["p"]["lastError"] is None and row["promotion"] == "reinforced" and row["props"] == {"i": 1}
+    (row,) = world.run(
+        "MATCH (n:Episode) RETURN policy(n) AS p, decay(n).promotion AS promotion, properties(n) AS"
+        " props"
+    )
+    assert (
+        row["p"]["accessCount"] == 4
+        and row["p"]["kalmanFilters"]["confidenceScore"]["filter"]["n"] == 3
+    )
+    assert (
+        row["p"]["lastError"] is None
+        and row["promotion"] == "reinforced"
+        and row["props"] == {"i": 1}
+    )
 
 
 def test_repetition_is_no_evidence(world: World) -> None:
-    world.run(
-        """CREATE PROMOTION POLICY wisdom FOR (n:W) APPLY {
+    world.run("""CREATE PROMOTION POLICY wisdom FOR (n:W) APPLY {
           ON ACCESS {
             SET n.support = CASE WHEN n._lastSessionId <> $_session THEN coalesce(n.support, 0) + 1 ELSE n.support END
             SET n._lastSessionId = $_session
           }
           WHEN n.support >= 2 APPLY PROFILE 'established_wisdom'
-        }"""
-    )
+        }""")
     world.run("CREATE (:W)")
-    for session, count, support in (("a", 50, 1), ("b", 1, 2), (None, 5, 2), ("b", 3, 2), ("a", 1, 3)):
+    for session, count, support in (
+        ("a", 50, 1),
+        ("b", 1, 2),
+        (None, 5, 2),
+        ("b", 3, 2),
+        ("a", 1, 3),
+    ):
         for _ in range(count):
             world.run("MATCH (n:W) RETURN n", **({"session": session} if session else {}))
         world.memory.settle()
@@ -361,7 +518,10 @@ def test_repetition_is_no_evidence(world: World) -> None:
 
 
 def test_support_is_counted_by_agent_and_source_too(world: World) -> None:
-    world.run("CREATE PROMOTION POLICY p FOR (n:W) APPLY { WHEN n.agentSupport >= 2 AND n.sourceSupport >= 3 APPLY PROFILE 'reinforced' }")
+    world.run(
+        "CREATE PROMOTION POLICY p FOR (n:W) APPLY { WHEN n.agentSupport >= 2 AND n.sourceSupport"
+        " >= 3 APPLY PROFILE 'reinforced' }"
+    )
     world.run("CREATE (:W)")
     for agent, source in (("x", "1"), ("x", "2"), ("x", "3"), ("y", "3")):
         world.run("MATCH (n:W) RETURN n", agent=agent, source=source)
@@ -370,12 +530,17 @@ def test_support_is_counted_by_agent_and_source_too(world: World) -> None:
 
 
 def test_a_failing_set_is_told_and_stops_nothing(world: World) -> None:
-    world.run("CREATE PROMOTION POLICY p FOR (n:W) APPLY { ON ACCESS { SET n.bad = 1 / n.zero SET n.accessCount = 'x' SET n.good = 1 } }")
+    world.run(
+        "CREATE PROMOTION POLICY p FOR (n:W) APPLY { ON ACCESS { SET n.bad = 1 / n.zero SET"
+        " n.accessCount = 'x' SET n.good = 1 } }"
+    )
     world.run("CREATE (:W {zero: 0})")
     world.run("MATCH (n:W) RETURN n")
     world.memory.settle()
     found = world.one("MATCH (n:W) RETURN policy(n)")
-    assert found["good"] == 1 and "bad" not in found and "accessCount is a count" in found["lastError"]
+    assert (
+        found["good"] == 1 and "bad" not in found and "accessCount is a count" in found["lastError"]
+    )
 
 
 def test_hidden_elements_gather_no_accesses(world: World) -> None:
@@ -410,31 +575,48 @@ NUMBERS = st.sampled_from([0.0, 0.05, 0.1, 0.3, 0.5, 0.9, 1.0])
     half_life=st.sampled_from([1, 60, 86_400, -1, -60, -86_400]),
     anchor=st.sampled_from(["CREATED", "VERSION", "CUSTOM", "LAST_ACCESSED"]),
     levers=st.tuples(NUMBERS, NUMBERS),
-    promoted=st.one_of(st.none(), st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 4.0]), NUMBERS, NUMBERS)),
-    ages=st.lists(st.sampled_from([0, 1e-9, 1, 59, 60, 61, 3_600, DAY, 30 * DAY]), min_size=1, max_size=4),
+    promoted=st.one_of(
+        st.none(), st.tuples(st.sampled_from([0.0, 0.5, 1.0, 1.5, 4.0]), NUMBERS, NUMBERS)
+    ),
+    ages=st.lists(
+        st.sampled_from([0, 1e-9, 1, 59, 60, 61, 3_600, DAY, 30 * DAY]), min_size=1, max_size=4
+    ),
     edge=st.booleans(),
-)  # fmt: skip
+)
 def test_what_is_visible_is_what_scores_enough(
-    shared: World, function: str, half_life: int, anchor: str, levers: tuple[float, float], promoted: Any, ages: list[float], edge: bool
+    shared: World,
+    function: str,
+    half_life: int,
+    anchor: str,
+    levers: tuple[float, float],
+    promoted: Any,
+    ages: list[float],
+    edge: bool,
 ) -> None:
     world = shared
     custom = ", scoreFromProperty: 'at'" if anchor == "CUSTOM" else ""
     world.run(
-        f"CREATE OR REPLACE DECAY PROFILE p OPTIONS {{ halfLifeSeconds: {half_life}, function: {function}, scoreFrom: {anchor}{custom}, "
-        f"scoreFloor: {levers[0]}, visibilityThreshold: {levers[1]} }}"
+        f"CREATE OR REPLACE DECAY PROFILE p OPTIONS {{ halfLifeSeconds: {half_life}, function:"
+        f" {function}, scoreFrom: {anchor}{custom}, scoreFloor: {levers[0]}, visibilityThreshold:"
+        f" {levers[1]} }}"
     )
     what = "()-[n:X]-()" if edge else "(n:X)"
     world.run(f"CREATE OR REPLACE DECAY PROFILE b FOR {what} APPLY {{ DECAY PROFILE 'p' }}")
     if promoted is not None:
         options = f"multiplier: {promoted[0]}, scoreFloor: {promoted[1]}, scoreCap: {promoted[2]}"
         world.run(f"CREATE OR REPLACE PROMOTION PROFILE q OPTIONS {{ {options} }}")
-        world.run(f"CREATE OR REPLACE PROMOTION POLICY r FOR {what} APPLY {{ WHEN n.i > 0 APPLY PROFILE 'q' }}")
+        world.run(
+            f"CREATE OR REPLACE PROMOTION POLICY r FOR {what} APPLY {{ WHEN n.i > 0 APPLY PROFILE"
+            " 'q' }"
+        )
     else:
         world.run("DROP PROMOTION POLICY IF EXISTS r")
     world.run("MATCH (n) WHERE n:X OR n:Y DETACH DELETE n")
     world.run("MATCH (n:X) WITH reveal(n) AS n DETACH DELETE n")
     world.run("MATCH (n:Y) WITH reveal(n) AS n DETACH DELETE n")
-    pattern = "(:Y)-[n:X {i: 1, at: timestamp()}]->(:Y)" if edge else "(n:X {i: 1, at: timestamp()})"
+    pattern = (
+        "(:Y)-[n:X {i: 1, at: timestamp()}]->(:Y)" if edge else "(n:X {i: 1, at: timestamp()})"
+    )
     world.run(f"CREATE {pattern}")
     match = "MATCH ()-[n:X]->()" if edge else "MATCH (n:X)"
     for age in ages:
@@ -463,13 +645,27 @@ def test_explaining(world: World) -> None:
     world.run(EPISODES)
     world.run("CREATE (:Episode {i: 1}), (:Free {i: 2})")
     columns = "visible, reason, binding, profile, visibleUntil, changesAt, suppressed"
-    explain = f"MATCH (n {{i: $i}}) CALL doxa.policy.explain(reveal(n)) YIELD {columns} RETURN {columns}"
+    explain = (
+        f"MATCH (n {{i: $i}}) CALL doxa.policy.explain(reveal(n)) YIELD {columns} RETURN {columns}"
+    )
     (row,) = world.run(explain, {"i": 1})
-    assert row["visible"] and row["binding"] == "episodes" and row["profile"] == "week" and row["changesAt"] == row["visibleUntil"]
-    assert row["visibleUntil"].startswith("2023-12-08T04:1") and "It will be hidden at" in row["reason"]
+    assert (
+        row["visible"]
+        and row["binding"] == "episodes"
+        and row["profile"] == "week"
+        and row["changesAt"] == row["visibleUntil"]
+    )
+    assert (
+        row["visibleUntil"].startswith("2023-12-08T04:1")
+        and "It will be hidden at" in row["reason"]
+    )
     world.later(30)
     (row,) = world.run(explain, {"i": 1})
-    assert not row["visible"] and "below the threshold 0.1" in row["reason"] and row["changesAt"] is None
+    assert (
+        not row["visible"]
+        and "below the threshold 0.1" in row["reason"]
+        and row["changesAt"] is None
+    )
     (row,) = world.run(explain, {"i": 2})
     assert row["visible"] and row["reason"] == "The node is visible: no policy is about it."
     world.run("MATCH (n:Free) CALL doxa.policy.suppress(n) YIELD id RETURN id")
@@ -482,13 +678,22 @@ def test_simulating_writes_nothing(world: World) -> None:
     world.later(20)
     before = world.memory.log(limit=1)[0].hash
     (row,) = world.run("CALL doxa.policy.simulate($ddl, duration('P10D'))", {"ddl": EPISODES})
-    assert (row["scope"], row["names"], row["elements"], row["hiddenNow"], row["hiddenByHorizon"]) == ("NODE", ["Episode"], 20, 0, 20)
+    assert (
+        row["scope"],
+        row["names"],
+        row["elements"],
+        row["hiddenNow"],
+        row["hiddenByHorizon"],
+    ) == ("NODE", ["Episode"], 20, 0, 20)
     assert row["firstHiddenAt"].startswith("2023-12-08T04:1") and len(row["samples"]) == 10
     (row,) = world.run("CALL doxa.policy.simulate($ddl)", {"ddl": EPISODES})
     assert row["hiddenByHorizon"] == 0
     assert world.memory.log(limit=1)[0].hash == before and world.run("SHOW DECAY PROFILES") == []
     with pytest.raises(QueryError, match="line 1, column"):
-        world.run("CALL doxa.policy.simulate($ddl)", {"ddl": "CREATE DECAY PROFILE b FOR (n:X) APPLY { DECAY PROFILE 'nope' }"})
+        world.run(
+            "CALL doxa.policy.simulate($ddl)",
+            {"ddl": "CREATE DECAY PROFILE b FOR (n:X) APPLY { DECAY PROFILE 'nope' }"},
+        )
     with pytest.raises(QueryError, match="Only policies"):
         world.run("CALL doxa.policy.simulate('MATCH (n) RETURN n')")
 
@@ -540,8 +745,12 @@ def test_a_suppression_can_be_undone_and_accesses_cannot(world: World) -> None:
 
 
 def test_an_erasure_takes_the_metadata_with_it(world: World) -> None:
-    world.run("CREATE PROMOTION POLICY p FOR (n:Exchange) APPLY { ON ACCESS { SET n.asked = $question } }")
-    world.memory.ingest([{"speaker": "Ann", "text": "My address is 7 Harbour Street"}], thread="t", extract=False)
+    world.run(
+        "CREATE PROMOTION POLICY p FOR (n:Exchange) APPLY { ON ACCESS { SET n.asked = $question } }"
+    )
+    world.memory.ingest(
+        [{"speaker": "Ann", "text": "My address is 7 Harbour Street"}], thread="t", extract=False
+    )
     hit = world.memory.recall("address").hits[0]
     world.run("MATCH (x:Exchange) RETURN x.text, $question", {"question": "zanzibar-marker"})
     world.memory.settle()
@@ -570,7 +779,9 @@ def test_a_source_is_told_by_who_asks_and_not_by_the_statement(world: World) -> 
     world.run("CREATE (:Note)")
     world.run("MATCH (n:Note) RETURN n", {"_source": "x", "_session": "y"})
     world.memory.settle()
-    assert world.one("MATCH (n:Note) RETURN [k IN keys(policy(n)) WHERE k ENDS WITH 'Support']") == []
+    assert (
+        world.one("MATCH (n:Note) RETURN [k IN keys(policy(n)) WHERE k ENDS WITH 'Support']") == []
+    )
 
 
 # What expressions meet
@@ -578,19 +789,27 @@ def test_a_source_is_told_by_who_asks_and_not_by_the_statement(world: World) -> 
 
 def test_lists_in_policies(world: World) -> None:
     world.run(
-        "CREATE PROMOTION POLICY p FOR (n:H) APPLY { "
-        "ON ACCESS { SET n.tagged = any(t IN n.tags WHERE t = $t) SET n.sum = reduce(s = 0, x IN n.xs | s + x) } "
-        "WHEN any(t IN n.tags WHERE t = 'x') AND size([t IN n.tags WHERE t <> 'y']) = 1 APPLY PROFILE 'high_confidence' }"
+        "CREATE PROMOTION POLICY p FOR (n:H) APPLY { ON ACCESS { SET n.tagged = any(t IN n.tags"
+        " WHERE t = $t) SET n.sum = reduce(s = 0, x IN n.xs | s + x) } WHEN any(t IN n.tags WHERE t"
+        " = 'x') AND size([t IN n.tags WHERE t <> 'y']) = 1 APPLY PROFILE 'high_confidence' }"
     )
     world.run("CREATE (:H {tags: ['x', 'y'], xs: [1, 2, 3]}), (:H {tags: ['y']})")
     world.run("MATCH (n:H) RETURN n, $t", {"t": "y"})
     world.memory.settle()
-    rows = world.run("MATCH (n:H) RETURN decay(n).promotion AS p, policy(n).tagged AS t, policy(n).sum AS s ORDER BY p")
+    rows = world.run(
+        "MATCH (n:H) RETURN decay(n).promotion AS p, policy(n).tagged AS t, policy(n).sum AS s"
+        " ORDER BY p"
+    )
     assert rows == [{"p": "high_confidence", "t": True, "s": 6}, {"p": None, "t": True, "s": None}]
 
 
 @pytest.mark.parametrize(
-    "setter", ["SET n.x = size(range(0, 9223372036854775807))", "WITH KALMAN {varianceScale: 1e-320} SET n.x = $z", "SET n.x = n.i.y.z"]
+    "setter",
+    [
+        "SET n.x = size(range(0, 9223372036854775807))",
+        "WITH KALMAN {varianceScale: 1e-320} SET n.x = $z",
+        "SET n.x = n.i.y.z",
+    ],
 )
 def test_one_bad_expression_harms_nobody_else(world: World, setter: str) -> None:
     world.run(f"CREATE PROMOTION POLICY bad FOR (n:Bad) APPLY {{ ON ACCESS {{ {setter} }} }}")
@@ -604,13 +823,17 @@ def test_one_bad_expression_harms_nobody_else(world: World, setter: str) -> None
 
 
 def test_huge_values_do_not_break_a_filter(world: World) -> None:
-    world.run("CREATE PROMOTION POLICY k FOR (n:K) APPLY { ON ACCESS { WITH KALMAN SET n.k = $z } }")
+    world.run(
+        "CREATE PROMOTION POLICY k FOR (n:K) APPLY { ON ACCESS { WITH KALMAN SET n.k = $z } }"
+    )
     world.run("CREATE (:K)")
     for z in (0.6, 1e80, 1e300, -1e49, 1e49, *[0.6] * 30):
         world.run("MATCH (n:K) RETURN n, $z", {"z": z})
     world.memory.settle()
     found = world.one("MATCH (n:K) RETURN policy(n).kalmanFilters.k.filter")
-    assert found["n"] == 33 and all(value == value and abs(value) != float("inf") for value in found.values())
+    assert found["n"] == 33 and all(
+        value == value and abs(value) != float("inf") for value in found.values()
+    )
 
 
 def test_policies_hold_at_once_within_a_transaction(world: World) -> None:
@@ -618,7 +841,9 @@ def test_policies_hold_at_once_within_a_transaction(world: World) -> None:
     world.later(1)
     with world.memory.graph() as graph:
         graph.begin()
-        graph.run("CREATE DECAY PROFILE d FOR (n:C) APPLY { DECAY HALF LIFE 60 DECAY THRESHOLD 0.5 }")
+        graph.run(
+            "CREATE DECAY PROFILE d FOR (n:C) APPLY { DECAY HALF LIFE 60 DECAY THRESHOLD 0.5 }"
+        )
         assert list(graph.run("MATCH (n:C) RETURN n.i")) == []
         graph.run("CREATE (:C {i: 2})")
         assert [row[0] for row in graph.run("MATCH (n:C) RETURN n.i")] == [2]
@@ -628,14 +853,20 @@ def test_policies_hold_at_once_within_a_transaction(world: World) -> None:
 
 def test_the_first_suppression_holds_for_the_rest_of_its_query(world: World) -> None:
     world.run("UNWIND range(1, 3) AS i CREATE (:C {i: i})")
-    rows = world.run("MATCH (n:C) CALL doxa.policy.suppress(n) YIELD id WITH count(*) AS k OPTIONAL MATCH (n:C) RETURN k, count(n) AS left")
+    rows = world.run(
+        "MATCH (n:C) CALL doxa.policy.suppress(n) YIELD id WITH count(*) AS k OPTIONAL MATCH (n:C)"
+        " RETURN k, count(n) AS left"
+    )
     assert rows == [{"k": 3, "left": 0}]
 
 
 def test_one_score_over_the_batches_of_a_query(world: World) -> None:
     world.run(EPISODES)
     world.run("UNWIND range(1, 6) AS i CREATE (:Episode {i: i})")
-    rows = world.run("MATCH (n:Episode) CALL (n) { SET n.seen = 1 RETURN decayScore(n) AS s } IN TRANSACTIONS OF 2 ROWS RETURN DISTINCT s")
+    rows = world.run(
+        "MATCH (n:Episode) CALL (n) { SET n.seen = 1 RETURN decayScore(n) AS s } IN TRANSACTIONS OF"
+        " 2 ROWS RETURN DISTINCT s"
+    )
     assert len(rows) == 1
 
 
@@ -644,8 +875,14 @@ def test_reveal_is_about_the_variables_of_its_branch(world: World) -> None:
     world.run("CREATE (a:A {i: 1})-[:R]->(:C {secret: 'x', i: 2}), (a)-[:R]->(:B {i: 3})")
     world.later(1)
     for text, wanted in (
-        ("MATCH (n:C) RETURN n.secret AS s UNION ALL MATCH (n:A) RETURN reveal(n).i AS s", [{"s": 1}]),
-        ("CALL { MATCH (n:C) RETURN count(n) AS s } MATCH (n:A) RETURN s, reveal(n).i AS i", [{"s": 0, "i": 1}]),
+        (
+            "MATCH (n:C) RETURN n.secret AS s UNION ALL MATCH (n:A) RETURN reveal(n).i AS s",
+            [{"s": 1}],
+        ),
+        (
+            "CALL { MATCH (n:C) RETURN count(n) AS s } MATCH (n:A) RETURN s, reveal(n).i AS i",
+            [{"s": 0, "i": 1}],
+        ),
         ("MATCH (a:A)-[rs*1..2]->(b) RETURN size(reveal(rs)) AS s, b.i AS i", [{"s": 1, "i": 3}]),
         ("MATCH (n:C) CALL (n) { RETURN reveal(n).secret AS s } RETURN s", [{"s": "x"}]),
         ("MATCH p = shortestPath((a:A)-[*]->(b:C)) RETURN reveal(b).i AS i", [{"i": 2}]),
@@ -657,15 +894,23 @@ def test_reveal_is_about_the_variables_of_its_branch(world: World) -> None:
 def test_ten_thousand_elements_are_noted_however_many_rows_name_them(world: World) -> None:
     world.run("CREATE DECAY PROFILE d FOR (n:E) APPLY { NO DECAY }")
     world.run("UNWIND [1, 2] AS i CREATE (:E {i: i})")
-    world.run("MATCH (e:E) WITH e ORDER BY e.i UNWIND CASE e.i WHEN 1 THEN range(1, 120001) ELSE [1] END AS k RETURN e.i")
+    world.run(
+        "MATCH (e:E) WITH e ORDER BY e.i UNWIND CASE e.i WHEN 1 THEN range(1, 120001) ELSE [1] END"
+        " AS k RETURN e.i"
+    )
     world.memory.settle()
-    assert [row["c"] for row in world.run("MATCH (e:E) RETURN policy(e).accessCount AS c ORDER BY e.i")] == [1, 1]
+    assert [
+        row["c"] for row in world.run("MATCH (e:E) RETURN policy(e).accessCount AS c ORDER BY e.i")
+    ] == [1, 1]
 
 
 def test_scores_of_words_are_as_if_the_hidden_were_not_there(world: World) -> None:
     world.run("CREATE FULLTEXT INDEX ft FOR (n:N|F) ON EACH [n.t]")
     world.run("CREATE (:N {i: 1, t: 'green tea'}), (:N {i: 2, t: 'green coffee'})")
-    ask = "CALL db.index.fulltext.queryNodes('ft', 'green coffee') YIELD node, score RETURN node.i AS i, score"
+    ask = (
+        "CALL db.index.fulltext.queryNodes('ft', 'green coffee') YIELD node, score RETURN node.i AS"
+        " i, score"
+    )
     before = world.run(ask)
     world.run("UNWIND range(1, 20) AS i CREATE (:F {t: 'green green coffee'})")
     world.run("MATCH (f:F) CALL doxa.policy.suppress(f) YIELD id RETURN id")
@@ -673,26 +918,47 @@ def test_scores_of_words_are_as_if_the_hidden_were_not_there(world: World) -> No
 
 
 def test_what_is_said_again_counts_and_what_hides_it_is_told(world: World) -> None:
-    world.run("CREATE DECAY PROFILE r OPTIONS { halfLifeSeconds: 60, scoreFrom: LAST_ACCESSED, visibilityThreshold: 0.5 }")
+    world.run(
+        "CREATE DECAY PROFILE r OPTIONS { halfLifeSeconds: 60, scoreFrom: LAST_ACCESSED,"
+        " visibilityThreshold: 0.5 }"
+    )
     for label in ("Revision", "Exchange"):
         world.run(f"CREATE DECAY PROFILE b{label} FOR (n:{label}) APPLY {{ DECAY PROFILE r }}")
     memory = world.memory
     memory.remember("Bob owns a cat", name="cat")
-    memory.ingest([{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}], thread="t", extract=False)
+    memory.ingest(
+        [{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}], thread="t", extract=False
+    )
     world.later(1)
     assert memory.recall("cat harbour").hits == ()
-    assert "a persistence policy hides it" in memory.remember("Bob owns a cat", name="cat").warnings[0]
-    assert memory.ingest([{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}], thread="t", extract=False).known == 1
+    assert (
+        "a persistence policy hides it" in memory.remember("Bob owns a cat", name="cat").warnings[0]
+    )
+    assert (
+        memory.ingest(
+            [{"speaker": "Ann", "text": "The harbour is closed", "id": "1"}],
+            thread="t",
+            extract=False,
+        ).known
+        == 1
+    )
     memory.settle()
-    assert {hit.text for hit in memory.recall("cat harbour").hits} == {"Bob owns a cat", "The harbour is closed"}
+    assert {hit.text for hit in memory.recall("cat harbour").hits} == {
+        "Bob owns a cat",
+        "The harbour is closed",
+    }
 
 
 def test_history_leaves_out_what_is_hidden(world: World) -> None:
     world.memory.remember("Bob owns a cat", name="cat")
     kref = world.memory.recall("cat").hits[0].kref
-    world.run("MATCH (r:Revision {kref: $k}) CALL doxa.policy.suppress(r) YIELD id RETURN id", {"k": kref})
+    world.run(
+        "MATCH (r:Revision {kref: $k}) CALL doxa.policy.suppress(r) YIELD id RETURN id", {"k": kref}
+    )
     assert world.memory.history(kref).revisions == ()
-    assert [one.summary for one in world.memory.history(kref, reveal=True).revisions] == ["Bob owns a cat"]
+    assert [one.summary for one in world.memory.history(kref, reveal=True).revisions] == [
+        "Bob owns a cat"
+    ]
 
 
 def test_undoing_a_deletion_keeps_what_was_hidden_by_hand_hidden(world: World) -> None:
@@ -705,7 +971,10 @@ def test_undoing_a_deletion_keeps_what_was_hidden_by_hand_hidden(world: World) -
 
 
 def test_many_policies_are_made_in_a_moment_and_who_supports_is_logged_once(world: World) -> None:
-    pair = "CREATE DECAY PROFILE p{0} OPTIONS {{ halfLifeSeconds: {0} }} CREATE DECAY PROFILE b{0} FOR (n:L{0}) APPLY {{ DECAY PROFILE p{0} }}"
+    pair = (
+        "CREATE DECAY PROFILE p{0} OPTIONS {{ halfLifeSeconds: {0} }} CREATE DECAY PROFILE b{0} FOR"
+        " (n:L{0}) APPLY {{ DECAY PROFILE p{0} }}"
+    )
     world.run(" ".join(pair.format(i) for i in range(1, 151)))
     world.run("CREATE (:L1 {i: 1})")
     for i in range(200):
@@ -714,6 +983,10 @@ def test_many_policies_are_made_in_a_moment_and_who_supports_is_logged_once(worl
     world.run("MATCH (n:L1) RETURN n", session="s0")
     world.memory.settle()
     with world.memory.store.read() as reader:
-        sizes = [len(str(entry.payload)) for entry in reader.log(limit=10_000) if entry.op == "node.access"]
+        sizes = [
+            len(str(entry.payload))
+            for entry in reader.log(limit=10_000)
+            if entry.op == "node.access"
+        ]
     assert sizes[0] > 2_000 > 300 > sizes[1]
     assert world.one("MATCH (n:L1) RETURN policy(n).sessionSupport") == 200

@@ -1,4 +1,5 @@
-"""No read returns what a policy hides: a graph with hidden elements answers every query as the same graph without them."""
+"""No read returns what a policy hides: a graph with hidden elements answers every query as the same
+graph without them."""
 
 from __future__ import annotations
 
@@ -23,22 +24,47 @@ OPERATOR = Identity("t", "operator")
 FADE = "DECAY HALF LIFE 60 DECAY THRESHOLD 0.5"  # hidden a minute after it was made
 # By mode: the policies, and what of a graph they hide after an hour
 MODES = {
-    "windows": (f"CREATE DECAY PROFILE c FOR (n:C) APPLY {{ {FADE} }} CREATE DECAY PROFILE t FOR ()-[r:T]-() APPLY {{ {FADE} }}", "n:C", "r:T"),
+    "windows": (
+        (
+            f"CREATE DECAY PROFILE c FOR (n:C) APPLY {{ {FADE} }} CREATE DECAY PROFILE t FOR"
+            f" ()-[r:T]-() APPLY {{ {FADE} }}"
+        ),
+        "n:C",
+        "r:T",
+    ),
     "several labels": (
-        f"CREATE DECAY PROFILE a FOR (n:A) APPLY {{ NO DECAY }} CREATE DECAY PROFILE ab FOR (n:A:B) APPLY {{ {FADE} }} "
-        f"CREATE DECAY PROFILE any FOR ()-[r]-() APPLY {{ {FADE} }} CREATE DECAY PROFILE r FOR ()-[r:R]->() APPLY {{ NO DECAY }}",
-        "n:A AND n:B", "NOT r:R",
+        (
+            "CREATE DECAY PROFILE a FOR (n:A) APPLY { NO DECAY } CREATE DECAY PROFILE ab FOR"
+            f" (n:A:B) APPLY {{ {FADE} }} CREATE DECAY PROFILE any FOR ()-[r]-() APPLY {{ {FADE} }}"
+            " CREATE DECAY PROFILE r FOR ()-[r:R]->() APPLY { NO DECAY }"
+        ),
+        "n:A AND n:B",
+        "NOT r:R",
     ),
     "clock": (
-        f"CREATE DECAY PROFILE c FOR (n:C) APPLY {{ {FADE} }} CREATE DECAY PROFILE t FOR ()-[r:T]-() APPLY {{ {FADE} }} "
-        "CREATE PROMOTION POLICY c FOR (n:C) APPLY { WHEN timestamp() >= 0 AND n.a > 0 APPLY PROFILE 'high_confidence' } "
-        "CREATE PROMOTION POLICY t FOR ()-[r:T]-() APPLY { WHEN datetime() < datetime('1990-01-01') APPLY PROFILE 'high_confidence' }",
-        "n:C AND NOT coalesce(toFloatOrNull(n.a) > 0, false)", "r:T",
+        (
+            f"CREATE DECAY PROFILE c FOR (n:C) APPLY {{ {FADE} }} CREATE DECAY PROFILE t FOR"
+            f" ()-[r:T]-() APPLY {{ {FADE} }} CREATE PROMOTION POLICY c FOR (n:C) APPLY {{ WHEN"
+            " timestamp() >= 0 AND n.a > 0 APPLY PROFILE 'high_confidence' } CREATE PROMOTION"
+            " POLICY t FOR ()-[r:T]-() APPLY { WHEN datetime() < datetime('1990-01-01') APPLY"
+            " PROFILE 'high_confidence' }"
+        ),
+        "n:C AND NOT coalesce(toFloatOrNull(n.a) > 0, false)",
+        "r:T",
     ),
-    "properties": ("CREATE DECAY PROFILE c FOR (n:C) APPLY { NO DECAY n.a DECAY PROFILE 'p' } "
-                   "CREATE DECAY PROFILE t FOR ()-[r:T]-() APPLY { NO DECAY r.a DECAY PROFILE 'p' }", "", ""),
-}  # fmt: skip
-BUNDLE = "CREATE DECAY PROFILE p OPTIONS { halfLifeSeconds: 60, function: 'step', visibilityThreshold: 0.5 } "
+    "properties": (
+        (
+            "CREATE DECAY PROFILE c FOR (n:C) APPLY { NO DECAY n.a DECAY PROFILE 'p' } "
+            "CREATE DECAY PROFILE t FOR ()-[r:T]-() APPLY { NO DECAY r.a DECAY PROFILE 'p' }"
+        ),
+        "",
+        "",
+    ),
+}
+BUNDLE = (
+    "CREATE DECAY PROFILE p OPTIONS { halfLifeSeconds: 60, function: 'step', visibilityThreshold:"
+    " 0.5 } "
+)
 
 
 class Pair:
@@ -47,11 +73,21 @@ class Pair:
     def __init__(self, folder: Path, *, indexed: bool) -> None:
         self.clock = FakeClock(1_000_000_000_000_000_000)
         self.hiding = Store(folder / "hiding.db", clock=self.clock, expressions=PolicyExpressions())
-        self.neutral = Store(folder / "hiding.db", clock=self.clock, expressions=PolicyExpressions(), decay_enabled=False)
+        self.neutral = Store(
+            folder / "hiding.db",
+            clock=self.clock,
+            expressions=PolicyExpressions(),
+            decay_enabled=False,
+        )
         self.plain = Store(folder / "plain.db", clock=self.clock)
         self.engine = QueryEngine()
         for store in (self.hiding, self.plain) if indexed else ():
-            for index in ("(n:A) ON (n.f)", "(n:B) ON (n.m)", "(n:C) ON (n.s, n.f)", "()-[r:R]-() ON (r.s)"):
+            for index in (
+                "(n:A) ON (n.f)",
+                "(n:B) ON (n.m)",
+                "(n:C) ON (n.s, n.f)",
+                "()-[r:R]-() ON (r.s)",
+            ):
                 self.run(store, f"CREATE INDEX FOR {index}")
 
     def run(self, store: Store, text: str, params: Any = None) -> list[Any]:
@@ -62,8 +98,12 @@ class Pair:
         for store in (self.neutral, self.plain):
             self.run(store, "MATCH (n) DETACH DELETE n")
         for what in ("PROMOTION POLICIES", "DECAY PROFILES"):
-            for row in self.run(self.hiding, f"SHOW {what} YIELD name RETURN name ORDER BY name = 'p'"):
-                self.run(self.hiding, f"DROP {what.replace('IES', 'Y').removesuffix('S')} `{row[0]}`")
+            for row in self.run(
+                self.hiding, f"SHOW {what} YIELD name RETURN name ORDER BY name = 'p'"
+            ):
+                self.run(
+                    self.hiding, f"DROP {what.replace('IES', 'Y').removesuffix('S')} `{row[0]}`"
+                )
         policies, nodes, edges = MODES[mode]
         self.run(self.hiding, BUNDLE + policies)
         for store in (self.neutral, self.plain):
@@ -83,7 +123,9 @@ class Pair:
 
 
 @pytest.fixture(scope="module", params=["plain", "indexed"])
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
     made = Pair(tmp_path_factory.mktemp("policies"), indexed=request.param == "indexed")
     yield made
     made.close()
@@ -95,7 +137,10 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_random_queries_see_nothing_hidden(pair: Pair, mode: str, rng: Random) -> None:
     made = graph_text(rng)
     pair.graph(made, mode)
-    with GraphSession(pair.hiding, pair.engine, OPERATOR) as hiding, GraphSession(pair.plain, pair.engine, OPERATOR) as plain:
+    with (
+        GraphSession(pair.hiding, pair.engine, OPERATOR) as hiding,
+        GraphSession(pair.plain, pair.engine, OPERATOR) as plain,
+    ):
         for _ in range(5):
             asked = query(rng, Dialect())
             assert answer(hiding, asked) == answer(plain, asked), (mode, made, asked.text)
@@ -111,9 +156,20 @@ def test_nor_while_a_change_of_policies_is_still_on_its_way(pair: Pair, rng: Ran
     try:
         window.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX = 0, 2
         pair.graph(made, "windows")
-        pair.run(pair.hiding, "CREATE OR REPLACE DECAY PROFILE c FOR (n:C) APPLY { DECAY HALF LIFE 61 DECAY THRESHOLD 0.5 }")
-        pair.run(pair.hiding, "CREATE OR REPLACE DECAY PROFILE t FOR ()-[r:T]-() APPLY { DECAY HALF LIFE 61 DECAY THRESHOLD 0.5 }")
-        with GraphSession(pair.hiding, pair.engine, OPERATOR) as hiding, GraphSession(pair.plain, pair.engine, OPERATOR) as plain:
+        pair.run(
+            pair.hiding,
+            "CREATE OR REPLACE DECAY PROFILE c FOR (n:C) APPLY { DECAY HALF LIFE 61 DECAY THRESHOLD"
+            " 0.5 }",
+        )
+        pair.run(
+            pair.hiding,
+            "CREATE OR REPLACE DECAY PROFILE t FOR ()-[r:T]-() APPLY { DECAY HALF LIFE 61 DECAY"
+            " THRESHOLD 0.5 }",
+        )
+        with (
+            GraphSession(pair.hiding, pair.engine, OPERATOR) as hiding,
+            GraphSession(pair.plain, pair.engine, OPERATOR) as plain,
+        ):
             more = True
             while more:
                 asked = query(rng, Dialect())
@@ -126,12 +182,11 @@ def test_nor_while_a_change_of_policies_is_still_on_its_way(pair: Pair, rng: Ran
 
 
 GRAPH = (
-    "CREATE (a:A {i: 0, s: 'tea'})-[:R {i: 0}]->(b:B {i: 1, s: 'tea now'})-[:T {i: 1}]->(c:A {i: 2, s: 'green'}), "
-    "(a)-[:R {i: 2}]->(d:C {i: 3, s: 'tea'}), "
-    "(d)-[:R {i: 3}]->(c), (b)-[:R {i: 4}]->(c), (c)-[:S {i: 5}]->(:C:B {i: 4, s: 'tea'}), "
-    "(a)-[:S {i: 6}]->(:D {i: 5, s: 'tea', v: [1.0, 0.0]}), "
-    "(:C {i: 6, v: [0.9, 0.1], s: 'tea'}), (:FactVersion:C {i: 7, validFrom: date('2000-01-01')}), "
-    "(:FactVersion {i: 8, validFrom: date('2000-01-01')})"
+    "CREATE (a:A {i: 0, s: 'tea'})-[:R {i: 0}]->(b:B {i: 1, s: 'tea now'})-[:T {i: 1}]->(c:A {i: 2,"
+    " s: 'green'}), (a)-[:R {i: 2}]->(d:C {i: 3, s: 'tea'}), (d)-[:R {i: 3}]->(c), (b)-[:R {i:"
+    " 4}]->(c), (c)-[:S {i: 5}]->(:C:B {i: 4, s: 'tea'}), (a)-[:S {i: 6}]->(:D {i: 5, s: 'tea', v:"
+    " [1.0, 0.0]}), (:C {i: 6, v: [0.9, 0.1], s: 'tea'}), (:FactVersion:C {i: 7, validFrom:"
+    " date('2000-01-01')}), (:FactVersion {i: 8, validFrom: date('2000-01-01')})"
 )
 EVERY_WAY = (
     "MATCH (n) RETURN n.i",
@@ -194,7 +249,10 @@ EVERY_WAY = (
     "CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName, propertyTypes",
     "CALL db.schema.relTypeProperties() YIELD relType, propertyName",
     "AS OF VALID TIME date('2005-01-01') MATCH (n:FactVersion) RETURN n.i",
-    "CALL db.temporal.asOf('FactVersion', 'i', 7, 'validFrom', 'validUntil', date('2005-01-01')) YIELD node RETURN node.i",
+    (
+        "CALL db.temporal.asOf('FactVersion', 'i', 7, 'validFrom', 'validUntil',"
+        " date('2005-01-01')) YIELD node RETURN node.i"
+    ),
     "MATCH (a {i: 0}) MATCH (a)-->(b) MATCH (b)-->(c) RETURN b.i, c.i",
     "UNWIND [3, 5] AS i MATCH (n {i: i}) RETURN n.i",
     "MATCH (n) RETURN n.i UNION MATCH (n:C) RETURN n.i",
@@ -211,7 +269,11 @@ def test_every_way_of_reading(tmp_path: Path, mode: str, indexed: bool) -> None:
     for store in (pair.hiding, pair.plain):
         pair.run(store, "CREATE FULLTEXT INDEX ft FOR (n:A|B|C|D) ON EACH [n.s]")
         pair.run(store, "CREATE FULLTEXT INDEX fr FOR ()-[r:R]-() ON EACH [r.s]")
-        pair.run(store, "CREATE VECTOR INDEX vx FOR (n:C) ON (n.v) OPTIONS {indexConfig: {`vector.dimensions`: 2}}")
+        pair.run(
+            store,
+            "CREATE VECTOR INDEX vx FOR (n:C) ON (n.v) OPTIONS {indexConfig:"
+            " {`vector.dimensions`: 2}}",
+        )
         if indexed:
             pair.run(store, "CREATE INDEX FOR (n:C) ON (n.i)")
     if mode == "suppressed":
@@ -226,7 +288,9 @@ def test_every_way_of_reading(tmp_path: Path, mode: str, indexed: bool) -> None:
     hidden = {row[0] for row in pair.run(pair.neutral, "MATCH (n:C) RETURN n.i")}
     assert hidden == {3, 4, 6, 7}
     for text in EVERY_WAY:
-        found, wanted = (sorted(map(repr, pair.run(store, text))) for store in (pair.hiding, pair.plain))
+        found, wanted = (
+            sorted(map(repr, pair.run(store, text))) for store in (pair.hiding, pair.plain)
+        )
         assert found == wanted, text
     for text in ("MATCH (n:C) RETURN reveal(n)", "MATCH (n:C) WHERE reveal(n).i >= 0 RETURN n.i"):
         assert len(pair.run(pair.hiding, text)) == 4
@@ -236,17 +300,27 @@ def test_every_way_of_reading(tmp_path: Path, mode: str, indexed: bool) -> None:
 
 def test_reveal_is_about_its_variable_only(tmp_path: Path) -> None:
     pair = Pair(tmp_path, indexed=False)
-    pair.graph("CREATE (:A {i: 1})-[:R]->(:C {i: 2}), (:A {i: 3})-[:T]->(:B {i: 4}), (:C {i: 5})-[:R]->(:C {i: 6})", "windows")
+    pair.graph(
+        "CREATE (:A {i: 1})-[:R]->(:C {i: 2}), (:A {i: 3})-[:T]->(:B {i: 4}), (:C {i: 5})-[:R]->(:C"
+        " {i: 6})",
+        "windows",
+    )
     for text, wanted in (
         ("MATCH (a)-->(b) RETURN a.i, reveal(b).i", [(1, 2)]),
         ("MATCH (a)-->(b) RETURN reveal(a).i, reveal(b).i", [(1, 2), (5, 6)]),
         ("MATCH (a)-[r]->(b) RETURN reveal(r), a.i", [3]),
         ("MATCH (a)-[r]->(b) RETURN reveal(r), reveal(a).i, reveal(b).i", [1, 3, 5]),
-        ("MATCH p = (a)-->(b) RETURN [n IN nodes(reveal(p)) | n.i]", [([1, 2],), ([3, 4],), ([5, 6],)]),
+        (
+            "MATCH p = (a)-->(b) RETURN [n IN nodes(reveal(p)) | n.i]",
+            [([1, 2],), ([3, 4],), ([5, 6],)],
+        ),
         ("MATCH (c:C) WITH c AS d WITH d AS e RETURN reveal(e).i", [(2,), (5,), (6,)]),
         ("MATCH (c:C) RETURN c.i", []),
         ("MATCH (a:A {i: 1}) RETURN [(a)-->(b) | b.i] AS l", [([],)]),
     ):
         found = pair.run(pair.hiding, text)
-        assert sorted([row[1] for row in found] if wanted and isinstance(wanted[0], int) else found) == wanted, text
+        assert (
+            sorted([row[1] for row in found] if wanted and isinstance(wanted[0], int) else found)
+            == wanted
+        ), text
     pair.close()

@@ -1,4 +1,5 @@
-"""The laws of values: equality is symmetric, order is total and agrees with comparison, grouping agrees with equality."""
+"""The laws of values: equality is symmetric, order is total and agrees with comparison, grouping
+agrees with equality."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ SCALARS = st.one_of(
 
 
 def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "l"]), inner, max_size=2)
+    return st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["k", "l"]), inner, max_size=2
+    )
 
 
 VALUES = st.recursive(SCALARS, _nested, max_leaves=6)
@@ -77,4 +80,10 @@ def test_examples() -> None:
     assert less(math.nan, 1) is False
     assert group_key(None) == group_key(None)
     assert group_key(True) != group_key(1)
-    assert order_key(None) > order_key(math.nan) > order_key(math.inf) > order_key(True) > order_key("z")
+    assert (
+        order_key(None)
+        > order_key(math.nan)
+        > order_key(math.inf)
+        > order_key(True)
+        > order_key("z")
+    )

@@ -1,4 +1,5 @@
-"""Failures while a query runs: where they are, in whose words, and that nothing of them lives on after the statement."""
+"""Failures while a query runs: where they are, in whose words, and that nothing of them lives on
+after the statement."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ from doxa.store import Identity, Store, check
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[GraphSession]:
-    with Store(tmp_path / "graph.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as made:
+    with (
+        Store(tmp_path / "graph.db") as store,
+        GraphSession(store, QueryEngine(), Identity("tester", "operator")) as made,
+    ):
         yield made
 
 
@@ -80,12 +84,17 @@ def test_the_memory_tells_a_timeout_as_the_session_does(memory: Memory) -> None:
     memory.run("UNWIND range(1, 400) AS i CREATE (:Z {i: i})")
     for _ in range(3):
         with pytest.raises(QueryError) as caught:
-            memory.run("MATCH (a:Z), (b:Z), (c:Z) WHERE a.i + b.i = c.i - 1000 RETURN count(*)", timeout_ms=100)
+            memory.run(
+                "MATCH (a:Z), (b:Z), (c:Z) WHERE a.i + b.i = c.i - 1000 RETURN count(*)",
+                timeout_ms=100,
+            )
         assert caught.value.detail == "TimedOut"
     assert memory.verify().receipts and memory.run("RETURN 1").single() == 1
 
 
-@pytest.mark.parametrize("expression", ["(a+)+$", "(a|aa)+$", "(.*)*x", "((a?){20}){20}b", "(a*)*(a*)*(a*)*!x"])
+@pytest.mark.parametrize(
+    "expression", ["(a+)+$", "(a|aa)+$", "(.*)*x", "((a?){20}){20}b", "(a*)*(a*)*(a*)*!x"]
+)
 def test_no_regular_expression_stops_the_others(session: GraphSession, expression: str) -> None:
     gaps = [0.0]
     done = threading.Event()
@@ -100,7 +109,10 @@ def test_no_regular_expression_stops_the_others(session: GraphSession, expressio
     other = threading.Thread(target=beat)
     other.start()
     try:
-        assert session.run("RETURN $t =~ $e", {"t": "a" * 5_000 + "!", "e": expression}).single() is False
+        assert (
+            session.run("RETURN $t =~ $e", {"t": "a" * 5_000 + "!", "e": expression}).single()
+            is False
+        )
     finally:
         done.set()
         other.join()
@@ -108,8 +120,20 @@ def test_no_regular_expression_stops_the_others(session: GraphSession, expressio
 
 
 def test_regular_expressions_match_whole_texts(session: GraphSession) -> None:
-    held = {"A.C": ("ABC", True), "(?i)a.c": ("ABC", True), "a": ("ab", False), r"\p{L}+": ("äö", True), ".*": ("a\nb", False)}
-    held |= {"(?s).*": ("a\nb", True), "(?iu)ä.*": ("Äx", True), "(?u)a": ("a", True), "(?i-u:A)b": ("ab", True), r"\(\?u\)": ("(?u)", True)}
+    held = {
+        "A.C": ("ABC", True),
+        "(?i)a.c": ("ABC", True),
+        "a": ("ab", False),
+        r"\p{L}+": ("äö", True),
+        ".*": ("a\nb", False),
+    }
+    held |= {
+        "(?s).*": ("a\nb", True),
+        "(?iu)ä.*": ("Äx", True),
+        "(?u)a": ("a", True),
+        "(?i-u:A)b": ("ab", True),
+        r"\(\?u\)": ("(?u)", True),
+    }
     held |= {"[(?u)]+": ("u?", True), "(?u:A)": ("a", False), "[]a]": ("]", True)}
     for expression, (text, expected) in held.items():
         assert session.run("RETURN $t =~ $e", {"t": text, "e": expression}).single() is expected
@@ -118,17 +142,26 @@ def test_regular_expressions_match_whole_texts(session: GraphSession) -> None:
             session.run("RETURN 'a' =~ $e", {"e": expression}).records()
 
 
-COMMANDS = ("CREATE INDEX x FOR (n:A) ON (n.x)", "DROP INDEX x IF EXISTS", "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS UNIQUE")
+COMMANDS = (
+    "CREATE INDEX x FOR (n:A) ON (n.x)",
+    "DROP INDEX x IF EXISTS",
+    "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS UNIQUE",
+)
 
 
 @pytest.mark.parametrize("when", ["SYSTEM", "VALID"])
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_schema_of_the_past_is_not_changed(session: GraphSession, when: str, command: str) -> None:
+def test_the_schema_of_the_past_is_not_changed(
+    session: GraphSession, when: str, command: str
+) -> None:
     with pytest.raises(QueryError, match="AS OF is for reading"):
         session.run(f"AS OF {when} TIME datetime() {command}")
     session.run(f"AS OF {when} TIME datetime() SHOW INDEXES")
 
 
 def test_numbers_are_rounded_as_they_are_written(session: GraphSession) -> None:
-    text = "RETURN [round(1.255, 2, 'HALF_UP'), round(2.675, 2), round(-1.5), round(2.5), round(0.49999999999999994), round(1e22, 3), round(7, 2)]"
+    text = (
+        "RETURN [round(1.255, 2, 'HALF_UP'), round(2.675, 2), round(-1.5), round(2.5),"
+        " round(0.49999999999999994), round(1e22, 3), round(7, 2)]"
+    )
     assert session.run(text).single() == [1.26, 2.68, -1.0, 3.0, 0.0, 1e22, 7.0]

@@ -51,7 +51,9 @@ def test_unique(session: GraphSession) -> None:
     assert refused(session, "CREATE (:A {x: 1.0})").fields["constraint"] == "one"
     refused(session, "MATCH (b:B) SET b:A")
     refused(session, "MATCH (a:A {x: 'a'}) SET a.x = 1")
-    session.run("MATCH (a:A) WHERE a.x IN [1, 'a'] SET a.x = CASE a.x WHEN 1 THEN 'a' ELSE 1 END")  # exchanged within one statement
+    session.run(
+        "MATCH (a:A) WHERE a.x IN [1, 'a'] SET a.x = CASE a.x WHEN 1 THEN 'a' ELSE 1 END"
+    )  # exchanged within one statement
     session.run("MATCH (a:A {x: 1}) DETACH DELETE a CREATE (:A {x: 1})")
 
 
@@ -98,8 +100,13 @@ def test_cardinality_and_endpoints(session: GraphSession) -> None:
 
 
 def test_temporal(session: GraphSession) -> None:
-    session.run("CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP")
-    session.run("CREATE (:V {key: 'a', from: date('2024-01-01'), to: date('2024-02-01')}), (:V {key: 'a', from: date('2024-02-01')})")
+    session.run(
+        "CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP"
+    )
+    session.run(
+        "CREATE (:V {key: 'a', from: date('2024-01-01'), to: date('2024-02-01')}), (:V {key: 'a',"
+        " from: date('2024-02-01')})"
+    )
     session.run("CREATE (:V {key: 'b', from: date('2024-01-15')})")
     refused(session, "CREATE (:V {key: 'a', from: date('2024-01-15'), to: date('2024-01-16')})")
     refused(session, "CREATE (:V {key: 'a', from: date('2023-01-15'), to: date('2024-01-02')})")
@@ -108,22 +115,40 @@ def test_temporal(session: GraphSession) -> None:
     refused(session, "CREATE (:V {key: 'a', from: date('2020-01-02'), to: date('2020-01-02')})")
     refused(session, "CREATE (:V {key: 'a'})")
     session.run("CREATE (:V {key: 'a', from: date('2023-01-15'), to: date('2024-01-01')})")
-    refused(session, "MATCH (v:V {key: 'a'}) WHERE v.from = date('2023-01-15') SET v.to = date('2024-01-02')")
+    refused(
+        session,
+        "MATCH (v:V {key: 'a'}) WHERE v.from = date('2023-01-15') SET v.to = date('2024-01-02')",
+    )
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 12), st.none() | st.integers(0, 12)), max_size=12))
-def test_windows_never_overlap_whatever_the_order(tmp_path_factory: pytest.TempPathFactory, windows: list[tuple[int, int, int | None]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 12), st.none() | st.integers(0, 12)),
+        max_size=12,
+    )
+)
+def test_windows_never_overlap_whatever_the_order(
+    tmp_path_factory: pytest.TempPathFactory, windows: list[tuple[int, int, int | None]]
+) -> None:
     """Against a model that compares every pair."""
     kept: list[tuple[int, int, int | None]] = []
-    with Store(tmp_path_factory.mktemp("windows") / "g.db") as store, GraphSession(store, QueryEngine(), Identity("t", "operator")) as session:
-        session.run("CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP")
+    with (
+        Store(tmp_path_factory.mktemp("windows") / "g.db") as store,
+        GraphSession(store, QueryEngine(), Identity("t", "operator")) as session,
+    ):
+        session.run(
+            "CREATE CONSTRAINT t FOR (v:V) REQUIRE (v.key, v.from, v.to) IS TEMPORAL NO OVERLAP"
+        )
         for key, start, end in windows:
             fits = (end is None or start < end) and not any(
-                key == k and (end is None or s < end) and (e is None or start < e) for k, s, e in kept
+                key == k and (end is None or s < end) and (e is None or start < e)
+                for k, s, e in kept
             )
             try:
-                session.run("CREATE (:V {key: $k, from: $s, to: $e})", {"k": key, "s": start, "e": end})
+                session.run(
+                    "CREATE (:V {key: $k, from: $s, to: $e})", {"k": key, "s": start, "e": end}
+                )
                 assert fits
                 kept.append((key, start, end))
             except ConstraintError:
@@ -133,7 +158,12 @@ def test_windows_never_overlap_whatever_the_order(tmp_path_factory: pytest.TempP
 
 def test_a_rule_that_the_data_breaks_is_not_made(session: GraphSession) -> None:
     session.run("CREATE (:A {x: 1}), (:A {x: 1})")
-    for text in ("a.x IS UNIQUE", "a.y IS NOT NULL", "a.x IS :: STRING", "(a.x, a.x, a.y) IS TEMPORAL NO OVERLAP"):
+    for text in (
+        "a.x IS UNIQUE",
+        "a.y IS NOT NULL",
+        "a.x IS :: STRING",
+        "(a.x, a.x, a.y) IS TEMPORAL NO OVERLAP",
+    ):
         with pytest.raises(ConstraintError):
             session.run(f"CREATE CONSTRAINT FOR (a:A) REQUIRE {text}")
     assert session.run("SHOW CONSTRAINTS").records() == []
@@ -141,19 +171,28 @@ def test_a_rule_that_the_data_breaks_is_not_made(session: GraphSession) -> None:
 
 
 def test_declared_shown_and_dropped(session: GraphSession) -> None:
-    assert session.run("CREATE INDEX byx IF NOT EXISTS FOR (a:A) ON (a.x)").counters["indexes_added"] == 1
+    assert (
+        session.run("CREATE INDEX byx IF NOT EXISTS FOR (a:A) ON (a.x)").counters["indexes_added"]
+        == 1
+    )
     session.run("CREATE INDEX byx IF NOT EXISTS FOR (a:A) ON (a.x)")
     session.run("CREATE INDEX other IF NOT EXISTS FOR (a:A) ON (a.x)")
     session.run("CREATE CONSTRAINT u FOR (a:A) REQUIRE a.y IS UNIQUE")
-    for text in ("CREATE INDEX byx FOR (b:B) ON (b.x)", "CREATE INDEX FOR (a:A) ON (a.x)", "CREATE CONSTRAINT u FOR (b:B) REQUIRE b.x IS UNIQUE"):
+    for text in (
+        "CREATE INDEX byx FOR (b:B) ON (b.x)",
+        "CREATE INDEX FOR (a:A) ON (a.x)",
+        "CREATE CONSTRAINT u FOR (b:B) REQUIRE b.x IS UNIQUE",
+    ):
         with pytest.raises(QueryError) as caught:
             session.run(text)
         assert caught.value.detail == "EquivalentSchemaRuleAlreadyExists"
     assert [row["name"] for row in session.run("SHOW INDEXES").records()] == ["byx", "u"]
-    assert session.run("SHOW INDEXES YIELD name, owningConstraint WHERE owningConstraint IS NOT NULL").records() == [
-        {"name": "u", "owningConstraint": "u"}
-    ]
-    assert session.run("SHOW CONSTRAINTS YIELD name, type RETURN name + type AS both").records() == [{"both": "uUNIQUENESS"}]
+    assert session.run(
+        "SHOW INDEXES YIELD name, owningConstraint WHERE owningConstraint IS NOT NULL"
+    ).records() == [{"name": "u", "owningConstraint": "u"}]
+    assert session.run(
+        "SHOW CONSTRAINTS YIELD name, type RETURN name + type AS both"
+    ).records() == [{"both": "uUNIQUENESS"}]
     with pytest.raises(QueryError):
         session.run("DROP INDEX u")
     with pytest.raises(QueryError):
@@ -167,11 +206,16 @@ def test_declared_shown_and_dropped(session: GraphSession) -> None:
 @pytest.mark.parametrize("what", ["FUNCTIONS", "PROCEDURES", "DATABASES", "SETTINGS"])
 def test_shows(session: GraphSession, what: str) -> None:
     assert session.run(f"SHOW {what}").records()
-    assert session.run(f"SHOW {what} YIELD name ORDER BY name LIMIT 1").records()[0].keys() == {"name"}
+    assert session.run(f"SHOW {what} YIELD name ORDER BY name LIMIT 1").records()[0].keys() == {
+        "name"
+    }
 
 
 def test_agents_do_not_change_the_schema(store: Store) -> None:
-    with GraphSession(store, QueryEngine(), Identity("agent", "agent")) as session, pytest.raises(RoleError):
+    with (
+        GraphSession(store, QueryEngine(), Identity("agent", "agent")) as session,
+        pytest.raises(RoleError),
+    ):
         session.run("CREATE INDEX FOR (a:A) ON (a.x)")
 
 
@@ -199,37 +243,62 @@ def test_keys_order_as_values_do(one: Any, other: Any) -> None:
 
 
 def test_names_and_options_may_be_parameters(session: GraphSession) -> None:
-    options = "OPTIONS {indexConfig: {`vector.dimensions`: toInteger($size), `vector.similarity_function`: $way}}"
+    options = (
+        "OPTIONS {indexConfig: {`vector.dimensions`: toInteger($size),"
+        " `vector.similarity_function`: $way}}"
+    )
     given = {"name": "by meaning", "size": 3.0, "way": "cosine"}
     for _ in range(2):
-        session.run(f"CREATE VECTOR INDEX $name IF NOT EXISTS FOR (n:Doc) ON n.vector {options}", given)
+        session.run(
+            f"CREATE VECTOR INDEX $name IF NOT EXISTS FOR (n:Doc) ON n.vector {options}", given
+        )
     session.run("CREATE CONSTRAINT $name FOR (n:Doc) REQUIRE n.x IS UNIQUE", {"name": "one x"})
     assert {row["name"] for row in session.run("SHOW INDEXES").records()} >= {"by meaning", "one x"}
     for text, params in (
         ("DROP INDEX $name", {}),
         ("DROP INDEX $name", {"name": 1}),
         ("CREATE INDEX $name FOR (n:Doc) ON (n.y)", {"name": ""}),
-        ("CREATE VECTOR INDEX other FOR (n:Doc) ON n.other OPTIONS {indexConfig: {`vector.dimensions`: n.x}}", {}),
+        (
+            (
+                "CREATE VECTOR INDEX other FOR (n:Doc) ON n.other OPTIONS {indexConfig:"
+                " {`vector.dimensions`: n.x}}"
+            ),
+            {},
+        ),
     ):
         with pytest.raises(QueryError):
             session.run(text, params)
     session.run("DROP INDEX $name", {"name": "by meaning"})
     session.run("DROP CONSTRAINT $name IF EXISTS", {"name": "one x"})
-    assert not {row["name"] for row in session.run("SHOW INDEXES").records()} & {"by meaning", "one x"}
+    assert not {row["name"] for row in session.run("SHOW INDEXES").records()} & {
+        "by meaning",
+        "one x",
+    }
 
 
 def test_vectors_are_set_by_procedures(session: GraphSession) -> None:
     session.run("CREATE (:Doc {x: 1})-[:NEXT]->(:Doc {x: 2})")
-    session.run("MATCH (n:Doc) CALL db.create.setNodeVectorProperty(n, 'vector', [n.x, 0]) RETURN n").records()
-    session.run("MATCH ()-[r:NEXT]->() CALL db.create.setRelationshipVectorProperty(r, 'vector', $v)", {"v": [1.5, 2]})
-    rows = session.run("MATCH (n:Doc)-[r:NEXT]->(m) RETURN n.vector AS n, r.vector AS r, m.vector AS m").records()
+    session.run(
+        "MATCH (n:Doc) CALL db.create.setNodeVectorProperty(n, 'vector', [n.x, 0]) RETURN n"
+    ).records()
+    session.run(
+        "MATCH ()-[r:NEXT]->() CALL db.create.setRelationshipVectorProperty(r, 'vector', $v)",
+        {"v": [1.5, 2]},
+    )
+    rows = session.run(
+        "MATCH (n:Doc)-[r:NEXT]->(m) RETURN n.vector AS n, r.vector AS r, m.vector AS m"
+    ).records()
     assert rows == [{"n": [1.0, 0.0], "r": [1.5, 2.0], "m": [2.0, 0.0]}]
     for vector in ([], ["a"], [float("nan")], [None]):
         with pytest.raises(QueryError):
-            session.run("MATCH (n:Doc) CALL db.create.setNodeVectorProperty(n, 'vector', $v)", {"v": vector})
+            session.run(
+                "MATCH (n:Doc) CALL db.create.setNodeVectorProperty(n, 'vector', $v)", {"v": vector}
+            )
     with pytest.raises(QueryError):
         session.run("CALL db.create.setNodeVectorProperty(1, 'vector', [1])")
-    assert session.run("OPTIONAL MATCH (n:None) CALL db.create.setNodeVectorProperty(n, 'vector', [1]) RETURN n").records() == [{"n": None}]
+    assert session.run(
+        "OPTIONAL MATCH (n:None) CALL db.create.setNodeVectorProperty(n, 'vector', [1]) RETURN n"
+    ).records() == [{"n": None}]
 
 
 def test_labels_may_be_known_only_when_it_runs(session: GraphSession) -> None:
@@ -241,7 +310,13 @@ def test_labels_may_be_known_only_when_it_runs(session: GraphSession) -> None:
     for bad in (1, None, [""], ["A", 2]):
         with pytest.raises(QueryError):
             session.run("MATCH (n) SET n:$($labels)", {"labels": bad})
-    for change in ("SET n:$(missing)", "SET n:$()", "SET n:A|$('B')", "SET n[n:$('B')] = 1", "WITH n WHERE n:$('A') RETURN n"):
+    for change in (
+        "SET n:$(missing)",
+        "SET n:$()",
+        "SET n:A|$('B')",
+        "SET n[n:$('B')] = 1",
+        "WITH n WHERE n:$('A') RETURN n",
+    ):
         with pytest.raises(QueryError):
             session.run(f"MATCH (n) {change}")
 
@@ -259,15 +334,22 @@ def _with_a_past(session: GraphSession) -> int:
 
 
 def _then(session: GraphSession, moment: int) -> list[Any]:
-    reads = ("MATCH (a:A {x: 1}) RETURN count(*)", "MATCH (a:A) WHERE a.x > 1 RETURN count(*)", "MATCH ()-[r:R {y: 1}]->() RETURN count(*)",
-             "MATCH (a:A {x: 3}) RETURN count(*)", "MATCH (a:A {x: 7}) RETURN count(*)")  # fmt: skip
+    reads = (
+        "MATCH (a:A {x: 1}) RETURN count(*)",
+        "MATCH (a:A) WHERE a.x > 1 RETURN count(*)",
+        "MATCH ()-[r:R {y: 1}]->() RETURN count(*)",
+        "MATCH (a:A {x: 3}) RETURN count(*)",
+        "MATCH (a:A {x: 7}) RETURN count(*)",
+    )
     return [session.run(f"AS OF SYSTEM TIME {moment} {read}").single() for read in reads]
 
 
 def test_indexes_lead_to_what_was(store: Store, session: GraphSession) -> None:
     moment = _with_a_past(session)
     assert _then(session, moment) == [1, 1, 1, 0, 0]
-    described = session.run(f"EXPLAIN AS OF SYSTEM TIME {moment} MATCH (a:A {{x: 1}}) RETURN a.x").description()
+    described = session.run(
+        f"EXPLAIN AS OF SYSTEM TIME {moment} MATCH (a:A {{x: 1}}) RETURN a.x"
+    ).description()
     assert described is not None and "entry_past" in "\n".join(described.lines())
     assert check(store) == []
 
@@ -283,12 +365,21 @@ def test_an_index_made_later_leads_there_too(store: Store, session: GraphSession
 
 
 def test_an_older_file_learns_of_its_past(tmp_path: Path) -> None:
-    with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
+    with (
+        Store(tmp_path / "old.db") as store,
+        GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session,
+    ):
         moment = _with_a_past(session)
     with closing(apsw.Connection(str(tmp_path / "old.db"))) as db:  # as the version before left it
-        db.execute("DROP TABLE entry_past; DROP INDEX node_past_until; DROP INDEX edge_past_until; PRAGMA user_version = 2")
+        db.execute(
+            "DROP TABLE entry_past; DROP INDEX node_past_until; DROP INDEX edge_past_until; PRAGMA"
+            " user_version = 2"
+        )
         db.execute("DELETE FROM migration WHERE name = '0003-past-entries'")
-    with Store(tmp_path / "old.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
+    with (
+        Store(tmp_path / "old.db") as store,
+        GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session,
+    ):
         assert check(store) == []
         assert _then(session, moment) == [1, 1, 1, 0, 0]
 
@@ -304,7 +395,10 @@ def test_erasing_reaches_the_keys_of_the_past(store: Store, session: GraphSessio
 
 
 def test_check_finds_keys_of_the_past_that_are_wrong(tmp_path: Path) -> None:
-    with Store(tmp_path / "broken.db") as store, GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session:
+    with (
+        Store(tmp_path / "broken.db") as store,
+        GraphSession(store, QueryEngine(), Identity("tester", "operator")) as session,
+    ):
         _with_a_past(session)
         with closing(apsw.Connection(str(tmp_path / "broken.db"))) as db:
             db.execute("DELETE FROM entry_past WHERE element = 1")
@@ -312,16 +406,27 @@ def test_check_finds_keys_of_the_past_that_are_wrong(tmp_path: Path) -> None:
 
 
 BAD_OPTIONS = (
-    ("INDEX", "{indexconfig: {}}"), ("INDEX", "{indexConfig: {`vector.dimensions`: 3}}"), ("INDEX", "{indexProvider: 'vector-2.0'}"),
-    ("INDEX", "{indexProvider: 1}"), ("INDEX", "[1]"), ("INDEX", "{indexConfig: 'x'}"), ("TEXT INDEX", "{indexConfig: {x: 1}}"),
-    ("VECTOR INDEX", "{indexConfig: {`vector.dimension`: 3}}"), ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 0}}"),
-    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 4097}}"), ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 3.5}}"),
-    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: '3'}}"), ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: true}}"),
-    ("VECTOR INDEX", "{indexConfig: {`vector.similarity_function`: 'dot'}}"), ("VECTOR INDEX", "{indexConfig: {`vector.similarity_function`: 1}}"),
-    ("VECTOR INDEX", "{indexConfig: {`vector.quantization.enabled`: 'yes'}}"), ("VECTOR INDEX", "{indexConfig: {`vector.hnsw.m`: 0}}"),
-    ("FULLTEXT INDEX", "{indexConfig: {`fulltext.analyzer`: 'german'}}"), ("FULLTEXT INDEX", "{indexConfig: {`fulltext.analyzer`: null}}"),
+    ("INDEX", "{indexconfig: {}}"),
+    ("INDEX", "{indexConfig: {`vector.dimensions`: 3}}"),
+    ("INDEX", "{indexProvider: 'vector-2.0'}"),
+    ("INDEX", "{indexProvider: 1}"),
+    ("INDEX", "[1]"),
+    ("INDEX", "{indexConfig: 'x'}"),
+    ("TEXT INDEX", "{indexConfig: {x: 1}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimension`: 3}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 0}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 4097}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: 3.5}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: '3'}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.dimensions`: true}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.similarity_function`: 'dot'}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.similarity_function`: 1}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.quantization.enabled`: 'yes'}}"),
+    ("VECTOR INDEX", "{indexConfig: {`vector.hnsw.m`: 0}}"),
+    ("FULLTEXT INDEX", "{indexConfig: {`fulltext.analyzer`: 'german'}}"),
+    ("FULLTEXT INDEX", "{indexConfig: {`fulltext.analyzer`: null}}"),
     ("POINT INDEX", "{indexConfig: {`spatial.cartesian.min`: 1}}"),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("kind", "options"), BAD_OPTIONS)
@@ -335,29 +440,56 @@ def test_options_are_obeyed_or_refused(session: GraphSession, kind: str, options
 
 def test_options_that_are_known(session: GraphSession) -> None:
     config = (
-        "{`vector.dimensions`: 4096, `vector.similarity_function`: 'COSINE', `vector.quantization.enabled`: true, "
-        "`vector.hnsw.m`: 16, `vector.hnsw.ef_construction`: 100}"
+        "{`vector.dimensions`: 4096, `vector.similarity_function`: 'COSINE',"
+        " `vector.quantization.enabled`: true, `vector.hnsw.m`: 16, `vector.hnsw.ef_construction`:"
+        " 100}"
     )
-    session.run(f"CREATE VECTOR INDEX a FOR (n:A) ON (n.v) OPTIONS {{indexProvider: 'vector-2.0', indexConfig: {config}}}")
+    session.run(
+        "CREATE VECTOR INDEX a FOR (n:A) ON (n.v) OPTIONS {indexProvider: 'vector-2.0',"
+        f" indexConfig: {config}}}"
+    )
     session.run("CREATE VECTOR INDEX b FOR (n:B) ON (n.v)")
     analyser = "{`fulltext.analyzer`: 'english', `fulltext.eventually_consistent`: false}"
-    session.run(f"CREATE FULLTEXT INDEX c FOR (n:A|B) ON EACH [n.x, n.y] OPTIONS {{indexConfig: {analyser}}}")
-    session.run("CREATE POINT INDEX d FOR (n:A) ON (n.p) OPTIONS {indexConfig: {`spatial.cartesian.min`: [-1.0, -1]}}")
-    session.run("CREATE CONSTRAINT e FOR (n:A) REQUIRE n.k IS UNIQUE OPTIONS {indexProvider: 'range-1.0'}")
-    assert [row["name"] for row in session.run("SHOW INDEXES").records()] == ["a", "b", "c", "d", "e"]
+    session.run(
+        "CREATE FULLTEXT INDEX c FOR (n:A|B) ON EACH [n.x, n.y] OPTIONS {indexConfig:"
+        f" {analyser}}}"
+    )
+    session.run(
+        "CREATE POINT INDEX d FOR (n:A) ON (n.p) OPTIONS {indexConfig: {`spatial.cartesian.min`:"
+        " [-1.0, -1]}}"
+    )
+    session.run(
+        "CREATE CONSTRAINT e FOR (n:A) REQUIRE n.k IS UNIQUE OPTIONS {indexProvider: 'range-1.0'}"
+    )
+    assert [row["name"] for row in session.run("SHOW INDEXES").records()] == [
+        "a",
+        "b",
+        "c",
+        "d",
+        "e",
+    ]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "CREATE VECTOR INDEX FOR (n:A|B) ON (n.v)", "CREATE VECTOR INDEX FOR (n:A) ON (n.v, n.w)", "CREATE INDEX FOR (n:A) ON (n.x, n.x)",
-        "CREATE FULLTEXT INDEX FOR (n:A|A) ON EACH [n.x]", "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.x, n.y) IS :: STRING",
-        "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.x, n.y) IN [1]", "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IN 5",
-        "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IN [{a: 1}]", "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS NOT NULL OPTIONS {}",
+        "CREATE VECTOR INDEX FOR (n:A|B) ON (n.v)",
+        "CREATE VECTOR INDEX FOR (n:A) ON (n.v, n.w)",
+        "CREATE INDEX FOR (n:A) ON (n.x, n.x)",
+        "CREATE FULLTEXT INDEX FOR (n:A|A) ON EACH [n.x]",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.x, n.y) IS :: STRING",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.x, n.y) IN [1]",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IN 5",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IN [{a: 1}]",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS NOT NULL OPTIONS {}",
         "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS UNIQUE OPTIONS {indexProvider: 'text-1.0'}",
-        "SHOW BIG INDEXES", "SHOW NODE BIG CONSTRAINTS", "SHOW BIG FUNCTIONS", "SHOW BIG PROCEDURES", "SHOW BIG SETTINGS",
+        "SHOW BIG INDEXES",
+        "SHOW NODE BIG CONSTRAINTS",
+        "SHOW BIG FUNCTIONS",
+        "SHOW BIG PROCEDURES",
+        "SHOW BIG SETTINGS",
     ],
-)  # fmt: skip
+)
 def test_what_would_be_passed_over_is_refused(session: GraphSession, text: str) -> None:
     with pytest.raises(QueryError) as caught:
         session.run(text).records()
@@ -367,14 +499,20 @@ def test_what_would_be_passed_over_is_refused(session: GraphSession, text: str) 
 DECLARED = (
     "CREATE RANGE INDEX `a b` FOR (n:A) ON (n.x, n.`y z`)",
     "CREATE TEXT INDEX t FOR ()-[r:R]-() ON (r.x)",
-    "CREATE FULLTEXT INDEX f FOR (n:A|B) ON EACH [n.x, n.y] OPTIONS {indexConfig: {`fulltext.analyzer`: 'english'}}",
+    (
+        "CREATE FULLTEXT INDEX f FOR (n:A|B) ON EACH [n.x, n.y] OPTIONS {indexConfig:"
+        " {`fulltext.analyzer`: 'english'}}"
+    ),
     "CREATE VECTOR INDEX v FOR (n:A) ON (n.v) OPTIONS {indexConfig: {`vector.dimensions`: 3}}",
     "CREATE CONSTRAINT c1 FOR (n:A) REQUIRE (n.x) IS UNIQUE",
     "CREATE CONSTRAINT c2 FOR (n:A) REQUIRE (n.x, n.y) IS KEY",
     "CREATE CONSTRAINT c3 FOR ()-[r:R]-() REQUIRE (r.x) IS KEY",
     "CREATE CONSTRAINT c4 FOR ()-[r:R]-() REQUIRE (r.x) IS NOT NULL",
     "CREATE CONSTRAINT c5 FOR (n:A) REQUIRE (n.z) IS :: INTEGER | STRING",
-    "CREATE CONSTRAINT c6 FOR (n:A) REQUIRE (n.d) IN [date('2024-01-02'), 'x', 1, 1.5, true, [1], duration('P1D')]",
+    (
+        "CREATE CONSTRAINT c6 FOR (n:A) REQUIRE (n.d) IN [date('2024-01-02'), 'x', 1, 1.5, true,"
+        " [1], duration('P1D')]"
+    ),
     "CREATE CONSTRAINT c7 FOR ()<-[r:R]-() REQUIRE MAX COUNT 2",
     "CREATE CONSTRAINT c8 FOR (:A)-[r:S]->(:B) REQUIRE DISALLOWED",
     "CREATE CONSTRAINT c9 FOR (n:W) REQUIRE (n.k, n.a, n.b) IS TEMPORAL NO OVERLAP",
@@ -387,30 +525,49 @@ def test_what_is_shown_can_be_declared_again(session: GraphSession) -> None:
         session.run(text)
     indexes = session.run("SHOW INDEXES").records()
     rules = session.run("SHOW CONSTRAINTS").records()
-    shown = [row["createStatement"] for row in (*[row for row in indexes if row["owningConstraint"] is None], *rules)]
+    shown = [
+        row["createStatement"]
+        for row in (*[row for row in indexes if row["owningConstraint"] is None], *rules)
+    ]
     assert sorted(shown) == sorted(DECLARED)
-    assert {row["createStatement"] for row in indexes if row["owningConstraint"]} <= {row["createStatement"] for row in rules}
+    assert {row["createStatement"] for row in indexes if row["owningConstraint"]} <= {
+        row["createStatement"] for row in rules
+    }
     for row in rules:
         session.run("DROP CONSTRAINT $name", row)
     for row in indexes:
         session.run("DROP INDEX $name IF EXISTS", row)
     for text in shown:
         session.run(text)
-    assert [row["createStatement"] for row in session.run("SHOW CONSTRAINTS").records()] == [row["createStatement"] for row in rules]
+    assert [row["createStatement"] for row in session.run("SHOW CONSTRAINTS").records()] == [
+        row["createStatement"] for row in rules
+    ]
 
 
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("", "c1 c2 c3 c4 c5 c6 c7 c8 c9"), ("NODE", "c1 c2 c5 c6 c9"), ("UNIQUENESS", "c1"), ("NODE KEY", "c2"), ("RELATIONSHIP KEY", "c3"),
-        ("REL KEY", "c3"), ("KEY", "c2 c3"), ("RELATIONSHIP PROPERTY EXISTENCE", "c4"), ("EXIST", "c4"), ("PROPERTY TYPE", "c5"),
-        ("NODE EXISTENCE", ""), ("CARDINALITY", "c7"), ("ALL", "c1 c2 c3 c4 c5 c6 c7 c8 c9"),
+        ("", "c1 c2 c3 c4 c5 c6 c7 c8 c9"),
+        ("NODE", "c1 c2 c5 c6 c9"),
+        ("UNIQUENESS", "c1"),
+        ("NODE KEY", "c2"),
+        ("RELATIONSHIP KEY", "c3"),
+        ("REL KEY", "c3"),
+        ("KEY", "c2 c3"),
+        ("RELATIONSHIP PROPERTY EXISTENCE", "c4"),
+        ("EXIST", "c4"),
+        ("PROPERTY TYPE", "c5"),
+        ("NODE EXISTENCE", ""),
+        ("CARDINALITY", "c7"),
+        ("ALL", "c1 c2 c3 c4 c5 c6 c7 c8 c9"),
     ],
-)  # fmt: skip
+)
 def test_constraints_of_a_kind(session: GraphSession, kind: str, names: str) -> None:
     for text in DECLARED[4:]:
         session.run(text)
-    assert " ".join(row["name"] for row in session.run(f"SHOW {kind} CONSTRAINTS").records()) == names
+    assert (
+        " ".join(row["name"] for row in session.run(f"SHOW {kind} CONSTRAINTS").records()) == names
+    )
 
 
 def test_signatures_are_shown(session: GraphSession) -> None:
@@ -419,7 +576,9 @@ def test_signatures_are_shown(session: GraphSession) -> None:
     assert functions["startNode"] == "startNode(input :: RELATIONSHIP) :: NODE"
     procedures = {row["name"]: row["signature"] for row in session.run("SHOW PROCEDURES").records()}
     assert procedures["db.labels"] == "db.labels() :: (label :: STRING)"
-    assert procedures["db.awaitIndexes"] == "db.awaitIndexes(timeOutSeconds = null :: INTEGER) :: VOID"
+    assert (
+        procedures["db.awaitIndexes"] == "db.awaitIndexes(timeOutSeconds = null :: INTEGER) :: VOID"
+    )
     assert session.run("SHOW USER DEFINED FUNCTIONS").records() == []
     assert session.run("SHOW BUILT IN FUNCTIONS YIELD name, signature, description").records()
 

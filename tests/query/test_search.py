@@ -1,4 +1,5 @@
-"""Full-text and vector procedures: what is found, in which order, and that only what may be seen takes a place."""
+"""Full-text and vector procedures: what is found, in which order, and that only what may be seen
+takes a place."""
 
 from __future__ import annotations
 
@@ -20,16 +21,26 @@ from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check
 
 TEXTS = (
-    "The database of the shop is PostgreSQL", "We moved from MySQL to PostgreSQL in May", "MySQL, MySQL and again MySQL", "Lunch is at noon",
-    "Green tea in the morning, black tea at noon", "Databases need backups",
-)  # fmt: skip
+    "The database of the shop is PostgreSQL",
+    "We moved from MySQL to PostgreSQL in May",
+    "MySQL, MySQL and again MySQL",
+    "Lunch is at noon",
+    "Green tea in the morning, black tea at noon",
+    "Databases need backups",
+)
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[GraphSession]:
-    with Store(tmp_path / "g.db") as store, GraphSession(store, QueryEngine(), Identity("t", "operator")) as made:
+    with (
+        Store(tmp_path / "g.db") as store,
+        GraphSession(store, QueryEngine(), Identity("t", "operator")) as made,
+    ):
         made.run("CREATE FULLTEXT INDEX notes FOR (n:Note|Memo) ON EACH [n.text, n.title]")
-        made.run("UNWIND range(0, size($texts) - 1) AS i CREATE (:Note {i: i, text: $texts[i]})", {"texts": TEXTS_LIST})
+        made.run(
+            "UNWIND range(0, size($texts) - 1) AS i CREATE (:Note {i: i, text: $texts[i]})",
+            {"texts": TEXTS_LIST},
+        )
         yield made
         made.close()
         assert check(store) == []
@@ -40,10 +51,14 @@ TEXTS_LIST = list(TEXTS)
 
 def found(session: GraphSession, query: str, options: Any = None) -> list[int]:
     rows = session.run(
-        "CALL db.index.fulltext.queryNodes('notes', $q, $o) YIELD node, score RETURN node.i AS i, score", {"q": query, "o": options or {}}
+        "CALL db.index.fulltext.queryNodes('notes', $q, $o) YIELD node, score RETURN node.i AS i,"
+        " score",
+        {"q": query, "o": options or {}},
     )
     records = rows.records()
-    assert [row["score"] for row in records] == sorted((row["score"] for row in records), reverse=True)
+    assert [row["score"] for row in records] == sorted(
+        (row["score"] for row in records), reverse=True
+    )
     return [row["i"] for row in records]
 
 
@@ -119,9 +134,48 @@ def test_any_text_is_a_query(session: GraphSession, query: str, wanted: set[int]
 
 
 QUERY_PARTS = st.sampled_from(
-    ["lunch", "tea", "text:", "body:", "title", ":", "AND", "OR", "NOT", "&&", "||", "!", "+", "-", "(", ")", "[", "]", "{", "}", '"', "*", "?", "~2",
-     "^", "^3.5", "/", "\\", "'", " ", " ", "\n", "\x00", "\u65e5\u672c", "\U0001f600", "\ud800", "a", "\u00c4", "_"]
-)  # fmt: skip
+    [
+        "lunch",
+        "tea",
+        "text:",
+        "body:",
+        "title",
+        ":",
+        "AND",
+        "OR",
+        "NOT",
+        "&&",
+        "||",
+        "!",
+        "+",
+        "-",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        '"',
+        "*",
+        "?",
+        "~2",
+        "^",
+        "^3.5",
+        "/",
+        "\\",
+        "'",
+        " ",
+        " ",
+        "\n",
+        "\x00",
+        "\u65e5\u672c",
+        "\U0001f600",
+        "\ud800",
+        "a",
+        "\u00c4",
+        "_",
+    ]
+)
 
 
 def test_every_text_is_answered(session: GraphSession) -> None:
@@ -129,7 +183,12 @@ def test_every_text_is_answered(session: GraphSession) -> None:
     @given(st.one_of(st.lists(QUERY_PARTS, max_size=14).map("".join), st.text(max_size=30)))
     def answered(query: str) -> None:
         for part in parse_query(query, ("text", "title")):
-            assert part.terms and all(part.terms) and part.need in ("may", "must", "not") and part.field in (None, "text", "title")
+            assert (
+                part.terms
+                and all(part.terms)
+                and part.need in ("may", "must", "not")
+                and part.field in (None, "text", "title")
+            )
         if not any("\ud800" <= char <= "\udfff" for char in query):
             found(session, query)
 
@@ -144,8 +203,13 @@ def test_a_question_is_read_as_far_as_a_question_to_recall(session: GraphSession
         found(session, "wor*")
 
 
-@pytest.mark.parametrize("options", [{"limits": 1}, {"limit": -1}, {"skip": 1.5}, {"limit": "1"}, {"analyzer": "english"}])
-def test_options_that_are_not_understood_are_told(session: GraphSession, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{"limits": 1}, {"limit": -1}, {"skip": 1.5}, {"limit": "1"}, {"analyzer": "english"}],
+)
+def test_options_that_are_not_understood_are_told(
+    session: GraphSession, options: dict[str, Any]
+) -> None:
     with pytest.raises(QueryError):
         found(session, "tea", options)
 
@@ -164,8 +228,13 @@ def test_the_index_follows_every_write(session: GraphSession) -> None:
 
 def test_relationships(session: GraphSession) -> None:
     session.run("CREATE FULLTEXT INDEX said FOR ()-[r:SAID]-() ON EACH [r.text]")
-    session.run("CREATE (:P)-[:SAID {text: 'green tea'}]->(:P)-[:SAID {text: 'black coffee'}]->(:P)")
-    rows = session.run("CALL db.index.fulltext.queryRelationships('said', 'tea') YIELD relationship RETURN relationship.text AS t").records()
+    session.run(
+        "CREATE (:P)-[:SAID {text: 'green tea'}]->(:P)-[:SAID {text: 'black coffee'}]->(:P)"
+    )
+    rows = session.run(
+        "CALL db.index.fulltext.queryRelationships('said', 'tea') YIELD relationship RETURN"
+        " relationship.text AS t"
+    ).records()
     assert rows == [{"t": "green tea"}]
 
 
@@ -173,17 +242,21 @@ def test_relationships(session: GraphSession) -> None:
 def test_vectors_agree_with_a_full_comparison(session: GraphSession, function: str) -> None:
     rng = random.Random(3)
     session.run(
-        "CREATE VECTOR INDEX near FOR (v:V) ON (v.e) OPTIONS {indexConfig: {`vector.dimensions`: 8, `vector.similarity_function`: '"
-        + function
-        + "'}}"
+        "CREATE VECTOR INDEX near FOR (v:V) ON (v.e) OPTIONS {indexConfig: {`vector.dimensions`: 8,"
+        " `vector.similarity_function`: '" + function + "'}}"
     )
     vectors = [[rng.uniform(-1, 1) for _ in range(8)] for _ in range(200)]
     session.run("UNWIND range(0, 199) AS i CREATE (:V {i: i, e: $v[i]})", {"v": vectors})
     session.run("CREATE (:V {i: 999, e: [1.0, 2.0]}), (:V {i: 998}), (:V {i: 997, e: 'text'})")
     query = [rng.uniform(-1, 1) for _ in range(8)]
-    rows = session.run("CALL db.index.vector.queryNodes('near', 10, $q) YIELD node, score RETURN node.i AS i, score", {"q": query}).records()
+    rows = session.run(
+        "CALL db.index.vector.queryNodes('near', 10, $q) YIELD node, score RETURN node.i AS i,"
+        " score",
+        {"q": query},
+    ).records()
     exact = session.run(
-        f"MATCH (v:V) WHERE size(v.e) = 8 AND v.i < 997 RETURN v.i AS i, vector.similarity.{function}(v.e, $q) AS s ORDER BY s DESC LIMIT 10",
+        "MATCH (v:V) WHERE size(v.e) = 8 AND v.i < 997 RETURN v.i AS i,"
+        f" vector.similarity.{function}(v.e, $q) AS s ORDER BY s DESC LIMIT 10",
         {"q": query},
     ).records()
     assert [row["i"] for row in rows] == [row["i"] for row in exact]
@@ -195,18 +268,33 @@ def test_filtered_before_the_top_k(session: GraphSession) -> None:
     """What is not valid at the time asked for takes no place among the nearest."""
     session.run("CREATE CONSTRAINT FOR (v:V) REQUIRE (v.k, v.from, v.to) IS TEMPORAL NO OVERLAP")
     session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
-    session.run("UNWIND range(0, 9) AS i CREATE (:V {k: i, e: [1.0, i * 0.1], from: date('2020-01-01'), to: date('2021-01-01')})")
-    session.run("UNWIND range(10, 12) AS i CREATE (:V {k: i, e: [0.0, 1.0], from: date('2022-01-01')})")
+    session.run(
+        "UNWIND range(0, 9) AS i CREATE (:V {k: i, e: [1.0, i * 0.1], from: date('2020-01-01'), to:"
+        " date('2021-01-01')})"
+    )
+    session.run(
+        "UNWIND range(10, 12) AS i CREATE (:V {k: i, e: [0.0, 1.0], from: date('2022-01-01')})"
+    )
     rows = session.run(
-        "AS OF VALID TIME date('2023-01-01') CALL db.index.vector.queryNodes('near', 3, [1.0, 0.0]) YIELD node RETURN node.k AS k"
+        "AS OF VALID TIME date('2023-01-01') CALL db.index.vector.queryNodes('near', 3, [1.0, 0.0])"
+        " YIELD node RETURN node.k AS k"
     ).records()
     assert [row["k"] for row in rows] == [10, 11, 12]
 
 
 @pytest.mark.parametrize(
-    "call", ["queryNodes('near', 0, [1.0])", "queryNodes('near', 1, 'x')", "queryNodes('gone', 1, [1.0])", "queryNodes('notes', 1, [1.0])",
-             "queryNodes('near', 1, [0.0, 0])", "queryNodes('near', 1, [1e300])", "queryNodes('near', 1, [0.0/0.0])", "queryNodes('near', 1, null)"]
-)  # fmt: skip
+    "call",
+    [
+        "queryNodes('near', 0, [1.0])",
+        "queryNodes('near', 1, 'x')",
+        "queryNodes('gone', 1, [1.0])",
+        "queryNodes('notes', 1, [1.0])",
+        "queryNodes('near', 1, [0.0, 0])",
+        "queryNodes('near', 1, [1e300])",
+        "queryNodes('near', 1, [0.0/0.0])",
+        "queryNodes('near', 1, null)",
+    ],
+)
 def test_bad_calls(session: GraphSession, call: str) -> None:
     session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
     with pytest.raises(QueryError):
@@ -214,38 +302,76 @@ def test_bad_calls(session: GraphSession, call: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "config", [{"vector.dimensions": "x"}, {"vector.dimensions": 0}, {"vector.dimensions": 2.0}, {"vector.similarity_function": "dot"}]
+    "config",
+    [
+        {"vector.dimensions": "x"},
+        {"vector.dimensions": 0},
+        {"vector.dimensions": 2.0},
+        {"vector.similarity_function": "dot"},
+    ],
 )
-def test_a_vector_index_of_other_options_is_not_made(session: GraphSession, config: dict[str, Any]) -> None:
+def test_a_vector_index_of_other_options_is_not_made(
+    session: GraphSession, config: dict[str, Any]
+) -> None:
     """Nor by a door of its own: the store refuses what it could not keep."""
-    value = {"id": 77, "kind": "vector", "edge": False, "names": ["V"], "properties": ["e"], "options": {"indexConfig": config}, "owner": None}
+    value = {
+        "id": 77,
+        "kind": "vector",
+        "edge": False,
+        "names": ["V"],
+        "properties": ["e"],
+        "options": {"indexConfig": config},
+        "owner": None,
+    }
     with pytest.raises(DoxaError), session.store.write(Identity("t", "operator"), op="test") as tx:
         tx.set_catalogue("index:odd", value)
 
 
 def test_vectors_that_32_bits_cannot_hold_are_not_indexed(session: GraphSession) -> None:
     session.run("CREATE VECTOR INDEX near FOR (v:V) ON (v.e)")
-    session.run("CREATE (:V {e: [1e300, 1.0]}), (:V {e: [0.0/0.0, 1.0]}), (:V {e: [1.0/0.0, 1.0]}), (:V {i: 1, e: [1.0, 1.0]})")
-    assert session.run("CALL db.index.vector.queryNodes('near', 9, [1.0, 0.0]) YIELD node RETURN collect(node.i)").single() == [1]
+    session.run(
+        "CREATE (:V {e: [1e300, 1.0]}), (:V {e: [0.0/0.0, 1.0]}), (:V {e: [1.0/0.0, 1.0]}), (:V {i:"
+        " 1, e: [1.0, 1.0]})"
+    )
+    assert session.run(
+        "CALL db.index.vector.queryNodes('near', 9, [1.0, 0.0]) YIELD node RETURN collect(node.i)"
+    ).single() == [1]
 
 
 def test_search_as_of_a_time_is_what_it_was_then(session: GraphSession) -> None:
     rng = random.Random(3)
     session.run("CREATE FULLTEXT INDEX words FOR (n:Doc|Note) ON EACH [n.title, n.text]")
     session.run("CREATE FULLTEXT INDEX said FOR ()-[r:SAYS]-() ON EACH [r.text]")
-    session.run("CREATE VECTOR INDEX near FOR (n:Doc) ON n.v OPTIONS {indexConfig: {`vector.dimensions`: 2}}")
+    session.run(
+        "CREATE VECTOR INDEX near FOR (n:Doc) ON n.v OPTIONS {indexConfig:"
+        " {`vector.dimensions`: 2}}"
+    )
     questions = [
-        *(f"CALL db.index.fulltext.queryNodes('words', '{words}') YIELD node, score RETURN id(node) AS id, score"
-          for words in ("red", "red -apple", '"green pear"', "re*", "title:red", "red pear apple")),
-        "CALL db.index.fulltext.queryRelationships('said', 'red pear') YIELD relationship AS r, score RETURN id(r) AS id, r.text AS text, score",
-        "CALL db.index.vector.queryNodes('near', 3, [1.0, 0.2]) YIELD node, score RETURN id(node) AS id, score",
-    ]  # fmt: skip
+        *(
+            f"CALL db.index.fulltext.queryNodes('words', '{words}') YIELD node, score RETURN"
+            " id(node) AS id, score"
+            for words in ("red", "red -apple", '"green pear"', "re*", "title:red", "red pear apple")
+        ),
+        (
+            "CALL db.index.fulltext.queryRelationships('said', 'red pear') YIELD relationship AS r,"
+            " score RETURN id(r) AS id, r.text AS text, score"
+        ),
+        (
+            "CALL db.index.vector.queryNodes('near', 3, [1.0, 0.2]) YIELD node, score RETURN"
+            " id(node) AS id, score"
+        ),
+    ]
     kept = []
     for step in range(25):
-        words = " ".join(rng.choices(["red", "green", "apple", "pear", "rose"], k=rng.randint(1, 5)))
+        words = " ".join(
+            rng.choices(["red", "green", "apple", "pear", "rose"], k=rng.randint(1, 5))
+        )
         change = rng.choice(
             [
-                f"CREATE (:{rng.choice(['Doc', 'Note', 'Doc:Note', 'Other'])} {{i: {step}, title: $words, text: 'pear', v: $v}})",
+                (
+                    f"CREATE (:{rng.choice(['Doc', 'Note', 'Doc:Note', 'Other'])} {{i: {step},"
+                    " title: $words, text: 'pear', v: $v})"
+                ),
                 "MATCH (n) WITH n ORDER BY rand() LIMIT 1 SET n.text = $words, n.v = $v",
                 "MATCH (n) WITH n ORDER BY rand() LIMIT 1 DETACH DELETE n",
                 "MATCH (n) WITH n ORDER BY rand() LIMIT 1 SET n:Doc REMOVE n:Note",

@@ -79,7 +79,9 @@ def test_a_failure_ends_the_transaction(session: GraphSession) -> None:
     assert session.run("MATCH (b:B) RETURN count(b)").single() == 0
 
 
-def test_one_who_read_before_another_wrote_must_try_again(session: GraphSession, store: Store) -> None:
+def test_one_who_read_before_another_wrote_must_try_again(
+    session: GraphSession, store: Store
+) -> None:
     session.begin()
     assert session.run("MATCH (a:A) RETURN count(a)").single() == 10
     other_writes(store)
@@ -118,15 +120,29 @@ def test_as_of_a_time_in_the_query_and_in_the_session(session: GraphSession, sto
     assert receipt is not None
     session.run("MATCH (a:A) WHERE a.x > 3 DELETE a")
     assert session.run("MATCH (a:A) RETURN count(a)").single() == 3
-    assert session.run("AS OF SYSTEM TIME $t MATCH (a:A) RETURN count(a)", {"t": receipt.time}).single() == 10
-    assert session.run("AS OF SYSTEM TIME '1999-01-01T00:00Z' MATCH (a) RETURN count(a)").single() == 0
+    assert (
+        session.run(
+            "AS OF SYSTEM TIME $t MATCH (a:A) RETURN count(a)", {"t": receipt.time}
+        ).single()
+        == 10
+    )
+    assert (
+        session.run("AS OF SYSTEM TIME '1999-01-01T00:00Z' MATCH (a) RETURN count(a)").single() == 0
+    )
     session.system_time = receipt.time
     assert session.run("MATCH (a:A) RETURN count(a)").single() == 10
     with pytest.raises(QueryError):
         session.run("CREATE (:B)")
 
 
-@pytest.mark.parametrize("text", ["AS OF SYSTEM TIME 1 CREATE (:A)", "AS OF SYSTEM TIME true RETURN 1", "AS OF SYSTEM TIME 'soon' RETURN 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "AS OF SYSTEM TIME 1 CREATE (:A)",
+        "AS OF SYSTEM TIME true RETURN 1",
+        "AS OF SYSTEM TIME 'soon' RETURN 1",
+    ],
+)
 def test_a_bad_as_of_is_told(session: GraphSession, text: str) -> None:
     with pytest.raises(QueryError):
         session.run(text)
@@ -139,7 +155,9 @@ def test_instants() -> None:
 
 
 def test_the_context_of_a_session_is_known_to_its_queries(store: Store) -> None:
-    with GraphSession(store, QueryEngine(), Identity("t", "operator"), context={"session": "s1"}) as session:
+    with GraphSession(
+        store, QueryEngine(), Identity("t", "operator"), context={"session": "s1"}
+    ) as session:
         assert session.run("RETURN $_session").single() == "s1"
 
 
@@ -147,13 +165,17 @@ def test_a_statement_is_cancelled_from_another_thread(session: GraphSession) -> 
     timer = threading.Timer(0.1, session.cancel)
     timer.start()
     with pytest.raises(QueryError) as caught:
-        session.run("UNWIND range(1, 1000000) AS x UNWIND range(1, 1000000) AS y RETURN count(*)").single()
+        session.run(
+            "UNWIND range(1, 1000000) AS x UNWIND range(1, 1000000) AS y RETURN count(*)"
+        ).single()
     assert caught.value.detail == "Terminated"
 
 
 def test_explain_shows_the_plan_and_runs_nothing(session: GraphSession) -> None:
     session.run("CREATE INDEX byx FOR (a:A) ON (a.x)")
-    result = session.run("EXPLAIN MATCH (a:A {x: $x})-[:R*1..2]->(b) WHERE b.y > a.x RETURN b.y, count(*)", {"x": 1})
+    result = session.run(
+        "EXPLAIN MATCH (a:A {x: $x})-[:R*1..2]->(b) WHERE b.y > a.x RETURN b.y, count(*)", {"x": 1}
+    )
     assert result.records() == []
     found = result.description()
     assert found is not None
@@ -190,8 +212,12 @@ SEED_EXAMPLE = (
 
 
 def test_a_fact_superseded_by_a_later_one(session: GraphSession) -> None:
-    """The worked example of the graph ledger: current state, state as known before, and what was valid when."""
-    session.run("CREATE CONSTRAINT FOR (v:FactVersion) REQUIRE (v.source, v.validFrom, v.validUntil) IS TEMPORAL NO OVERLAP")
+    """The worked example of the graph ledger: current state, state as known before, and what was
+    valid when."""
+    session.run(
+        "CREATE CONSTRAINT FOR (v:FactVersion) REQUIRE (v.source, v.validFrom, v.validUntil) IS"
+        " TEMPORAL NO OVERLAP"
+    )
     session.run(SEED_EXAMPLE[0])
     with session.store.read() as snapshot:
         receipt = snapshot.last_receipt()
@@ -202,10 +228,18 @@ def test_a_fact_superseded_by_a_later_one(session: GraphSession) -> None:
     assert session.run(f"AS OF SYSTEM TIME {receipt.time} {current}").single() == "95% at 0.1%"
     valid = "MATCH (v:FactVersion) RETURN v.value"
     assert session.run(f"AS OF VALID TIME date('2024-03-01') {valid}").single() == "95% at 0.1%"
-    assert session.run(f"AS OF VALID TIME datetime('2024-07-20T00:00Z') {valid}").single() == "97% at 0.08%"
+    assert (
+        session.run(f"AS OF VALID TIME datetime('2024-07-20T00:00Z') {valid}").single()
+        == "97% at 0.08%"
+    )
     assert session.run(f"AS OF VALID TIME '2024-07-19T23:59:59Z' {valid}").single() == "95% at 0.1%"
     assert session.run(f"AS OF VALID TIME date('2023-01-01') {valid}").records() == []
-    assert session.run(f"AS OF SYSTEM TIME {receipt.time} AS OF VALID TIME date('2025-01-01') {valid}").single() == "95% at 0.1%"
+    assert (
+        session.run(
+            f"AS OF SYSTEM TIME {receipt.time} AS OF VALID TIME date('2025-01-01') {valid}"
+        ).single()
+        == "95% at 0.1%"
+    )
     session.valid_time = instant_ns("2024-03-01T00:00Z")
     assert session.run("MATCH (k:FactKey)-[*1..2]->(v) RETURN count(v)").single() == 0
     assert session.run("MATCH (v:FactVersion)--(x) RETURN count(x)").single() == 0
@@ -214,29 +248,45 @@ def test_a_fact_superseded_by_a_later_one(session: GraphSession) -> None:
 
 
 def test_valid_time_on_relationships(session: GraphSession) -> None:
-    session.run("CREATE CONSTRAINT FOR ()-[r:WORKS]-() REQUIRE (r.who, r.from, r.to) IS TEMPORAL NO OVERLAP")
-    session.run("CREATE (p:P)-[:WORKS {who: 'p', from: date('2020-01-01'), to: date('2021-01-01')}]->(:C {n: 1}), (p)-[:KNOWS]->(:C {n: 3})")
+    session.run(
+        "CREATE CONSTRAINT FOR ()-[r:WORKS]-() REQUIRE (r.who, r.from, r.to) IS TEMPORAL NO OVERLAP"
+    )
+    session.run(
+        "CREATE (p:P)-[:WORKS {who: 'p', from: date('2020-01-01'), to: date('2021-01-01')}]->(:C"
+        " {n: 1}), (p)-[:KNOWS]->(:C {n: 3})"
+    )
     session.run("MATCH (p:P) CREATE (p)-[:WORKS {who: 'p', from: date('2021-01-01')}]->(:C {n: 2})")
     for day, found in (("2019-06-01", [3]), ("2020-06-01", [1, 3]), ("2021-01-01", [2, 3])):
         for pattern in ("-->", "-[*1..1]->"):
-            rows = session.run(f"AS OF VALID TIME date('{day}') MATCH (:P){pattern}(c) RETURN c.n AS n ORDER BY n").records()
+            rows = session.run(
+                f"AS OF VALID TIME date('{day}') MATCH (:P){pattern}(c) RETURN c.n AS n ORDER BY n"
+            ).records()
             assert [row["n"] for row in rows] == found
 
 
 def test_batches_commit_as_they_go(session: GraphSession, store: Store) -> None:
     before = len(store_receipts(store))
-    session.run("UNWIND range(1, 25) AS i CALL { WITH i CREATE (:B {i: i}) } IN TRANSACTIONS OF 10 ROWS")
+    session.run(
+        "UNWIND range(1, 25) AS i CALL { WITH i CREATE (:B {i: i}) } IN TRANSACTIONS OF 10 ROWS"
+    )
     assert session.run("MATCH (b:B) RETURN count(b)").single() == 25
     assert len(store_receipts(store)) == before + 3
 
 
 def test_a_failed_batch_is_undone_and_the_others_stay(session: GraphSession) -> None:
-    text = "UNWIND range(1, 30) AS i CALL (i) { CREATE (b:B {i: i, x: 1 / (i - 15)}) RETURN b.i AS made } IN TRANSACTIONS OF 10 ROWS"
-    rows = session.run(f"{text} ON ERROR CONTINUE REPORT STATUS AS s RETURN i, made, s.committed AS ok").records()
+    text = (
+        "UNWIND range(1, 30) AS i CALL (i) { CREATE (b:B {i: i, x: 1 / (i - 15)}) RETURN b.i AS"
+        " made } IN TRANSACTIONS OF 10 ROWS"
+    )
+    rows = session.run(
+        f"{text} ON ERROR CONTINUE REPORT STATUS AS s RETURN i, made, s.committed AS ok"
+    ).records()
     assert [row["ok"] for row in rows] == [True] * 10 + [False] * 10 + [True] * 10
     assert [row["made"] for row in rows] == [*range(1, 11), *[None] * 10, *range(21, 31)]
     assert session.run("MATCH (b:B) RETURN count(b)").single() == 20
-    rows = session.run(f"{text} ON ERROR BREAK REPORT STATUS AS s RETURN s.started AS started, s.committed AS ok").records()
+    rows = session.run(
+        f"{text} ON ERROR BREAK REPORT STATUS AS s RETURN s.started AS started, s.committed AS ok"
+    ).records()
     assert [row["ok"] for row in rows] == [True] * 10 + [False] * 20
     assert [row["started"] for row in rows] == [True] * 20 + [False] * 10
     with pytest.raises(QueryError):
@@ -258,7 +308,9 @@ def store_receipts(store: Store) -> list[object]:
 
 def test_one_long_sql_statement_is_stopped_too(session: GraphSession) -> None:
     session.run("UNWIND range(1, 3000) AS i CREATE (:Many {i: i})")
-    slow = "MATCH (a:Many), (b:Many), (c:Many) WHERE a.i = -1 OR b.i = -1 OR c.i = -1 RETURN count(*)"
+    slow = (
+        "MATCH (a:Many), (b:Many), (c:Many) WHERE a.i = -1 OR b.i = -1 OR c.i = -1 RETURN count(*)"
+    )
     with pytest.raises(QueryError) as caught:
         session.run(slow, timeout_ms=200).records()
     assert caught.value.detail == "TimedOut"
@@ -284,9 +336,16 @@ def test_a_value_that_nests_too_deep_is_told(session: GraphSession) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, explicit", [("CREATE (:B)", False), ("CREATE (:B)", True), ("UNWIND [1] AS i CALL (i) { CREATE (:B) } IN TRANSACTIONS", False)]
+    "text, explicit",
+    [
+        ("CREATE (:B)", False),
+        ("CREATE (:B)", True),
+        ("UNWIND [1] AS i CALL (i) { CREATE (:B) } IN TRANSACTIONS", False),
+    ],
 )
-def test_who_waits_for_another_writer_can_be_stopped(store: Store, session: GraphSession, text: str, explicit: bool) -> None:
+def test_who_waits_for_another_writer_can_be_stopped(
+    store: Store, session: GraphSession, text: str, explicit: bool
+) -> None:
     other = GraphSession(store, session.engine, session.identity)
     held, done = threading.Event(), threading.Event()
 

@@ -1,4 +1,5 @@
-"""SQL path = Python path: one corpus of reading queries, on graphs with values of every type, through the optimised and the plain planner."""
+"""SQL path = Python path: one corpus of reading queries, on graphs with values of every type,
+through the optimised and the plain planner."""
 
 from __future__ import annotations
 
@@ -19,14 +20,63 @@ from doxa.query.values import group_key
 from doxa.store import Identity, Store
 
 VALUES: tuple[Any, ...] = (
-    0, 1, -1, 2, 2**53, 2**53 + 1, 2**63 - 1, 0.0, 1.0, 1.5, -1.0, float("inf"), float("-inf"), float("nan"), "", "a", "b", "A", "1", "ä", "a b",
-    "true", '{"$date":1}', True, False, [], [1], [1.0], ["a"], [1, 2], Date(1), Date(2), DateTime(0, 0, 0, None), LocalTime(1), Duration(0, 1, 0, 0),
-    Point(7203, 1.0, 2.0), b"a",
-)  # fmt: skip
+    0,
+    1,
+    -1,
+    2,
+    2**53,
+    2**53 + 1,
+    2**63 - 1,
+    0.0,
+    1.0,
+    1.5,
+    -1.0,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    "",
+    "a",
+    "b",
+    "A",
+    "1",
+    "ä",
+    "a b",
+    "true",
+    '{"$date":1}',
+    True,
+    False,
+    [],
+    [1],
+    [1.0],
+    ["a"],
+    [1, 2],
+    Date(1),
+    Date(2),
+    DateTime(0, 0, 0, None),
+    LocalTime(1),
+    Duration(0, 1, 0, 0),
+    Point(7203, 1.0, 2.0),
+    b"a",
+)
 PARAMS: tuple[Any, ...] = (
-    *VALUES, None, {"k": 1}, [None], [1, None], "n:3", "r:3", "n:03", "n:", 3, 3.0, 1e300, [3, 5.0, "n:7", None, 3], ["n:3", "r:5", "n:9", "n:3"],
-    [1, "a", True, Date(1)], [1.0, 1, 2, float("inf")], ["a", "b", "a"],
-)  # fmt: skip
+    *VALUES,
+    None,
+    {"k": 1},
+    [None],
+    [1, None],
+    "n:3",
+    "r:3",
+    "n:03",
+    "n:",
+    3,
+    3.0,
+    1e300,
+    [3, 5.0, "n:7", None, 3],
+    ["n:3", "r:5", "n:9", "n:3"],
+    [1, "a", True, Date(1)],
+    [1.0, 1, 2, float("inf")],
+    ["a", "b", "a"],
+)
 
 QUERIES = (
     "MATCH (n:A) WHERE n.x = $p RETURN n.i",
@@ -132,11 +182,19 @@ QUERIES = (
 )
 
 
-INDEXES = ("(n:A) ON (n.x)", "(n:B) ON (n.x, n.y)", "(n:T) ON (n.x)", "(n:N) ON (n.x)", "()-[r:R]-() ON (r.w)")
+INDEXES = (
+    "(n:A) ON (n.x)",
+    "(n:B) ON (n.x, n.y)",
+    "(n:T) ON (n.x)",
+    "(n:N) ON (n.x)",
+    "()-[r:R]-() ON (r.w)",
+)
 
 
 @pytest.fixture(scope="module", params=["plain", "indexed"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     rng = random.Random(11)
     with Store(tmp_path_factory.mktemp("agree") / "graph.db") as made:
         with made.write(Identity("t", "operator"), op="test") as tx:
@@ -146,12 +204,30 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
                 for name in ("x", "y"):
                     if rng.random() < 0.85:
                         props[name] = rng.choice(VALUES)
-                nodes.append(tx.create_node([label for label in "ABC" if rng.random() < 0.5], props))
+                nodes.append(
+                    tx.create_node([label for label in "ABC" if rng.random() < 0.5], props)
+                )
             for i in range(20):
-                nodes.append(tx.create_node(["N"], {"i": 60 + i, "x": rng.randrange(-5, 5), "g": rng.choice([1, 1.0, "1", True])}))
-                nodes.append(tx.create_node(["T"], {"i": 80 + i, "x": rng.choice(["a", "b", "B", "", "ä"])}))
+                nodes.append(
+                    tx.create_node(
+                        ["N"],
+                        {
+                            "i": 60 + i,
+                            "x": rng.randrange(-5, 5),
+                            "g": rng.choice([1, 1.0, "1", True]),
+                        },
+                    )
+                )
+                nodes.append(
+                    tx.create_node(["T"], {"i": 80 + i, "x": rng.choice(["a", "b", "B", "", "ä"])})
+                )
             for _ in range(150):
-                tx.create_edge(rng.choice("RST"), rng.choice(nodes), dst=rng.choice(nodes), props={"w": rng.choice(VALUES)})
+                tx.create_edge(
+                    rng.choice("RST"),
+                    rng.choice(nodes),
+                    dst=rng.choice(nodes),
+                    props={"w": rng.choice(VALUES)},
+                )
         if request.param == "indexed":
             with GraphSession(made, QueryEngine(), Identity("t", "operator")) as session:
                 for index in INDEXES:
@@ -169,8 +245,13 @@ def _rows(store: Store, engine: QueryEngine, text: str, value: Any) -> list[Any]
 
 
 def _exact(value: Any) -> Any:
-    """Types count too, except for grouping keys that are equal: which of 1 and 1.0 stands for their group is open."""
-    return ("list", sorted((_exact(item) for item in value), key=repr)) if isinstance(value, list) else group_key(value)
+    """Types count too, except for grouping keys that are equal: which of 1 and 1.0 stands for their
+    group is open."""
+    return (
+        ("list", sorted((_exact(item) for item in value), key=repr))
+        if isinstance(value, list)
+        else group_key(value)
+    )
 
 
 @pytest.mark.parametrize("text", QUERIES)
@@ -189,7 +270,10 @@ MANY = (
     "UNWIND $p AS v MATCH (n:A {x: v}), (m:B {x: v}) WHERE n.i < m.i RETURN n.i, m.i",
     "UNWIND $p AS v MATCH (n)-[r:R {w: v}]->(m) RETURN n.i, m.i",
     "UNWIND $p AS v MATCH (n:A {x: v}) MATCH (n)-[r]-(m) WHERE m.x = v OR m:C RETURN n.i, m.i, r.w",
-    "UNWIND $p AS v MATCH (n:A) WHERE n.x = v OR n.y = v WITH n, v MATCH (n)-->(m) WHERE m.x = n.x RETURN n.i, m.i, v",
+    (
+        "UNWIND $p AS v MATCH (n:A) WHERE n.x = v OR n.y = v WITH n, v MATCH (n)-->(m) WHERE m.x ="
+        " n.x RETURN n.i, m.i, v"
+    ),
     "UNWIND range(1, 300) AS i MATCH (n {i: i % 90}) RETURN i, n.x ORDER BY i LIMIT 200",
     "UNWIND $p AS v OPTIONAL MATCH (n:A {x: v}) WITH v, n MATCH (n)-->(m) RETURN v, m.i",
     "UNWIND $p AS v MATCH (n:A) WHERE n.x IN [v, 2] OR n.x = 1 RETURN n.i, v",
@@ -203,7 +287,9 @@ MANY = (
 @pytest.mark.parametrize("text", MANY)
 def test_many_rows_at_once_find_what_each_alone_finds(store: Store, text: str) -> None:
     fast, plain = QueryEngine(), QueryEngine(optimise=False)
-    values = random.Random(5).sample([*PARAMS, *[1, 1.5, 2] * 60, *["a", ""] * 20], k=len(PARAMS) + 220)
+    values = random.Random(5).sample(
+        [*PARAMS, *[1, 1.5, 2] * 60, *["a", ""] * 20], k=len(PARAMS) + 220
+    )
     for given in (values, sorted(values, key=lambda value: str(type(value)))):
         assert _rows(store, fast, text, given) == _rows(store, plain, text, given)
 
@@ -232,11 +318,15 @@ def test_indexes_are_used_where_they_apply(store: Store, text: str, used: bool) 
         run = Run(Graph(snapshot), {"p": 1}, now_ns=snapshot.now)
         step = QueryEngine().prepare(text).steps.branches[0].steps[0]  # type: ignore[union-attr]
         tests = step.region.conditions.tests
-        sql = step.region.statement(run, judged(tests, [test.value((), run) for test in tests])[1]).sql
+        sql = step.region.statement(
+            run, judged(tests, [test.value((), run) for test in tests])[1]
+        ).sql
     assert ("FROM entry x" in sql) == (used and bool(run.graph.indexes().rules))
 
 
 def _shape(engine: QueryEngine, text: str) -> str:
     steps = engine.prepare(text).steps
     assert steps is not None
-    return repr([(type(step).__name__, getattr(step, "region", None)) for step in steps.branches[0].steps])
+    return repr(
+        [(type(step).__name__, getattr(step, "region", None)) for step in steps.branches[0].steps]
+    )

@@ -1,4 +1,5 @@
-"""The openCypher TCK through the benchmark's runner: the outside definition of right. Skipped where its files are not at hand."""
+"""The openCypher TCK through the benchmark's runner: the outside definition of right. Skipped where
+its files are not at hand."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from bench import tck
 FEATURES = Path(__file__).resolve().parents[3] / "shared" / "data" / "tck"
 
 
-@pytest.mark.skipif(not FEATURES.is_dir(), reason="the TCK's feature files are not beside the project")
+@pytest.mark.skipif(
+    not FEATURES.is_dir(), reason="the TCK's feature files are not beside the project"
+)
 @pytest.mark.parametrize("optimise", [True, False])
 def test_every_scenario_passes(optimise: bool) -> None:
     report = tck.run(FEATURES, optimise=optimise)

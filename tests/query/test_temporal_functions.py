@@ -1,4 +1,5 @@
-"""The temporal and spatial functions as a query calls them: registry, clocks, maps with selection and overrides, truncation, durations."""
+"""The temporal and spatial functions as a query calls them: registry, clocks, maps with selection
+and overrides, truncation, durations."""
 
 from __future__ import annotations
 
@@ -10,14 +11,53 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError
 from doxa.base.spatial import Point
-from doxa.base.temporal import DAYS_MAX, DAYS_MIN, INSTANTS, NS, Date, DateTime, Duration, LocalDateTime, LocalTime, Time, get, order_key
-from doxa.base.temporal_text import parse_date, parse_datetime, parse_local_datetime, parse_local_time, parse_time
+from doxa.base.temporal import (
+    DAYS_MAX,
+    DAYS_MIN,
+    INSTANTS,
+    NS,
+    Date,
+    DateTime,
+    Duration,
+    LocalDateTime,
+    LocalTime,
+    Time,
+    get,
+    order_key,
+)
+from doxa.base.temporal_text import (
+    parse_date,
+    parse_datetime,
+    parse_local_datetime,
+    parse_local_time,
+    parse_time,
+)
 from doxa.query.functions import spatial, temporal
 from doxa.query.functions.registry import ArgumentError, Function, collected
 
 FUNCTIONS = collected(temporal.FUNCTIONS, spatial.FUNCTIONS)
-KINDS = {"date": Date, "time": Time, "localtime": LocalTime, "localdatetime": LocalDateTime, "datetime": DateTime}
-UNITS = ("millennium", "century", "decade", "year", "weekYear", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond")
+KINDS = {
+    "date": Date,
+    "time": Time,
+    "localtime": LocalTime,
+    "localdatetime": LocalDateTime,
+    "datetime": DateTime,
+}
+UNITS = (
+    "millennium",
+    "century",
+    "decade",
+    "year",
+    "weekYear",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "millisecond",
+)
 
 
 class Context:
@@ -47,9 +87,23 @@ ZONED = parse_datetime("1984-10-11T12:00[Europe/Berlin]")
 
 
 def test_the_registry_knows_every_function_in_lower_case() -> None:
-    names = {f"{kind}{suffix}" for kind in KINDS for suffix in ("", ".transaction", ".statement", ".realtime", ".truncate")}
-    names |= {"datetime.fromepoch", "datetime.fromepochmillis", "duration", "point", "point.distance", "distance", "point.withinbbox"}
-    assert FUNCTIONS.keys() == names | {f"duration.{name}" for name in ("between", "inmonths", "indays", "inseconds")}
+    names = {
+        f"{kind}{suffix}"
+        for kind in KINDS
+        for suffix in ("", ".transaction", ".statement", ".realtime", ".truncate")
+    }
+    names |= {
+        "datetime.fromepoch",
+        "datetime.fromepochmillis",
+        "duration",
+        "point",
+        "point.distance",
+        "distance",
+        "point.withinbbox",
+    }
+    assert FUNCTIONS.keys() == names | {
+        f"duration.{name}" for name in ("between", "inmonths", "indays", "inseconds")
+    }
     with pytest.raises(AssertionError):
         collected((Function("a", len, 1, 1), Function("A", len, 1, 1)))
 
@@ -68,7 +122,11 @@ def test_the_clocks_differ_and_take_a_zone(kind: str) -> None:
     now = call(kind)
     assert type(now) is KINDS[kind]
     assert now == call(f"{kind}.statement")
-    assert call(f"{kind}.statement", "+02:00") == call(kind, {"timezone": "+02:00"}) == call(f"{kind}.statement", {"timezone": "+02:00"})
+    assert (
+        call(f"{kind}.statement", "+02:00")
+        == call(kind, {"timezone": "+02:00"})
+        == call(f"{kind}.statement", {"timezone": "+02:00"})
+    )
     if kind != "date":
         moments = [call(f"{kind}.{name}") for name in ("transaction", "statement", "realtime")]
         assert moments == sorted(set(moments), key=order_key)
@@ -79,16 +137,27 @@ def test_the_clocks_differ_and_take_a_zone(kind: str) -> None:
 
 def test_now_in_a_zone() -> None:
     assert str(call("datetime")) == "2024-07-01T12:00:00.000000001Z"
-    assert str(call("datetime", {"timezone": "America/Los Angeles"})) == "2024-07-01T05:00:00.000000001-07:00[America/Los_Angeles]"
+    assert (
+        str(call("datetime", {"timezone": "America/Los Angeles"}))
+        == "2024-07-01T05:00:00.000000001-07:00[America/Los_Angeles]"
+    )
     assert str(call("time.statement", "Asia/Kathmandu")) == "17:45:00.000000001+05:45"
     assert str(call("date", {"timezone": "Pacific/Kiritimati"})) == "2024-07-02"
 
 
 def test_the_default_zone_is_the_contexts() -> None:
     berlin = Context("Europe/Berlin")
-    assert str(call("datetime", {"year": 2020}, context=berlin)) == "2020-01-01T00:00+01:00[Europe/Berlin]"
-    assert str(call("datetime", "2020-01-01", context=berlin)) == "2020-01-01T00:00+01:00[Europe/Berlin]"
-    assert str(call("time", "12:00", context=berlin)) == "12:00+02:00"  # the offset at the time of the statement
+    assert (
+        str(call("datetime", {"year": 2020}, context=berlin))
+        == "2020-01-01T00:00+01:00[Europe/Berlin]"
+    )
+    assert (
+        str(call("datetime", "2020-01-01", context=berlin))
+        == "2020-01-01T00:00+01:00[Europe/Berlin]"
+    )
+    assert (
+        str(call("time", "12:00", context=berlin)) == "12:00+02:00"
+    )  # the offset at the time of the statement
     assert str(call("localtime", context=berlin)) == "14:00:00.000000001"
 
 
@@ -109,7 +178,11 @@ def test_the_default_zone_is_the_contexts() -> None:
         ("date", {"date": parse_date("2000-05-31"), "dayOfWeek": 1}, "2000-05-29"),
         ("date", {"date": parse_date("2000-05-31"), "year": 2001, "ordinalDay": 365}, "2001-12-31"),
         ("date", {"date": parse_date("2020-12-31"), "year": 2021}, "2021-12-31"),
-        ("localtime", {"hour": 1, "minute": 2, "second": 3, "millisecond": 4, "nanosecond": 5}, "01:02:03.004000005"),
+        (
+            "localtime",
+            {"hour": 1, "minute": 2, "second": 3, "millisecond": 4, "nanosecond": 5},
+            "01:02:03.004000005",
+        ),
         ("localtime", {"time": LOCAL, "millisecond": 1}, "12:31:14.001"),
         ("localtime", {"time": LOCAL, "hour": 0}, "00:31:14.645876123"),
         ("time", {"time": parse_time("23:00-01:00"), "timezone": "+01:00"}, "01:00+01:00"),
@@ -122,10 +195,22 @@ def test_the_default_zone_is_the_contexts() -> None:
         ("datetime", {"date": LOCAL, "time": ZONED}, "1984-10-11T12:00+01:00[Europe/Berlin]"),
         ("datetime", {"datetime": ZONED, "month": 7}, "1984-07-11T12:00+02:00[Europe/Berlin]"),
         ("datetime", {"datetime": ZONED, "month": 7, "timezone": "Z"}, "1984-07-11T10:00Z"),
-        ("datetime", {"datetime": LOCAL, "timezone": "Europe/Berlin"}, "1984-10-11T12:31:14.645876123+01:00[Europe/Berlin]"),
-        ("datetime", {"year": 2017, "month": 3, "day": 26, "hour": 2, "timezone": "Europe/Berlin"}, "2017-03-26T03:00+02:00[Europe/Berlin]"),
+        (
+            "datetime",
+            {"datetime": LOCAL, "timezone": "Europe/Berlin"},
+            "1984-10-11T12:31:14.645876123+01:00[Europe/Berlin]",
+        ),
+        (
+            "datetime",
+            {"year": 2017, "month": 3, "day": 26, "hour": 2, "timezone": "Europe/Berlin"},
+            "2017-03-26T03:00+02:00[Europe/Berlin]",
+        ),
         ("datetime", {"epochSeconds": 416779, "nanosecond": 23}, "1970-01-05T19:46:19.000000023Z"),
-        ("datetime", {"epochMillis": -1, "timezone": "Europe/Berlin"}, "1970-01-01T00:59:59.999+01:00[Europe/Berlin]"),
+        (
+            "datetime",
+            {"epochMillis": -1, "timezone": "Europe/Berlin"},
+            "1970-01-01T00:59:59.999+01:00[Europe/Berlin]",
+        ),
     ],
 )
 def test_maps(kind: str, fields: dict[str, Any], expected: str | None) -> None:
@@ -205,7 +290,15 @@ days = st.integers(DAYS_MIN + 400, DAYS_MAX - 400).map(Date)
 
 
 @given(
-    days, st.sampled_from((("year", "month", "day"), ("year", "quarter", "dayOfQuarter"), ("year", "ordinalDay"), ("weekYear", "week", "dayOfWeek")))
+    days,
+    st.sampled_from(
+        (
+            ("year", "month", "day"),
+            ("year", "quarter", "dayOfQuarter"),
+            ("year", "ordinalDay"),
+            ("weekYear", "week", "dayOfWeek"),
+        )
+    ),
 )
 def test_a_date_is_what_its_components_say(value: Date, names: tuple[str, ...]) -> None:
     fields = {name.replace("weekYear", "year"): get(value, name) for name in names}
@@ -215,9 +308,14 @@ def test_a_date_is_what_its_components_say(value: Date, names: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("other", [parse_date("2020-02-29"), parse_local_time("12:00"), parse_time("12:00+01:00"), LOCAL, ZONED])
+@pytest.mark.parametrize(
+    "other",
+    [parse_date("2020-02-29"), parse_local_time("12:00"), parse_time("12:00+01:00"), LOCAL, ZONED],
+)
 def test_every_instant_becomes_every_kind_that_it_has_the_parts_of(kind: str, other: Any) -> None:
-    missing = (isinstance(other, (LocalTime, Time)) and "date" in kind) or (isinstance(other, Date) and kind in ("time", "localtime"))
+    missing = (isinstance(other, (LocalTime, Time)) and "date" in kind) or (
+        isinstance(other, Date) and kind in ("time", "localtime")
+    )
     if missing:
         with pytest.raises(ArgumentError):
             call(kind, other)
@@ -238,12 +336,26 @@ def test_every_instant_becomes_every_kind_that_it_has_the_parts_of(kind: str, ot
         ("localtime", "hour", LOCAL, {"second": 5}, "12:00:05"),
         ("localtime", "millisecond", LOCAL, {"microsecond": 7}, "12:31:14.645007"),
         ("time", "minute", ZONED, {"timezone": "-05:00"}, "12:00-05:00"),
-        ("datetime", "month", parse_datetime("2017-10-29T02:30+01:00[Europe/Berlin]"), {}, "2017-10-01T00:00+02:00[Europe/Berlin]"),
-        ("datetime", "hour", parse_datetime("2017-10-29T02:30+01:00[Europe/Berlin]"), {}, "2017-10-29T02:00+01:00[Europe/Berlin]"),
+        (
+            "datetime",
+            "month",
+            parse_datetime("2017-10-29T02:30+01:00[Europe/Berlin]"),
+            {},
+            "2017-10-01T00:00+02:00[Europe/Berlin]",
+        ),
+        (
+            "datetime",
+            "hour",
+            parse_datetime("2017-10-29T02:30+01:00[Europe/Berlin]"),
+            {},
+            "2017-10-29T02:00+01:00[Europe/Berlin]",
+        ),
         ("localdatetime", "day", ZONED, {"hour": 3}, "1984-10-11T03:00"),
     ],
 )
-def test_truncation(name: str, unit: str, value: Any, fields: dict[str, Any], expected: str) -> None:
+def test_truncation(
+    name: str, unit: str, value: Any, fields: dict[str, Any], expected: str
+) -> None:
     assert str(call(f"{name}.truncate", unit, value, fields)) == expected
 
 
@@ -303,7 +415,19 @@ def test_durations_from_maps(fields: dict[str, Any], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{}, {"days": "1"}, {"days": None}, {"days": True}, {"days": float("inf")}, {"fortnights": 1}, {"days": 1e300}, 5, [], "1 day"]
+    "value",
+    [
+        {},
+        {"days": "1"},
+        {"days": None},
+        {"days": True},
+        {"days": float("inf")},
+        {"fortnights": 1},
+        {"days": 1e300},
+        5,
+        [],
+        "1 day",
+    ],
 )
 def test_what_is_no_duration_is_refused(value: Any) -> None:
     with pytest.raises(InputError):
@@ -313,7 +437,12 @@ def test_what_is_no_duration_is_refused(value: Any) -> None:
 def test_between() -> None:
     one, two = parse_date("1984-10-11"), parse_datetime("1985-11-25T21:40:32.142+0100")
     names = ("between", "inMonths", "inDays", "inSeconds")
-    assert [str(call(f"duration.{name}", one, two)) for name in names] == ["P1Y1M14DT21H40M32.142S", "P1Y1M", "P410D", "PT9861H40M32.142S"]
+    assert [str(call(f"duration.{name}", one, two)) for name in names] == [
+        "P1Y1M14DT21H40M32.142S",
+        "P1Y1M",
+        "P410D",
+        "PT9861H40M32.142S",
+    ]
     for name in names:
         assert call(f"duration.{name}", None, one) is None
         with pytest.raises(ArgumentError):
@@ -321,7 +450,9 @@ def test_between() -> None:
 
 
 def test_the_epoch() -> None:
-    assert str(call("datetime.fromEpoch", 1683000000, 123456789)) == "2023-05-02T04:00:00.123456789Z"
+    assert (
+        str(call("datetime.fromEpoch", 1683000000, 123456789)) == "2023-05-02T04:00:00.123456789Z"
+    )
     assert str(call("datetime.fromEpochMillis", -1.5)) == "1969-12-31T23:59:59.998500Z"
     with pytest.raises(ArgumentError):
         call("datetime.fromEpoch", "1", 0)
@@ -333,7 +464,11 @@ def test_points() -> None:
     assert call("point.distance", here, there) == call("distance", here, there) == 5.0
     assert call("point.withinBBox", here, here, there) is True
     assert call("point", {"x": 0, "y": None}) is None
-    for name, args in (("point", ("0 0",)), ("point.distance", (here, 5)), ("point.withinBBox", (here, here, {"x": 1}))):
+    for name, args in (
+        ("point", ("0 0",)),
+        ("point.distance", (here, 5)),
+        ("point.withinBBox", (here, here, {"x": 1})),
+    ):
         with pytest.raises(ArgumentError):
             call(name, *args)
 

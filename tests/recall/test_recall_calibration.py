@@ -1,4 +1,5 @@
-"""What the cosines of a project are measured by: a function of what is stored, kept while that stays, measured anew when it does not."""
+"""What the cosines of a project are measured by: a function of what is stored, kept while that
+stays, measured anew when it does not."""
 
 from __future__ import annotations
 
@@ -46,7 +47,13 @@ class Watched:
 
 
 def fill(memory: Memory, start: int, stop: int) -> None:
-    memory.ingest([{"speaker": "Ana", "text": f"turn number {number} of many"} for number in range(start, stop)], extract=False)
+    memory.ingest(
+        [
+            {"speaker": "Ana", "text": f"turn number {number} of many"}
+            for number in range(start, stop)
+        ],
+        extract=False,
+    )
     memory.embed()
 
 
@@ -88,7 +95,9 @@ def test_it_is_kept_while_others_are_added_and_measured_anew_when_there_are_twic
         assert same(watched.look(), fresh(memory)) and not same(watched.look(), first)
 
 
-def test_it_is_measured_anew_when_one_of_its_memories_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_measured_anew_when_one_of_its_memories_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         for number in range(40):
             memory.remember(f"fact number {number} of many", name=f"n{number}")
@@ -109,18 +118,29 @@ def test_it_is_measured_anew_when_one_of_its_memories_goes(tmp_path: Path, monke
         assert watched.measures() and not watched.measures()
 
 
-def test_vectors_that_come_later_are_measured_when_they_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_that_come_later_are_measured_when_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
-        memory.ingest([{"speaker": "Ana", "text": f"turn number {number} of many"} for number in range(64)], extract=False)
+        memory.ingest(
+            [{"speaker": "Ana", "text": f"turn number {number} of many"} for number in range(64)],
+            extract=False,
+        )
         watched = Watched(memory, monkeypatch)
         assert watched.look() == Calibration(0.15, None) and not watched.measures()
         memory.embed(limit=10)
-        assert watched.measures() and watched.look().spread == 0.15 and watched.look().centre is not None
+        assert (
+            watched.measures()
+            and watched.look().spread == 0.15
+            and watched.look().centre is not None
+        )
         memory.embed()
         assert watched.measures() and watched.look().spread != 0.15 and len(watched.rows) == 64
 
 
-def test_a_memory_that_revises_much_is_measured_on_all_that_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_that_revises_much_is_measured_on_all_that_is_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         revised(memory, items=30, times=2)  # 90 rows; of the first 64 four are believed
         watched = Watched(memory, monkeypatch)
@@ -129,7 +149,11 @@ def test_a_memory_that_revises_much_is_measured_on_all_that_is_believed(tmp_path
         assert made.centre is not None and made.spread != 0.15 and same(made, fresh(memory))
         assert not watched.measures()
         fill(memory, 0, 1)  # it is one of all
-        assert watched.measures() and watched.rows == list(range(60, 91)) and same(watched.look(), fresh(memory))
+        assert (
+            watched.measures()
+            and watched.rows == list(range(60, 91))
+            and same(watched.look(), fresh(memory))
+        )
         memory.forget("kref://default/n29.fact", erase=True)
         assert watched.measures() and 89 not in watched.rows
         fill(memory, 1, 40)  # 130 rows, of the first 128 enough are believed
@@ -138,13 +162,17 @@ def test_a_memory_that_revises_much_is_measured_on_all_that_is_believed(tmp_path
         assert not watched.measures()
 
 
-def test_with_all_rows_and_a_power_of_two_the_next_row_is_measured_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_all_rows_and_a_power_of_two_the_next_row_is_measured_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         fill(memory, 0, 16)
         watched = Watched(memory, monkeypatch)
         assert watched.look().spread == 0.15
         fill(memory, 16, 25)
-        assert watched.measures() and watched.rows == list(range(25)) and watched.look().spread != 0.15
+        assert (
+            watched.measures() and watched.rows == list(range(25)) and watched.look().spread != 0.15
+        )
 
 
 def test_it_is_of_what_is_believed_and_few_say_little(tmp_path: Path) -> None:
@@ -158,7 +186,13 @@ def test_it_is_of_what_is_believed_and_few_say_little(tmp_path: Path) -> None:
             assert (rows.tolist(), everywhere) == ([3, 66, 67], True)
             assert calibrate(reader, shelf, rows).spread == 0.15
             assert calibrate(reader, shelf, rows[:0]).centre is None
-            assert 0 < calibrate(reader, shelf, measured_rows(shelf, believed_now(reader, shelf).mask)[0]).spread < 1
+            assert (
+                0
+                < calibrate(
+                    reader, shelf, measured_rows(shelf, believed_now(reader, shelf).mask)[0]
+                ).spread
+                < 1
+            )
     assert [calibrated_rows(n) for n in (0, 1, 2, 3, 64, 65, 1_000)] == [0, 1, 2, 2, 64, 64, 512]
 
 
@@ -174,9 +208,12 @@ def test_another_process_comes_to_the_same(tmp_path: Path, much: bool) -> None:
     with opened(path) as memory:
         assert same(own, fresh(memory))
     program = (
-        "import sys; from pathlib import Path; from tests.fixtures_shared import opened; from tests.recall.test_recall_calibration import fresh\n"
-        "with opened(Path(sys.argv[1])) as memory: made = fresh(memory); print(repr(made.spread), made.centre.tobytes().hex())"
+        "import sys; from pathlib import Path; from tests.fixtures_shared import opened; from"
+        " tests.recall.test_recall_calibration import fresh\nwith opened(Path(sys.argv[1])) as"
+        " memory: made = fresh(memory); print(repr(made.spread), made.centre.tobytes().hex())"
     )
-    told = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True).stdout.split()
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert own.centre is not None
     assert told == [repr(own.spread), own.centre.tobytes().hex()]

@@ -1,4 +1,5 @@
-"""Fields of a belief in recall: found by the real model in other words, named in the reason, and entities in their lane."""
+"""Fields of a belief in recall: found by the real model in other words, named in the reason, and
+entities in their lane."""
 
 from __future__ import annotations
 
@@ -11,14 +12,27 @@ from tests.fixtures_shared import opened
 
 DAY = "kref://default/day.decision?r=1"
 WORDS = ("words",)
-LONG = "The committee met again and spoke at length about the parking spaces, the roof and the colour of the fence. "
-OTHERS = ("The launch is on 10 April", "The printer is on the second floor", "The budget is 900 euros", "The canteen closes at three")
+LONG = (
+    "The committee met again and spoke at length about the parking spaces, the roof and the colour"
+    " of the fence. "
+)
+OTHERS = (
+    "The launch is on 10 April",
+    "The printer is on the second floor",
+    "The budget is 900 euros",
+    "The canteen closes at three",
+)
 
 
-@pytest.mark.parametrize(("question", "name"), [
-    ("on which day may marketing publish the news?", "implications"), ("why was the shop unable to take payments?", "events"),
-    ("which rule is there about Christmas?", "decisions"), ("who replaces people during the summer vacation?", "questions"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("on which day may marketing publish the news?", "implications"),
+        ("why was the shop unable to take payments?", "events"),
+        ("which rule is there about Christmas?", "decisions"),
+        ("who replaces people during the summer vacation?", "questions"),
+    ],
+)
 @pytest.mark.parametrize("length", [1, 40])
 def test_each_field_is_found_in_other_words_however_long_the_text_is(
     tmp_path: Path, minilm: Embedder, question: str, name: str, length: int
@@ -27,11 +41,20 @@ def test_each_field_is_found_in_other_words_however_long_the_text_is(
         for text in OTHERS:
             memory.remember(text)
         memory.remember(
-            LONG * (length - 1) + "We deploy on Thursdays", name="day", kind="decision",
-            events=["The Friday release broke the checkout -> no customer could pay until Saturday"],
-            implications=["Nobody has to repair production at the weekend", "Announcements wait until the end of the week"],
-            questions=["Who deploys in August?"], decisions=["No release before a public holiday"], entities=["checkout"],
-        )  # fmt: skip
+            LONG * (length - 1) + "We deploy on Thursdays",
+            name="day",
+            kind="decision",
+            events=[
+                "The Friday release broke the checkout -> no customer could pay until Saturday"
+            ],
+            implications=[
+                "Nobody has to repair production at the weekend",
+                "Announcements wait until the end of the week",
+            ],
+            questions=["Who deploys in August?"],
+            decisions=["No release before a public holiday"],
+            entities=["checkout"],
+        )
         memory.remember(LONG * (length - 1) + "We meet on Thursdays", name="meeting")
         memory.embed()
         hit = memory.recall(question, lanes=("meaning",)).hits[0]
@@ -41,9 +64,14 @@ def test_each_field_is_found_in_other_words_however_long_the_text_is(
 
 def test_a_field_is_a_reason_only_where_it_says_most(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=384)) as memory:
-        memory.remember("The ferry leaves from Bergen", name="ferry", implications=["Pack warm clothes"])
+        memory.remember(
+            "The ferry leaves from Bergen", name="ferry", implications=["Pack warm clothes"]
+        )
         memory.embed()
-        whys = [memory.recall(question, lanes=("meaning",)).hits[0].why for question in ("The ferry leaves from Bergen", "Pack warm clothes")]
+        whys = [
+            memory.recall(question, lanes=("meaning",)).hits[0].why
+            for question in ("The ferry leaves from Bergen", "Pack warm clothes")
+        ]
         assert [why.partition(" by its ")[2] for why in whys] == ["", "implications"]
         assert "by its" not in memory.recall("ferry", lanes=WORDS).hits[0].why
 
@@ -53,13 +81,21 @@ def test_what_a_belief_is_about_counts_in_the_lane_of_entities(tmp_path: Path) -
         memory.remember("She prefers green tea", name="hers", entities=["Ana Miller", "tea"])
         memory.remember("He prefers green tea", name="his", entities=["Bo", "teapot", "New Delhi"])
         for question, krefs in (
-            ("Which green does Ana Miller prefer?", ["hers"]), ("Does Ana prefer green?", []), ("What does bo prefer?", ["his"]),
-            ("green tea", ["hers"]), ("Is green new?", []), ("green in New Delhi", ["his"]),
-        ):  # fmt: skip
+            ("Which green does Ana Miller prefer?", ["hers"]),
+            ("Does Ana prefer green?", []),
+            ("What does bo prefer?", ["his"]),
+            ("green tea", ["hers"]),
+            ("Is green new?", []),
+            ("green in New Delhi", ["his"]),
+        ):
             hits = memory.recall(question).hits
-            assert [hit.kref.split("/")[-1].split(".")[0] for hit in hits if hit.lanes.get("entities")] == krefs, question
+            assert [
+                hit.kref.split("/")[-1].split(".")[0] for hit in hits if hit.lanes.get("entities")
+            ] == krefs, question
             for hit in hits:
-                assert ("about what the question names" in hit.why) == (hit.lanes.get("entities") == 1)
+                assert ("about what the question names" in hit.why) == (
+                    hit.lanes.get("entities") == 1
+                )
             if krefs:
                 assert hits[0].kref == f"kref://default/{krefs[0]}.fact?r=1"
         without = memory.recall("What does Bo prefer?", lanes=WORDS).hits
@@ -68,7 +104,13 @@ def test_what_a_belief_is_about_counts_in_the_lane_of_entities(tmp_path: Path) -
 
 def test_a_speaker_who_is_named_brings_beliefs_about_that_person_along(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        memory.ingest([{"speaker": "Ana Miller", "text": "I took the early ferry"}, {"speaker": "Bo", "text": "The ferry is late"}], extract=False)
+        memory.ingest(
+            [
+                {"speaker": "Ana Miller", "text": "I took the early ferry"},
+                {"speaker": "Bo", "text": "The ferry is late"},
+            ],
+            extract=False,
+        )
         memory.remember("She hates the ferry", name="hers", entities=["Ana"])
         memory.remember("He hates the ferry", name="his", entities=["Bo"])
         hits = {hit.text: hit for hit in memory.recall("What did Ana say of the ferry?").hits}
@@ -78,15 +120,23 @@ def test_a_speaker_who_is_named_brings_beliefs_about_that_person_along(tmp_path:
         assert "about what the question names" in hits["She hates the ferry"].why
         memory.remember("They saw a glacier", name="theirs")
         likely = memory.recall("What did Ana say of the glacier?").answerable
-        memory.revise("kref://default/theirs.fact", "They saw a glacier", entities=["glacier"])  # said by nobody whom the question names
-        assert memory.recall("What did Ana say of the glacier?").answerable == pytest.approx(likely, abs=0.02)
+        memory.revise(
+            "kref://default/theirs.fact", "They saw a glacier", entities=["glacier"]
+        )  # said by nobody whom the question names
+        assert memory.recall("What did Ana say of the glacier?").answerable == pytest.approx(
+            likely, abs=0.02
+        )
 
 
 def test_entities_of_what_is_not_believed_or_hidden_count_for_nothing(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.remember("She prefers green tea", name="hers", entities=["Ana"])
         memory.revise("kref://default/hers.fact", "She prefers black tea", entities=["Zoe"])
-        assert [hit.lanes.get("entities") for hit in memory.recall("What tea does Ana prefer?").hits] == [None]
-        assert [hit.lanes.get("entities") for hit in memory.recall("What tea does Zoe prefer?").hits] == [1]
+        assert [
+            hit.lanes.get("entities") for hit in memory.recall("What tea does Ana prefer?").hits
+        ] == [None]
+        assert [
+            hit.lanes.get("entities") for hit in memory.recall("What tea does Zoe prefer?").hits
+        ] == [1]
         memory.deprecate("kref://default/hers.fact")
         assert memory.recall("What tea does Zoe prefer?").hits == ()

@@ -1,4 +1,5 @@
-"""The index of vectors and the kept mask against brute force; the best rows by words against all rows."""
+"""The index of vectors and the kept mask against brute force; the best rows by words against all
+rows."""
 
 from __future__ import annotations
 
@@ -35,9 +36,14 @@ def unit(random: np.random.Generator, *shape: int) -> NDArray[np.float32]:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    rows=st.lists(st.integers(0, 40), min_size=1, max_size=600), depth=st.integers(1, 50), seed=st.integers(0, 2**32), batches=st.integers(1, 5),
-    dimensions=st.sampled_from([1, 7, 64, 384]), hidden=st.integers(0, 41), signed=st.sampled_from([1, 10, 100, 2_000]),
-)  # fmt: skip
+    rows=st.lists(st.integers(0, 40), min_size=1, max_size=600),
+    depth=st.integers(1, 50),
+    seed=st.integers(0, 2**32),
+    batches=st.integers(1, 5),
+    dimensions=st.sampled_from([1, 7, 64, 384]),
+    hidden=st.integers(0, 41),
+    signed=st.sampled_from([1, 10, 100, 2_000]),
+)
 def test_an_index_names_the_nearest_allowed_rows(
     rows: list[int], depth: int, seed: int, batches: int, dimensions: int, hidden: int, signed: int
 ) -> None:
@@ -89,7 +95,9 @@ def test_the_mean_and_spread_of_codes_are_near_those_of_the_cosines() -> None:
 
 
 @pytest.mark.parametrize("common", [0.0, 1.0, 3.0])
-def test_codes_name_the_nearest_of_vectors_that_have_a_direction_in_common(monkeypatch: pytest.MonkeyPatch, common: float) -> None:
+def test_codes_name_the_nearest_of_vectors_that_have_a_direction_in_common(
+    monkeypatch: pytest.MonkeyPatch, common: float
+) -> None:
     monkeypatch.setattr(index_module, "SIGNED", 600)
     random = np.random.default_rng(2)
     direction, centres = common * unit(random, 384), unit(random, 300, 384)
@@ -101,17 +109,37 @@ def test_codes_name_the_nearest_of_vectors_that_have_a_direction_in_common(monke
     for place in range(40):
         question = vectors[place * 700] + 0.3 * unit(random, 384)
         nearest = np.argsort(-(vectors @ question), kind="stable")[:10]
-        held += len(set(index.nearest(question, allowed=np.ones(30_000, dtype=bool), depth=80).rows.tolist()) & set(nearest.tolist()))
+        held += len(
+            set(
+                index.nearest(question, allowed=np.ones(30_000, dtype=bool), depth=80).rows.tolist()
+            )
+            & set(nearest.tolist())
+        )
     assert held / 400 >= 0.98
 
 
 def test_an_empty_index_names_nothing() -> None:
-    assert VectorIndex(exact=True).nearest(np.ones(3, dtype=np.float32), allowed=np.ones(2, dtype=bool), depth=3).rows.tolist() == []
+    assert (
+        VectorIndex(exact=True)
+        .nearest(np.ones(3, dtype=np.float32), allowed=np.ones(2, dtype=bool), depth=3)
+        .rows.tolist()
+        == []
+    )
     index = VectorIndex(exact=False)
     index.add([], [])
     index.add([1], [pack_vector(np.ones(64, dtype=np.float32))[1]])
-    assert index.nearest(np.ones(64, dtype=np.float32), allowed=np.zeros(2, dtype=bool), depth=3).rows.tolist() == []
-    assert index.nearest(np.ones(64, dtype=np.float32), allowed=np.zeros(1, dtype=bool), depth=3).rows.tolist() == []  # a row newer than the mask
+    assert (
+        index.nearest(
+            np.ones(64, dtype=np.float32), allowed=np.zeros(2, dtype=bool), depth=3
+        ).rows.tolist()
+        == []
+    )
+    assert (
+        index.nearest(
+            np.ones(64, dtype=np.float32), allowed=np.zeros(1, dtype=bool), depth=3
+        ).rows.tolist()
+        == []
+    )  # a row newer than the mask
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -120,9 +148,14 @@ def test_an_index_lends_the_vectors_of_whole_texts(exact: bool) -> None:
     vectors = unit(random, 900, 100).astype(np.float16).astype(np.float32)
     index = VectorIndex(exact=exact)
     assert index.wholes(np.arange(3), 100)[0].tolist() == []
-    for start in range(0, 900, 300):  # row 2, 12, ...: three entries, of which the first is its whole text
+    for start in range(
+        0, 900, 300
+    ):  # row 2, 12, ...: three entries, of which the first is its whole text
         rows = [10 * (place // 3) + 2 for place in range(start, start + 300)]
-        index.add(rows, [pack_vector(vector)[0 if exact else 1] for vector in vectors[start : start + 300]])
+        index.add(
+            rows,
+            [pack_vector(vector)[0 if exact else 1] for vector in vectors[start : start + 300]],
+        )
     rows, found = index.wholes(np.array([0, 2, 3, 1_502, 2_992, 5_000_000]), 100)
     assert rows.tolist() == [2, 1_502, 2_992]
     wanted = vectors[[0, 450, 897]]
@@ -146,11 +179,17 @@ def test_entries_that_are_alike_are_named_as_far_as_wanted(monkeypatch: pytest.M
     assert len(found.rows) == 80 and set(range(29_990, 30_000)) <= set(found.rows.tolist())
 
 
-def test_a_question_without_the_mean_is_told_by_signs_from_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_without_the_mean_is_told_by_signs_from_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(index_module, "SIGNED", 60)
     monkeypatch.setattr(index_module, "SIGNED_OF", 10**9)
     random = np.random.default_rng(6)
-    vectors = 5 * unit(random, 384) + unit(random, 200, 384)[random.integers(0, 200, 20_000)] + 0.6 * unit(random, 20_000, 384)
+    vectors = (
+        5 * unit(random, 384)
+        + unit(random, 200, 384)[random.integers(0, 200, 20_000)]
+        + 0.6 * unit(random, 20_000, 384)
+    )
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     index, centre, held = VectorIndex(exact=False), vectors.mean(axis=0), {True: 0, False: 0}
     index.add(list(range(20_000)), [code.tobytes() for code in codes_of(vectors)])
@@ -158,7 +197,9 @@ def test_a_question_without_the_mean_is_told_by_signs_from_zero(monkeypatch: pyt
         question = without(centre, vectors[place * 600] + 0.2 * unit(random, 384))
         nearest = set(np.argsort(-(vectors @ question), kind="stable")[:10].tolist())
         for centred in held:
-            found = index.nearest(question, allowed=np.ones(20_000, dtype=bool), depth=30, centred=centred)
+            found = index.nearest(
+                question, allowed=np.ones(20_000, dtype=bool), depth=30, centred=centred
+            )
             held[centred] += len(nearest & set(found.rows.tolist()))
     assert held[True] >= 240 and held[True] > held[False] + 10, held
 
@@ -175,7 +216,9 @@ def test_who_asks_while_another_adds_gets_whole_entries(exact: bool) -> None:
         try:
             while not done.is_set():
                 count = index.count
-                assert 0 in index.nearest(vectors[0], allowed=np.ones(6_000, dtype=bool), depth=5).rows
+                assert (
+                    0 in index.nearest(vectors[0], allowed=np.ones(6_000, dtype=bool), depth=5).rows
+                )
                 rows, _ = index.wholes(np.arange(count), 64)
                 assert len(rows) == count
         except BaseException as error:
@@ -205,16 +248,28 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
     following[before[before >= 0]] = np.flatnonzero(before >= 0)
     lengths = random.integers(1, 60, count).astype(np.float32)
     shelf = FakeShelf(count, {"prev": before, "length": lengths}, following)
-    for held in ((200, 9_000, 20_000), (30_000,), (20, 35_000, 36_000), (5_000, 6_000, 7_000, 8_000)):
+    for held in (
+        (200, 9_000, 20_000),
+        (30_000,),
+        (20, 35_000, 36_000),
+        (5_000, 6_000, 7_000, 8_000),
+    ):
         docs = [np.sort(random.choice(count, size, replace=False)) for size in held]
-        postings = [Posting(f"t{i}", f"t{i}", rows, random.integers(1, 6, len(rows)).astype(np.float32)) for i, rows in enumerate(docs)]
-        words = Words(shelf, postings, Believed(np.ones(count, dtype=bool), count, float(lengths.mean())))  # type: ignore[arg-type]
+        postings = [
+            Posting(f"t{i}", f"t{i}", rows, random.integers(1, 6, len(rows)).astype(np.float32))
+            for i, rows in enumerate(docs)
+        ]
+        words = Words(
+            shelf, postings, Believed(np.ones(count, dtype=bool), count, float(lengths.mean()))
+        )  # type: ignore[arg-type]
         everywhere = words.of(np.arange(count))
         allowed = random.random(count) < 0.9
         for depth in (1, 50, 1_500):
             best = words.best(allowed, depth)
             wanted = np.sort(everywhere[allowed])[::-1][:depth]
-            assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(wanted.tolist(), abs=1e-6)
+            assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(
+                wanted.tolist(), abs=1e-6
+            )
 
 
 class FakeShelf(NamedTuple):
@@ -233,20 +288,34 @@ WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]
 
 @settings(max_examples=25, deadline=None)
 @given(
-    texts=st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=60), depth=st.integers(1, 12),
-    seed=st.integers(0, 2**32), few=st.sampled_from([0, 16]), tried=st.sampled_from([1, 5, 13, 1_000]),
-)  # fmt: skip
+    texts=st.lists(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_size=1, max_size=60
+    ),
+    depth=st.integers(1, 12),
+    seed=st.integers(0, 2**32),
+    few=st.sampled_from([0, 16]),
+    tried=st.sampled_from([1, 5, 13, 1_000]),
+)
 def test_the_best_by_words_are_those_of_all_rows(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], depth: int, seed: int, few: int, tried: int
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[list[str]],
+    depth: int,
+    seed: int,
+    few: int,
+    tried: int,
 ) -> None:
     random = np.random.default_rng(seed)
     with opened(tmp_path_factory.mktemp("m") / "m.db", embedder=None) as memory:
-        memory.ingest([{"speaker": "Ana", "text": " ".join(words)} for words in texts], extract=False)
+        memory.ingest(
+            [{"speaker": "Ana", "text": " ".join(words)} for words in texts], extract=False
+        )
         with memory.store.read() as reader:
             shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
             population = believed_now(reader, shelf)
             asked = asked_terms(" ".join(random.permutation(WORDS)[: random.integers(1, 9)]))
-            words = Words(shelf, gather(reader, shelf.scope, asked, eligible=population.mask), population)
+            words = Words(
+                shelf, gather(reader, shelf.scope, asked, eligible=population.mask), population
+            )
             allowed = population.mask & (random.random(shelf.count) < 0.8)
             everywhere = words.of(np.arange(shelf.count))
             held = everywhere[allowed]
@@ -258,7 +327,9 @@ def test_the_best_by_words_are_those_of_all_rows(
                 assert words.of(best).tolist() == everywhere[best].tolist()
             wanted = np.sort(held[held > 0])[::-1][:depth]
             assert allowed[best].all() and best.tolist() == sorted(set(best.tolist()))
-            assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(wanted.tolist(), abs=1e-6)
+            assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(
+                wanted.tolist(), abs=1e-6
+            )
 
 
 def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path) -> None:
@@ -271,10 +342,23 @@ def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path)
             action = random.integers(0, 5)
             if action == 0 or not krefs:
                 now = clock.now_ns()
-                window = {"valid_from": now + int(random.integers(-3, 3)) * DAY, "valid_until": now + int(random.integers(4, 9)) * DAY}
-                krefs.append(str(memory.remember(f"fact number {step}", name=f"n{step}", **(window if random.random() < 0.5 else {})).kref))
+                window = {
+                    "valid_from": now + int(random.integers(-3, 3)) * DAY,
+                    "valid_until": now + int(random.integers(4, 9)) * DAY,
+                }
+                krefs.append(
+                    str(
+                        memory.remember(
+                            f"fact number {step}",
+                            name=f"n{step}",
+                            **(window if random.random() < 0.5 else {}),
+                        ).kref
+                    )
+                )
             elif action == 1:
-                memory.revise(krefs[random.integers(len(krefs))].partition("?")[0], f"other words {step}")
+                memory.revise(
+                    krefs[random.integers(len(krefs))].partition("?")[0], f"other words {step}"
+                )
             elif action == 2:
                 memory.forget(krefs.pop(random.integers(len(krefs))).partition("?")[0])
             elif action == 3:
@@ -286,7 +370,10 @@ def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path)
                 mine, new = kept.get(reader, scope), Shelves().get(reader, scope)
                 ours, theirs = believed_now(reader, mine), believed_now(reader, new)
                 assert ours.mask.tolist() == theirs.mask.tolist()
-                assert (ours.total, ours.length_mean) == (theirs.total, pytest.approx(theirs.length_mean))
+                assert (ours.total, ours.length_mean) == (
+                    theirs.total,
+                    pytest.approx(theirs.length_mean),
+                )
                 assert (mine.pending, mine.index.count >= new.index.count) == (new.pending, True)
 
 
@@ -306,5 +393,10 @@ def test_a_packed_sentence_is_off_by_a_thousandth(dimensions: int, seed: int) ->
     vectors, question = unit(random, 5, dimensions), unit(random, dimensions)
     packed = [pack_part(INDEXED_PARTS + number, vector) for number, vector in enumerate(vectors)]
     assert all(len(data) == 2 + dimensions and code == b"" for data, code in packed)
-    assert np.abs(unpack_parts([data for data, _ in packed], dimensions) @ question - vectors @ question).max() < 0.02
+    assert (
+        np.abs(
+            unpack_parts([data for data, _ in packed], dimensions) @ question - vectors @ question
+        ).max()
+        < 0.02
+    )
     assert pack_part(0, vectors[0]) == pack_vector(vectors[0])

@@ -1,4 +1,5 @@
-"""Meaning joins when vectors are there, never holds anything up, and fails into words with a warning."""
+"""Meaning joins when vectors are there, never holds anything up, and fails into words with a
+warning."""
 
 from __future__ import annotations
 
@@ -84,7 +85,11 @@ def test_recall_never_waits_for_vectors(tmp_path: Path) -> None:
         assert embedder.reached.wait(10)
         memory.remember("The harbour is another belief")
         answer = memory.recall("ferry")
-        assert (answer.hits[0].text, answer.pending, answer.mode) == ("The ferry is a belief", 2, "fulltext")
+        assert (answer.hits[0].text, answer.pending, answer.mode) == (
+            "The ferry is a belief",
+            2,
+            "fulltext",
+        )
         embedder.gate.set()
         for _ in range(200):
             if memory.pending() == 0:
@@ -104,13 +109,17 @@ def test_what_another_handle_or_process_writes_is_recalled_at_once(tmp_path: Pat
         there.embed()
         assert "meaning" in here.recall("ferry").hits[0].lanes
         there.revise("kref://default/ferry.fact", "The ferry leaves from Oslo")
-        assert [hit.text for hit in here.recall("ferry", lanes=("words",)).hits] == ["The ferry leaves from Oslo"]
+        assert [hit.text for hit in here.recall("ferry", lanes=("words",)).hits] == [
+            "The ferry leaves from Oslo"
+        ]
         code = (
-            "import sys, doxa; from doxa.models import HashEmbedder\n"
-            "with doxa.open(sys.argv[1], embedder=HashEmbedder(dimensions=384), background=False) as m:\n"
-            "    m.remember('The lighthouse is white'); m.embed()"
+            "import sys, doxa; from doxa.models import HashEmbedder\nwith doxa.open(sys.argv[1],"
+            " embedder=HashEmbedder(dimensions=384), background=False) as m:\n    m.remember('The"
+            " lighthouse is white'); m.embed()"
         )
-        subprocess.run([sys.executable, "-W", "error", "-c", code, str(path)], check=True, timeout=60)
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", code, str(path)], check=True, timeout=60
+        )
         hit = here.recall("lighthouse").hits[0]
         assert hit.text == "The lighthouse is white"
         assert "meaning" in hit.lanes
@@ -138,7 +147,11 @@ def test_threads_ask_while_others_write(tmp_path: Path) -> None:
             for thread in threads:
                 thread.start()
             for number in range(60):
-                memory.ingest([{"speaker": "Ana", "text": f"ferry number {number}"}], thread=str(number), extract=False)
+                memory.ingest(
+                    [{"speaker": "Ana", "text": f"ferry number {number}"}],
+                    thread=str(number),
+                    extract=False,
+                )
                 if number % 10 == 0:
                     memory.embed()
             done.set()
@@ -166,13 +179,18 @@ def test_exact_finds_all_and_codes_nearly_all_of_the_best(
     noisy = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
     table |= {f"question {number}": vector for number, vector in enumerate(noisy)}
     with opened(tmp_path / "m.db", embedder=TableEmbedder(table)) as memory:
-        turns = [{"speaker": "user", "text": f"row {number}", "session": str(number)} for number in range(2_000)]
+        turns = [
+            {"speaker": "user", "text": f"row {number}", "session": str(number)}
+            for number in range(2_000)
+        ]
         memory.ingest(turns, extract=False)
         assert memory.embed() == 2_000
         stored = vectors.astype(np.float16).astype(np.float32)
         held = 0
         for number in range(30):
-            wanted = {f"row {row}" for row in np.argsort(-(stored @ noisy[number]), kind="stable")[:10]}
+            wanted = {
+                f"row {row}" for row in np.argsort(-(stored @ noisy[number]), kind="stable")[:10]
+            }
             answer = memory.recall(f"question {number}", lanes=("meaning",), limit=10)
             assert answer.mode == "vector"
             held += len(wanted & {hit.text for hit in answer.hits})
@@ -182,7 +200,12 @@ def test_exact_finds_all_and_codes_nearly_all_of_the_best(
 def test_meaning_finds_what_words_do_not(tmp_path: Path, minilm: Embedder) -> None:
     with opened(tmp_path / "m.db", embedder=minilm) as memory:
         memory.remember("Karim must not eat walnuts because of an allergy")
-        for text in ("The launch is on 10 April", "The printer is on the second floor", "Our deploy day is Tuesday", "The budget is 900 euros"):
+        for text in (
+            "The launch is on 10 April",
+            "The printer is on the second floor",
+            "Our deploy day is Tuesday",
+            "The budget is 900 euros",
+        ):
             memory.remember(text)
         memory.embed()
         hit = memory.recall("which foods are dangerous to my friend?").hits[0]
@@ -192,13 +215,21 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path, minilm: Embedder) -> No
 
 
 @pytest.mark.parametrize("words", [1_400, 3_000])
-def test_the_tail_of_a_long_text_is_found_by_meaning(tmp_path: Path, minilm: Embedder, words: int) -> None:
-    filler = "The committee met again and spoke at length about the parking spaces, the roof and the colour of the fence. "
+def test_the_tail_of_a_long_text_is_found_by_meaning(
+    tmp_path: Path, minilm: Embedder, words: int
+) -> None:
+    filler = (
+        "The committee met again and spoke at length about the parking spaces, the roof and the"
+        " colour of the fence. "
+    )
     fact = "My sister plays the cello in an orchestra in Vienna. "
     length = words // len(filler.split())
     with opened(tmp_path / "m.db", embedder=minilm) as memory:
         for number in range(12):
-            memory.remember(filler * length + f"Item {number} was postponed to the next meeting.", name=f"other{number}")
+            memory.remember(
+                filler * length + f"Item {number} was postponed to the next meeting.",
+                name=f"other{number}",
+            )
             if number == 6:  # neither the oldest nor the newest: a tie must not look like a find
                 memory.remember(filler * length + fact, name="minutes")
         memory.embed()
@@ -209,7 +240,11 @@ def test_the_tail_of_a_long_text_is_found_by_meaning(tmp_path: Path, minilm: Emb
 @pytest.mark.parametrize("dimensions", [1, 7, 63, 65, 100, 300, 1_000])
 def test_a_model_may_have_any_number_of_dimensions(tmp_path: Path, dimensions: int) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=dimensions)) as memory:
-        for text in ("The ferry leaves from Bergen", "The tea is green", "The library opens at nine"):
+        for text in (
+            "The ferry leaves from Bergen",
+            "The tea is green",
+            "The library opens at nine",
+        ):
             memory.remember(text)
         assert memory.embed() == 3
         answer = memory.recall("The ferry leaves from Bergen", lanes=("meaning",))
@@ -220,7 +255,8 @@ def test_a_model_may_have_any_number_of_dimensions(tmp_path: Path, dimensions: i
 
 
 def cloud(count: int, *, great: float = 0.0, seed: int = 3) -> NDArray[np.float32]:
-    """Unit vectors in clusters; `great`: what one number of all of them is, before they get length one."""
+    """Unit vectors in clusters; `great`: what one number of all of them is, before they get length
+    one."""
     random = np.random.default_rng(seed)
     centres = random.normal(size=(30, 384))
     vectors = centres[random.integers(0, 30, count)] + 0.7 * random.normal(size=(count, 384))
@@ -229,7 +265,9 @@ def cloud(count: int, *, great: float = 0.0, seed: int = 3) -> NDArray[np.float3
 
 
 @pytest.mark.parametrize("great", [0.0, -1.5])
-def test_codes_score_as_the_vectors_do_whatever_else_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, great: float) -> None:
+def test_codes_score_as_the_vectors_do_whatever_else_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, great: float
+) -> None:
     vectors = cloud(600, great=great)
     table = {f"row {number}": vector for number, vector in enumerate(vectors)} | {"": vectors[0]}
     table |= {f"question {number}": vectors[number * 29] for number in range(20)}
@@ -237,36 +275,68 @@ def test_codes_score_as_the_vectors_do_whatever_else_is_asked_for(tmp_path: Path
     for exact_max in (100_000, 0):
         monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
         with opened(tmp_path / f"{exact_max}.db", embedder=TableEmbedder(table)) as memory:
-            turns = [{"speaker": "user", "text": f"row {number}", "session": str(number // 20)} for number in range(600)]
+            turns = [
+                {"speaker": "user", "text": f"row {number}", "session": str(number // 20)}
+                for number in range(600)
+            ]
             memory.ingest(turns, extract=False)
             assert memory.embed() == 600
-            few = [memory.recall(f"question {number}", lanes=("meaning",), limit=5).hits for number in range(20)]
-            many = [memory.recall(f"question {number}", lanes=("meaning",), limit=100).hits for number in range(20)]
+            few = [
+                memory.recall(f"question {number}", lanes=("meaning",), limit=5).hits
+                for number in range(20)
+            ]
+            many = [
+                memory.recall(f"question {number}", lanes=("meaning",), limit=100).hits
+                for number in range(20)
+            ]
             for some, more in zip(few, many, strict=True):
-                assert [(hit.text, hit.score) for hit in some] == [(hit.text, hit.score) for hit in more[:5]]
+                assert [(hit.text, hit.score) for hit in some] == [
+                    (hit.text, hit.score) for hit in more[:5]
+                ]
             told[exact_max] = [[(hit.text, hit.score) for hit in hits] for hits in few]
     for exactly, coded in zip(told[100_000], told[0], strict=True):
         assert exactly[0][0] == coded[0][0]
-        assert [score for _, score in coded] == pytest.approx([score for _, score in exactly], abs=0.05)
+        assert [score for _, score in coded] == pytest.approx(
+            [score for _, score in exactly], abs=0.05
+        )
 
 
 @pytest.mark.parametrize("exact_max", [100_000, 0])
-def test_a_turn_is_found_by_what_the_one_before_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int) -> None:
+def test_a_turn_is_found_by_what_the_one_before_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int
+) -> None:
     monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
     random = np.random.default_rng(5)
     asked, *others = np.linalg.qr(random.normal(size=(384, 41)))[0].T.astype(np.float32)
-    table = {f"row {number}": vector for number, vector in enumerate(others)} | {"what is it": asked, "": asked}
+    table = {f"row {number}": vector for number, vector in enumerate(others)} | {
+        "what is it": asked,
+        "": asked,
+    }
     table["row 20"] = asked
     with opened(tmp_path / "m.db", embedder=TableEmbedder(table)) as memory:
-        memory.ingest([{"speaker": "user", "text": f"row {number}", "session": str(number > 30)} for number in range(40)], extract=False)
+        memory.ingest(
+            [
+                {"speaker": "user", "text": f"row {number}", "session": str(number > 30)}
+                for number in range(40)
+            ],
+            extract=False,
+        )
         memory.embed()
         hits = memory.recall("what is it", lanes=("meaning",), limit=3).hits
-        assert [hit.text for hit in hits] == ["row 20", "row 21", "row 19"]  # the next one borrows more than the one before
-        assert hits[1].score > 3 * abs(memory.recall("what is it", lanes=("meaning",), limit=40).hits[-1].score)
+        assert [hit.text for hit in hits] == [
+            "row 20",
+            "row 21",
+            "row 19",
+        ]  # the next one borrows more than the one before
+        assert hits[1].score > 3 * abs(
+            memory.recall("what is it", lanes=("meaning",), limit=40).hits[-1].score
+        )
 
 
 @pytest.mark.parametrize("exact_max", [100_000, 0])
-def test_every_part_of_every_row_is_in_the_index_however_it_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int) -> None:
+def test_every_part_of_every_row_is_in_the_index_however_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int
+) -> None:
     monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
     monkeypatch.setattr("doxa.recall.shelf._ROWS_TOGETHER", 7)
     long = "A line of the log.\n" * 120
@@ -288,10 +358,14 @@ def test_every_part_of_every_row_is_in_the_index_however_it_came(tmp_path: Path,
         assert held(memory)[0] == held(memory)[1]  # all at once
 
 
-def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("doxa.recall.shelf._ROWS_TOGETHER", 5)
     with opened(tmp_path / "m.db") as memory:
-        memory.ingest([{"speaker": "user", "text": f"ferry {number}"} for number in range(20)], extract=False)
+        memory.ingest(
+            [{"speaker": "user", "text": f"ferry {number}"} for number in range(20)], extract=False
+        )
         memory.embed()
     raw = apsw.Connection(str(tmp_path / "m.db"))
     (data,) = raw.execute("SELECT data FROM vector WHERE doc = 12").fetchone() or (b"",)
@@ -304,4 +378,7 @@ def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(t
         raw.close()
         memory.recall("ferry")
         with memory.store.read() as reader:
-            assert memory.recaller._shelves.get(reader, find_scopes(reader, "default")[0]).index.count == 20
+            assert (
+                memory.recaller._shelves.get(reader, find_scopes(reader, "default")[0]).index.count
+                == 20
+            )

@@ -23,11 +23,17 @@ TEXTS = {
     [
         ('who read "blue horizon"?', [("blue", "horizon")]),
         ("who read “Blue Horizons”?", [("blue", "horizon")]),
-        ("„blau rot“ «bleu rouge» 「青い海原」", [("blau", "rot"), ("bleu", "roug"), ("青い", "い海", "海原")]),
+        (
+            "„blau rot“ «bleu rouge» 「青い海原」",
+            [("blau", "rot"), ("bleu", "roug"), ("青い", "い海", "海原")],
+        ),
         ('"state of the art" "state of the art"', [("state", "art")]),
         ('"one" and "of the" and "', []),
         ("no quotation", []),
-        (" ".join(f'"word{n} other{n}"' for n in range(9)), [(f"word{n}", f"other{n}") for n in range(PHRASES_MAX)]),
+        (
+            " ".join(f'"word{n} other{n}"' for n in range(9)),
+            [(f"word{n}", f"other{n}") for n in range(PHRASES_MAX)],
+        ),
     ],
 )
 def test_phrases_are_read_from_quotation_marks(text: str, phrases: list[tuple[str, ...]]) -> None:
@@ -52,13 +58,17 @@ def test_a_phrase_that_nothing_holds_changes_nothing(tmp_path: Path) -> None:
             memory.remember(text, kind="fact")
         plain = memory.recall("sea blue", lanes=("words",))
         quoted = memory.recall('"sea blue"', lanes=("words",))
-        assert [(hit.kref, hit.score) for hit in plain.hits] == [(hit.kref, hit.score) for hit in quoted.hits]
+        assert [(hit.kref, hit.score) for hit in plain.hits] == [
+            (hit.kref, hit.score) for hit in quoted.hits
+        ]
         assert plain.answerable == quoted.answerable
 
 
 def test_a_phrase_does_not_run_from_one_field_into_the_next(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
-        memory.remember("we sailed until the horizon was blue", kind="fact", topics=("water", "glass sea"))
+        memory.remember(
+            "we sailed until the horizon was blue", kind="fact", topics=("water", "glass sea")
+        )
         for text in TEXTS.values():
             memory.remember(text, kind="fact")
         assert '"' not in memory.recall('"blue water"', lanes=("words",)).hits[0].why
@@ -80,14 +90,27 @@ def test_retired_and_other_projects_hold_no_phrase(tmp_path: Path) -> None:
 def test_a_speaker_named_within_a_phrase_stays_in_it(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         said = {"Anna": "I read Anna Karenina twice", "Bo": "I like it"}
-        memory.ingest([Turn("t", "s", speaker, "person", text, None, speaker) for speaker, text in said.items()])
-        assert '"anna karenina"' in memory.recall('Who read "Anna Karenina"?', lanes=("words",)).hits[0].why
+        memory.ingest(
+            [
+                Turn("t", "s", speaker, "person", text, None, speaker)
+                for speaker, text in said.items()
+            ]
+        )
+        assert (
+            '"anna karenina"'
+            in memory.recall('Who read "Anna Karenina"?', lanes=("words",)).hits[0].why
+        )
 
 
 def test_only_the_latest_of_very_many_are_read(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         first = memory.remember("number 0 red green", kind="fact")
         for number in range(PHRASE_ROWS_MAX):
-            memory.remember(f"number {number + 1} red, then green" if number % 2 else f"number {number + 1} green red", kind="fact")
+            memory.remember(
+                f"number {number + 1} red, then green"
+                if number % 2
+                else f"number {number + 1} green red",
+                kind="fact",
+            )
         hit = memory.recall('"red green"', lanes=("words",), limit=50).hits[0]
         assert hit.kref != first.kref and '"red green"' in hit.why

@@ -1,4 +1,5 @@
-"""Hits of several projects stand on one scale, whatever each project is about, and with whatever embedder."""
+"""Hits of several projects stand on one scale, whatever each project is about, and with whatever
+embedder."""
 
 from __future__ import annotations
 
@@ -12,16 +13,24 @@ from numpy.typing import NDArray
 from doxa.models import Embedder, HashEmbedder, ScriptedCompleter
 from tests.fixtures_shared import opened
 
-_THINGS = "harbour ledger orchard violin winter bakery tunnel letter engine garden window copper river market lantern saddle".split()
+_THINGS = (
+    "harbour ledger orchard violin winter bakery tunnel letter engine garden window copper river"
+    " market lantern saddle".split()
+)
 
 
 def varied(count: int) -> list[str]:
     """Sentences that have little in common."""
-    return [f"the {_THINGS[n % 16]} stood beside the {_THINGS[(5 * n + 3) % 16]} of {_THINGS[(n * n + 7) % 16]} number {n}" for n in range(count)]
+    return [
+        f"the {_THINGS[n % 16]} stood beside the {_THINGS[(5 * n + 3) % 16]} of"
+        f" {_THINGS[(n * n + 7) % 16]} number {n}"
+        for n in range(count)
+    ]
 
 
 class Crowded:
-    """Vectors that all share a direction, so that any two have a cosine near 0.8, as some models give."""
+    """Vectors that all share a direction, so that any two have a cosine near 0.8, as some models
+    give."""
 
     dimensions = 384
     tokens_max = 256
@@ -37,10 +46,14 @@ class Crowded:
         return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
 
 
-def test_a_project_of_one_subject_does_not_drown_the_others(tmp_path: Path, minilm: Embedder) -> None:
+def test_a_project_of_one_subject_does_not_drown_the_others(
+    tmp_path: Path, minilm: Embedder
+) -> None:
     with opened(tmp_path / "m.db", embedder=minilm) as memory:
         for number in range(60):
-            memory.remember(f"The ferry of line {number} needs new paint", project="ferries", name=f"f{number}")
+            memory.remember(
+                f"The ferry of line {number} needs new paint", project="ferries", name=f"f{number}"
+            )
         memory.remember("The Oslo boat goes at midnight", project="travel", name="oslo")
         memory.remember("Bread is baked on Fridays", project="travel", name="bread")
         memory.embed()
@@ -72,7 +85,11 @@ def test_what_is_answered_by_words_alone_is_no_doubt(tmp_path: Path) -> None:
         for number in range(30):
             memory.remember(f"entry {number} of the harbour log", name=f"n{number}")
         memory.remember("The ferry leaves from Bergen at midnight", name="ferry")
-        assert memory.recall("when does the ferry leave Bergen").answerable > 0.5 > memory.recall("zither quartet rehearsal log").answerable
+        assert (
+            memory.recall("when does the ferry leave Bergen").answerable
+            > 0.5
+            > memory.recall("zither quartet rehearsal log").answerable
+        )
 
 
 def test_a_thread_that_is_not_there_yet_is_told(tmp_path: Path) -> None:
@@ -90,10 +107,16 @@ def test_a_question_of_quotation_marks_is_read_at_once(tmp_path: Path, quote: st
         assert not memory.recall("Bob " + quote * 1_000_000).hits
 
 
-@pytest.mark.parametrize(("asked", "text"), [
-    ("Müler", "Herr Müller kam an"), ("Muller", "Herr Müller kam an"), ("Reykjavik", "a trip to Reykjavík"), ("Москво", "Мы были в городе Москва"),
-    ("Αθινα", "ήταν στην Αθηνα"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("Müler", "Herr Müller kam an"),
+        ("Muller", "Herr Müller kam an"),
+        ("Reykjavik", "a trip to Reykjavík"),
+        ("Москво", "Мы были в городе Москва"),
+        ("Αθινα", "ήταν στην Αθηνα"),
+    ],
+)
 def test_a_misspelt_word_of_any_alphabet_is_found(tmp_path: Path, asked: str, text: str) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.remember("nothing of the kind", name="other")
@@ -114,5 +137,7 @@ def test_strict_takes_what_another_wording_finds_in_a_project_of_its_own(tmp_pat
         memory.remember("The canteen serves food at noon", name="c", project="a")
         memory.remember("Karim must not eat walnuts", name="k", project="b")
         memory.recaller._model = lambda: ScriptedCompleter(["Karim must not eat walnuts"])
-        found = memory.recall("which food is dangerous?", project="", strict=True, reword="model").hits
+        found = memory.recall(
+            "which food is dangerous?", project="", strict=True, reword="model"
+        ).hits
         assert "Karim must not eat walnuts" in {hit.text for hit in found}

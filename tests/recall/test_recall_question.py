@@ -1,4 +1,5 @@
-"""What a question asks for: talk about the talk leaves it, remarks are told from questions, and whose words are meant."""
+"""What a question asks for: talk about the talk leaves it, remarks are told from questions, and
+whose words are meant."""
 
 from __future__ import annotations
 
@@ -10,44 +11,70 @@ from doxa.base.limits import QUERY_CHARS_READ
 from doxa.recall.question import read_question
 
 
-@pytest.mark.parametrize(("asked", "left"), [
-    ("Can you tell me what the budget for the roof is?", "what the budget for the roof is?"),
-    ("Could you please give me a short summary of the harbour project across our conversations?", "the harbour project?"),
-    ("In what order did I bring up the ferries, the pier and the crane, in order? Mention only three items.",
-     "In what order the ferries, the pier and the crane?"),
-    ("What did I say about the walnut allergy during our last chat?", "What about the walnut allergy?"),
-    ("List the boats and piers that we discussed throughout our sessions", "the boats and piers that"),
-    ("Do you remember where the spare keys are?", "where the spare keys are?"),
-    ("When is the ferry?", "When is the ferry?"),
-    ("What did you tell me?", "What did you tell me?"),
-    ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ("Can you tell me what the budget for the roof is?", "what the budget for the roof is?"),
+        (
+            (
+                "Could you please give me a short summary of the harbour project across our"
+                " conversations?"
+            ),
+            "the harbour project?",
+        ),
+        (
+            (
+                "In what order did I bring up the ferries, the pier and the crane, in order?"
+                " Mention only three items."
+            ),
+            "In what order the ferries, the pier and the crane?",
+        ),
+        (
+            "What did I say about the walnut allergy during our last chat?",
+            "What about the walnut allergy?",
+        ),
+        (
+            "List the boats and piers that we discussed throughout our sessions",
+            "the boats and piers that",
+        ),
+        ("Do you remember where the spare keys are?", "where the spare keys are?"),
+        ("When is the ferry?", "When is the ferry?"),
+        ("What did you tell me?", "What did you tell me?"),
+        ("", ""),
+    ],
+)
 def test_talk_about_the_talk_leaves_the_question(asked: str, left: str) -> None:
     assert read_question(asked).text == left
 
 
-@pytest.mark.parametrize(("asked", "remark"), [
-    ("I finally threw the old running shoes away today.", True),
-    ("My knee hurts again and I can't say why, it is so annoying", True),
-    ("The cat of our neighbours had kittens last night!", True),
-    ("What have I thrown away?", False),
-    ("Tell me about my old running shoes and the knee", False),
-    ("running shoes knee", False),
-    ("I like tea", False),
-    ("The ferry leaves at noon from the second pier", False),
-    ("我今天把旧跑鞋扔掉了？", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "remark"),
+    [
+        ("I finally threw the old running shoes away today.", True),
+        ("My knee hurts again and I can't say why, it is so annoying", True),
+        ("The cat of our neighbours had kittens last night!", True),
+        ("What have I thrown away?", False),
+        ("Tell me about my old running shoes and the knee", False),
+        ("running shoes knee", False),
+        ("I like tea", False),
+        ("The ferry leaves at noon from the second pier", False),
+        ("我今天把旧跑鞋扔掉了？", False),
+    ],
+)
 def test_a_remark_asks_nothing_and_speaks_of_somebody(asked: str, remark: bool) -> None:
     assert read_question(asked).remark is remark
 
 
-@pytest.mark.parametrize(("asked", "side"), [
-    ("What did I say about the roof?", "user"),
-    ("Which of my boats leaks?", "user"),
-    ("What did you recommend for the roof?", "assistant"),
-    ("What was your advice on the roof?", "assistant"),
-    ("When does the ferry leave?", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "side"),
+    [
+        ("What did I say about the roof?", "user"),
+        ("Which of my boats leaks?", "user"),
+        ("What did you recommend for the roof?", "assistant"),
+        ("What was your advice on the roof?", "assistant"),
+        ("When does the ferry leave?", ""),
+    ],
+)
 def test_whose_words_are_asked_for(asked: str, side: str) -> None:
     assert read_question(asked).side == side
 
@@ -55,7 +82,9 @@ def test_whose_words_are_asked_for(asked: str, side: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_read_and_nothing_is_added(asked: str) -> None:
     letters = iter(asked)
-    assert all(letter in letters for letter in read_question(asked).text if not letter.isspace())  # a subsequence
+    assert all(
+        letter in letters for letter in read_question(asked).text if not letter.isspace()
+    )  # a subsequence
 
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:

@@ -1,4 +1,5 @@
-"""Any text is a question: it gives hits or one of our errors, and the arithmetic of words is the published one."""
+"""Any text is a question: it gives hits or one of our errors, and the arithmetic of words is the
+published one."""
 
 from __future__ import annotations
 
@@ -21,11 +22,52 @@ from doxa.recall.words import Words, asked_terms, gather
 from tests.fixtures_shared import opened
 
 HARD = [
-    "", " ", "the of and", '"', "'", "''''", '"unclosed', "AND OR NOT NEAR", "NEAR(a b, 2)", "a*", "^start", "col:value", "-minus", "()", "((",
-    "'; DROP TABLE node; --", "%", "_", "\\", "\0", "a\0b", "\ud800", "deploy \udfff",
-    "🚀", "👩‍👩‍👧‍👦", "東京", "京", "ß", "ﬁ", "²³", "\u202e", "e\u0301", "\n\t\r",
-    "deploy " * 3_000, "x" * 10_000, "{}", "[[]]", "NULL", "1e309", "-0", "kref://default/x.fact", "İstanbul", "ǅ", "\uffff", "\U0010ffff",
-]  # fmt: skip
+    "",
+    " ",
+    "the of and",
+    '"',
+    "'",
+    "''''",
+    '"unclosed',
+    "AND OR NOT NEAR",
+    "NEAR(a b, 2)",
+    "a*",
+    "^start",
+    "col:value",
+    "-minus",
+    "()",
+    "((",
+    "'; DROP TABLE node; --",
+    "%",
+    "_",
+    "\\",
+    "\0",
+    "a\0b",
+    "\ud800",
+    "deploy \udfff",
+    "🚀",
+    "👩‍👩‍👧‍👦",
+    "東京",
+    "京",
+    "ß",
+    "ﬁ",
+    "²³",
+    "\u202e",
+    "e\u0301",
+    "\n\t\r",
+    "deploy " * 3_000,
+    "x" * 10_000,
+    "{}",
+    "[[]]",
+    "NULL",
+    "1e309",
+    "-0",
+    "kref://default/x.fact",
+    "İstanbul",
+    "ǅ",
+    "\uffff",
+    "\U0010ffff",
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +79,12 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         memory.remember("来年の会議は京都で開きます")
         memory.remember("서울에서 회의가 열립니다")
         memory.remember("The rocket 🚀 starts at nine")
-        memory.ingest([{"speaker": "Ana (ops)", "text": "Thursday is fine"}, {"speaker": "\\w+[", "text": "no objection"}])
+        memory.ingest(
+            [
+                {"speaker": "Ana (ops)", "text": "Thursday is fine"},
+                {"speaker": "\\w+[", "text": "no objection"},
+            ]
+        )
         memory.embed()
         yield memory
 
@@ -51,7 +98,9 @@ def test_hard_questions_are_answered(memory: Memory, text: str) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(max_size=200) | st.text(alphabet='"*()^:-+~\\\'%_ANDORNT \0\ud800é東京🚀', max_size=40))
+@given(
+    st.text(max_size=200) | st.text(alphabet="\"*()^:-+~\\'%_ANDORNT \0\ud800é東京🚀", max_size=40)
+)
 def test_any_text_is_a_question(memory: Memory, text: str) -> None:
     answer = memory.recall(text)
     assert all(math.isfinite(hit.score) and hit.why for hit in answer.hits)
@@ -60,11 +109,14 @@ def test_any_text_is_a_question(memory: Memory, text: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(
-        st.sampled_from(["project", "space", "speaker", "thread", "tag", "trust"]), st.text(max_size=8) | st.integers() | st.binary(max_size=3),
+        st.sampled_from(["project", "space", "speaker", "thread", "tag", "trust"]),
+        st.text(max_size=8) | st.integers() | st.binary(max_size=3),
         max_size=2,
     )
-)  # fmt: skip
-def test_any_filter_gives_an_answer_or_one_of_our_errors(memory: Memory, filters: dict[str, str]) -> None:
+)
+def test_any_filter_gives_an_answer_or_one_of_our_errors(
+    memory: Memory, filters: dict[str, str]
+) -> None:
     try:
         memory.recall("deploy", **filters)  # type: ignore[arg-type]
     except DoxaError as error:
@@ -77,34 +129,66 @@ def test_a_megabyte_is_read_and_more_is_refused(memory: Memory) -> None:
         memory.recall("x" * 1_048_577)
 
 
-@pytest.mark.parametrize(("options", "field"), [
-    ({"limit": 0}, "limit"), ({"limit": 1_001}, "limit"), ({"limit": True}, "limit"), ({"tokens_max": 0}, "tokens_max"),
-    ({"tokens_max": 1.5}, "tokens_max"), ({"trust": "sure"}, "trust"), ({"lanes": ("smell",)}, "lanes"), ({"lanes": ()}, "lanes"),
-    ({"kinds": "fact"}, "kinds"), ({"kinds": [5]}, "kinds"), ({"space": 5}, "space"), ({"project": "\ud800"}, "project"),
-    ({"since": "yesterday"}, "since"), ({"until": []}, "until"), ({"as_of": "2026-13-01"}, "as_of"), ({"valid_at": True}, "valid_at"),
-])  # fmt: skip
-def test_a_question_that_cannot_be_asked_names_its_field(memory: Memory, options: dict[str, object], field: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"limit": 0}, "limit"),
+        ({"limit": 1_001}, "limit"),
+        ({"limit": True}, "limit"),
+        ({"tokens_max": 0}, "tokens_max"),
+        ({"tokens_max": 1.5}, "tokens_max"),
+        ({"trust": "sure"}, "trust"),
+        ({"lanes": ("smell",)}, "lanes"),
+        ({"lanes": ()}, "lanes"),
+        ({"kinds": "fact"}, "kinds"),
+        ({"kinds": [5]}, "kinds"),
+        ({"space": 5}, "space"),
+        ({"project": "\ud800"}, "project"),
+        ({"since": "yesterday"}, "since"),
+        ({"until": []}, "until"),
+        ({"as_of": "2026-13-01"}, "as_of"),
+        ({"valid_at": True}, "valid_at"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_names_its_field(
+    memory: Memory, options: dict[str, object], field: str
+) -> None:
     with pytest.raises(InputError) as caught:
         memory.recall("deploy", **options)  # type: ignore[arg-type]
     assert caught.value.fields["field"] == field
 
 
-@pytest.mark.parametrize(("query", "text"), [
-    ("东京", "我们明年春天去东京旅行"), ("京都", "来年の会議は京都で開きます"), ("회의", "서울에서 회의가 열립니다"),
-    ("🚀", "The rocket 🚀 starts at nine"),
-    ("ＰＯＳＴＧＲＥＳＱＬ", "The database is PostgreSQL 16"), ("deploying", "We deploy on Thursdays"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("东京", "我们明年春天去东京旅行"),
+        ("京都", "来年の会議は京都で開きます"),
+        ("회의", "서울에서 회의가 열립니다"),
+        ("🚀", "The rocket 🚀 starts at nine"),
+        ("ＰＯＳＴＧＲＥＳＱＬ", "The database is PostgreSQL 16"),
+        ("deploying", "We deploy on Thursdays"),
+    ],
+)
 def test_words_of_every_script_are_found(memory: Memory, query: str, text: str) -> None:
     hits = memory.recall(query, lanes=("words",)).hits
     assert hits[0].text == text
     assert "shares" in hits[0].why
 
 
-@pytest.mark.parametrize(("query", "text"), [
-    ("春", "我们明年春天去东京旅行"), ("行", "我们明年春天去东京旅行"), ("我", "我们明年春天去东京旅行"), ("す", "来年の会議は京都で開きます"),
-    ("서", "서울에서 회의가 열립니다"), ("都？", "来年の会議は京都で開きます"),
-])  # fmt: skip
-def test_one_character_of_a_script_without_blanks_is_found_wherever_it_stands(memory: Memory, query: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("春", "我们明年春天去东京旅行"),
+        ("行", "我们明年春天去东京旅行"),
+        ("我", "我们明年春天去东京旅行"),
+        ("す", "来年の会議は京都で開きます"),
+        ("서", "서울에서 회의가 열립니다"),
+        ("都？", "来年の会議は京都で開きます"),
+    ],
+)
+def test_one_character_of_a_script_without_blanks_is_found_wherever_it_stands(
+    memory: Memory, query: str, text: str
+) -> None:
     hits = memory.recall(query, lanes=("words",)).hits
     assert [hit.text for hit in hits] == [text]
     assert f"shares {query[0]}" in hits[0].why
@@ -112,17 +196,31 @@ def test_one_character_of_a_script_without_blanks_is_found_wherever_it_stands(me
 
 def test_a_character_is_counted_in_every_place(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        for number, text in enumerate(("茶", "茶と茶", "お茶、茶会、茶", "水", "tea$ 茶$ x", "茶々")):
+        for number, text in enumerate(
+            ("茶", "茶と茶", "お茶、茶会、茶", "水", "tea$ 茶$ x", "茶々")
+        ):
             memory.remember(text, name=f"n{number}")
         with memory.store.read() as reader:
             shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-            (posting,) = gather(reader, shelf.scope, asked_terms("茶"), eligible=np.ones(shelf.count, dtype=bool))
-            assert dict(zip(posting.docs.tolist(), posting.counts.tolist(), strict=True)) == {0: 1, 1: 2, 2: 3, 4: 1, 5: 1}
-            (none,) = gather(reader, shelf.scope, asked_terms("火"), eligible=np.ones(shelf.count, dtype=bool))
+            (posting,) = gather(
+                reader, shelf.scope, asked_terms("茶"), eligible=np.ones(shelf.count, dtype=bool)
+            )
+            assert dict(zip(posting.docs.tolist(), posting.counts.tolist(), strict=True)) == {
+                0: 1,
+                1: 2,
+                2: 3,
+                4: 1,
+                5: 1,
+            }
+            (none,) = gather(
+                reader, shelf.scope, asked_terms("火"), eligible=np.ones(shelf.count, dtype=bool)
+            )
             assert none.held == 0
         memory.revise("kref://default/n0.fact", "水")
         assert memory.check() == [] and memory.recall("茶", limit=9).searched == 6
-        assert {hit.kref.rpartition("/")[2] for hit in memory.recall("茶").hits} == {f"n{number}.fact?r=1" for number in (1, 2, 4, 5)}
+        assert {hit.kref.rpartition("/")[2] for hit in memory.recall("茶").hits} == {
+            f"n{number}.fact?r=1" for number in (1, 2, 4, 5)
+        }
 
 
 def covered(memory: Memory, query: str) -> list[float]:
@@ -130,7 +228,9 @@ def covered(memory: Memory, query: str) -> list[float]:
         shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
         population = eligible_rows(reader, shelf, Ask("")).population
         postings = gather(reader, shelf.scope, asked_terms(query), eligible=population.mask)
-        return [float(value) for value in Words(shelf, postings, population).of(np.arange(shelf.count))]
+        return [
+            float(value) for value in Words(shelf, postings, population).of(np.arange(shelf.count))
+        ]
 
 
 def test_coverage_by_hand(tmp_path: Path) -> None:
@@ -144,23 +244,36 @@ def test_coverage_by_hand(tmp_path: Path) -> None:
         assert covered(memory, "apple zebra") == pytest.approx([first, second, 0], abs=1e-5)
         assert covered(memory, "the zebra") == [0, 0, 0]
         assert covered(memory, "") == [0, 0, 0]
-        assert [hit.score for hit in memory.recall("apple zebra", lanes=("words",)).hits] == pytest.approx([second, first], abs=1e-4)
+        assert [
+            hit.score for hit in memory.recall("apple zebra", lanes=("words",)).hits
+        ] == pytest.approx([second, first], abs=1e-4)
 
 
 def test_neighbours_lend_coverage_by_hand(tmp_path: Path) -> None:
     """Two turns of two terms each: share 30/32; idf(ferry) = ln 2, which is the whole mass."""
     with opened(tmp_path / "m.db") as memory:
-        memory.ingest([{"speaker": "Ana", "text": "Where does the ferry leave?"}, {"speaker": "Bo", "text": "Pier nine."}])
+        memory.ingest(
+            [
+                {"speaker": "Ana", "text": "Where does the ferry leave?"},
+                {"speaker": "Bo", "text": "Pier nine."},
+            ]
+        )
         share = 30 / 32
         after, before = PREVIOUS * share, NEXT * share
-        assert covered(memory, "ferry") == pytest.approx([1 / (1 + K1), after / (after + K1)], abs=1e-5)
-        assert covered(memory, "pier") == pytest.approx([before / (before + K1), 1 / (1 + K1)], abs=1e-5)
+        assert covered(memory, "ferry") == pytest.approx(
+            [1 / (1 + K1), after / (after + K1)], abs=1e-5
+        )
+        assert covered(memory, "pier") == pytest.approx(
+            [before / (before + K1), 1 / (1 + K1)], abs=1e-5
+        )
         reply = memory.recall("ferry", lanes=("words",)).hits[1]
         assert reply.text == "Pier nine."
         assert "the turn beside it" in reply.why
 
 
-@pytest.mark.parametrize("query", ["postgresq", "postgresqlx", "postgrezql", "postgersql", "ostgresql"])
+@pytest.mark.parametrize(
+    "query", ["postgresq", "postgresqlx", "postgrezql", "postgersql", "ostgresql"]
+)
 def test_one_edit_is_forgiven(memory: Memory, query: str) -> None:
     hits = memory.recall(query, lanes=("words",)).hits
     assert [hit.text for hit in hits] == ["The database is PostgreSQL 16"]
@@ -196,7 +309,11 @@ def test_the_same_question_gives_the_same_answer_and_ties_go_by_age(tmp_path: Pa
 @pytest.mark.parametrize("query", ["ferry harbour 🚢 港", "nothing like it", ""])
 def test_the_budget_is_kept_at_every_size(tmp_path: Path, query: str) -> None:
     with opened(tmp_path / "m.db") as memory:
-        texts = ["The ferry leaves the harbour " + "at noon " * n for n in range(4)] + ["🚢" * 61 + " ferry", "港 " * 30 + "ferry", "e\u0301 ferry"]
+        texts = ["The ferry leaves the harbour " + "at noon " * n for n in range(4)] + [
+            "🚢" * 61 + " ferry",
+            "港 " * 30 + "ferry",
+            "e\u0301 ferry",
+        ]
         for number, text in enumerate(texts):
             memory.remember(text, name=f"n{number}")
         memory.embed()

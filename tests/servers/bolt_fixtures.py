@@ -1,4 +1,5 @@
-"""What the tests of the Bolt server share: a real database behind its protocol, and a client that writes bytes as the specification says."""
+"""What the tests of the Bolt server share: a real database behind its protocol, and a client that
+writes bytes as the specification says."""
 
 from __future__ import annotations
 
@@ -18,9 +19,20 @@ from doxa.store import Identity, Store
 
 SUCCESS, RECORD, IGNORED, FAILURE = 0x70, 0x71, 0x7E, 0x7F
 TAGS = {
-    "HELLO": 0x01, "GOODBYE": 0x02, "RESET": 0x0F, "RUN": 0x10, "BEGIN": 0x11, "COMMIT": 0x12, "ROLLBACK": 0x13, "DISCARD": 0x2F, "PULL": 0x3F,
-    "TELEMETRY": 0x54, "ROUTE": 0x66, "LOGON": 0x6A, "LOGOFF": 0x6B,
-}  # fmt: skip
+    "HELLO": 0x01,
+    "GOODBYE": 0x02,
+    "RESET": 0x0F,
+    "RUN": 0x10,
+    "BEGIN": 0x11,
+    "COMMIT": 0x12,
+    "ROLLBACK": 0x13,
+    "DISCARD": 0x2F,
+    "PULL": 0x3F,
+    "TELEMETRY": 0x54,
+    "ROUTE": 0x66,
+    "LOGON": 0x6A,
+    "LOGOFF": 0x6B,
+}
 NEWEST = Version(5, 8)
 ALL = {"n": -1}
 
@@ -36,9 +48,13 @@ class GraphDatabase:
     def names(self) -> Sequence[str]:
         return ("doxa", "second")
 
-    def open_session(self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int) -> GraphSession:
+    def open_session(
+        self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
+    ) -> GraphSession:
         identity = Identity(principal.name, principal.role)
-        made = GraphSession(self.store, self.engine, identity, context=metadata, timeout_ms=timeout_ms)
+        made = GraphSession(
+            self.store, self.engine, identity, context=metadata, timeout_ms=timeout_ms
+        )
         self.sessions.append(made)
         return made
 
@@ -57,7 +73,11 @@ class Users:
     """Logins without a file."""
 
     def verify(self, name: str, password: str) -> Principal | None:
-        return Principal(name, "operator" if name == "ana" else "agent") if password == "a-good-secret" else None
+        return (
+            Principal(name, "operator" if name == "ana" else "agent")
+            if password == "a-good-secret"
+            else None
+        )
 
     def verify_token(self, token: str) -> Principal | None:
         return Principal("bot", "agent") if token == "token-1" else None
@@ -110,7 +130,8 @@ class Peer:
         self.socket.sendall(chunked(packed(name, *fields)))
 
     def answer(self) -> tuple[int, Any]:
-        """The next message: its tag and its field. (0, None) if the server has closed the connection."""
+        """The next message: its tag and its field. (0, None) if the server has closed the
+        connection."""
         while not self._messages:
             try:
                 data = self.socket.recv(65_536)
@@ -131,7 +152,9 @@ class Peer:
         assert self.ask("LOGON", dict(auth))[0] == SUCCESS
         return self
 
-    def rows(self, text: str, params: Mapping[str, Any] | None = None, **extra: Any) -> list[list[Any]]:
+    def rows(
+        self, text: str, params: Mapping[str, Any] | None = None, **extra: Any
+    ) -> list[list[Any]]:
         """A statement by itself: its rows."""
         self.send("RUN", text, dict(params or {}), extra)
         self.send("PULL", ALL)

@@ -1,4 +1,5 @@
-"""The states of a conversation, message by message, without sockets: what is answered, what is ignored, what ends it, what leaves no trace."""
+"""The states of a conversation, message by message, without sockets: what is answered, what is
+ignored, what ends it, what leaves no trace."""
 
 from __future__ import annotations
 
@@ -16,7 +17,20 @@ from doxa.servers import codes
 from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, Conversation, State
 from doxa.servers.bolt.framing import Dechunker, Version
 from doxa.store import Identity
-from tests.servers.bolt_fixtures import ALL, BASIC, FAILURE, IGNORED, NEWEST, RECORD, SUCCESS, TAGS, GraphDatabase, Users, packed, unpacked
+from tests.servers.bolt_fixtures import (
+    ALL,
+    BASIC,
+    FAILURE,
+    IGNORED,
+    NEWEST,
+    RECORD,
+    SUCCESS,
+    TAGS,
+    GraphDatabase,
+    Users,
+    packed,
+    unpacked,
+)
 
 HELLO = {"user_agent": "test/1", "bolt_agent": {"product": "test/1"}}
 
@@ -27,10 +41,18 @@ OPEN: list[Conversation] = []
 class Talk:
     """A conversation and what it has answered."""
 
-    def __init__(self, database: GraphDatabase, *, version: Version = NEWEST, **options: Any) -> None:
+    def __init__(
+        self, database: GraphDatabase, *, version: Version = NEWEST, **options: Any
+    ) -> None:
         self.sent: list[bytes] = []
         self.database = database
-        self.it = Conversation(database, options.pop("users", Users()), version=version, send=self.sent.append, **options)
+        self.it = Conversation(
+            database,
+            options.pop("users", Users()),
+            version=version,
+            send=self.sent.append,
+            **options,
+        )
         OPEN.append(self.it)
 
     def bytes(self, message: bytes) -> list[tuple[int, Any]]:
@@ -103,7 +125,9 @@ def test_hello_and_logon(database: GraphDatabase) -> None:
 @pytest.mark.parametrize("version", [Version(4, 4), Version(5, 0)])
 def test_before_5_1_hello_logs_on(database: GraphDatabase, version: Version) -> None:
     talk = Talk(database, version=version)
-    assert talk.one("HELLO", {**HELLO, **BASIC, "patch_bolt": ["utc"]})[1].get("patch_bolt") == (["utc"] if version < (5, 0) else None)
+    assert talk.one("HELLO", {**HELLO, **BASIC, "patch_bolt": ["utc"]})[1].get("patch_bolt") == (
+        ["utc"] if version < (5, 0) else None
+    )
     assert talk.state() == "READY"
     assert "code" in talk.run("RETURN")[1]
 
@@ -111,10 +135,16 @@ def test_before_5_1_hello_logs_on(database: GraphDatabase, version: Version) -> 
 @pytest.mark.parametrize(
     "auth",
     [
-        {**BASIC, "credentials": "wrong"}, {**BASIC, "scheme": "kerberos"}, {"scheme": "none"}, {}, {"scheme": "bearer", "credentials": "no"},
-        {"scheme": "basic", "principal": 5, "credentials": "a-good-secret"}, {"scheme": "basic", "principal": "ana"}, {"scheme": ["basic"]},
+        {**BASIC, "credentials": "wrong"},
+        {**BASIC, "scheme": "kerberos"},
+        {"scheme": "none"},
+        {},
+        {"scheme": "bearer", "credentials": "no"},
+        {"scheme": "basic", "principal": 5, "credentials": "a-good-secret"},
+        {"scheme": "basic", "principal": "ana"},
+        {"scheme": ["basic"]},
     ],
-)  # fmt: skip
+)
 def test_a_failed_login_ends_it(database: GraphDatabase, auth: dict[str, Any]) -> None:
     talk = Talk(database)
     talk.one("HELLO", HELLO)
@@ -145,7 +175,11 @@ def test_the_role_decides(database: GraphDatabase) -> None:
 def test_a_result_comes_in_parts(talk: Talk) -> None:
     assert talk.run("UNWIND range(1, 5) AS x RETURN x, 'a' AS t")[1]["fields"] == ["x", "t"]
     assert talk.state() == "STREAMING"
-    assert talk.ask("PULL", {"n": 2}) == [(RECORD, [1, "a"]), (RECORD, [2, "a"]), (SUCCESS, {"has_more": True})]
+    assert talk.ask("PULL", {"n": 2}) == [
+        (RECORD, [1, "a"]),
+        (RECORD, [2, "a"]),
+        (SUCCESS, {"has_more": True}),
+    ]
     assert talk.ask("DISCARD", {"n": 1}) == [(SUCCESS, {"has_more": True})]
     *rows, (tag, about) = talk.ask("PULL", ALL)
     assert [row[1][0] for row in rows] == [4, 5]
@@ -164,7 +198,13 @@ def test_a_part_that_ends_with_the_result_says_so(talk: Talk) -> None:
 def test_a_write_tells_what_it_did(talk: Talk) -> None:
     talk.run("CREATE (:A {x: 1})-[:R]->(:B)")
     about = talk.ask("PULL", ALL)[-1][1]
-    assert about["stats"] == {"nodes-created": 2, "relationships-created": 1, "properties-set": 1, "labels-added": 2, "contains-updates": True}
+    assert about["stats"] == {
+        "nodes-created": 2,
+        "relationships-created": 1,
+        "properties-set": 1,
+        "labels-added": 2,
+        "contains-updates": True,
+    }
     assert (about["type"], about["bookmark"]) == ("w", "doxa:doxa:1")
     assert about["statuses"][0]["gql_status"] == "00001"
     talk.run("MATCH (n:Nothing) RETURN n")
@@ -258,8 +298,17 @@ def test_after_a_failure_all_is_ignored_until_reset(talk: Talk) -> None:
     *_, failed = talk.ask("PULL", ALL)
     assert code(failed) == "Neo.ClientError.Statement.ArithmeticError"
     assert talk.state() == "FAILED"
-    for name, *fields in (("RUN", "RETURN 1", {}, {}), ("PULL", ALL), ("DISCARD", ALL), ("BEGIN", {}), ("COMMIT",), ("ROLLBACK",), ("LOGOFF",),
-                          ("ROUTE", {}, [], {}), ("TELEMETRY", 1)):  # fmt: skip
+    for name, *fields in (
+        ("RUN", "RETURN 1", {}, {}),
+        ("PULL", ALL),
+        ("DISCARD", ALL),
+        ("BEGIN", {}),
+        ("COMMIT",),
+        ("ROLLBACK",),
+        ("LOGOFF",),
+        ("ROUTE", {}, [], {}),
+        ("TELEMETRY", 1),
+    ):
         assert talk.one(name, *fields) == (IGNORED, None)
     assert talk.one("RESET")[0] == SUCCESS
     assert talk.database.count("A") == 0
@@ -270,18 +319,25 @@ def test_errors_tell_a_gql_status_since_5_7(database: GraphDatabase) -> None:
     talk.run("UNWIND [0] AS x RETURN 1 / x")
     about = talk.ask("PULL", ALL)[-1][1]
     assert set(about) == {"neo4j_code", "message", "gql_status", "description", "diagnostic_record"}
-    assert (about["gql_status"], about["diagnostic_record"]["_classification"]) == ("22012", "CLIENT_ERROR")
+    assert (about["gql_status"], about["diagnostic_record"]["_classification"]) == (
+        "22012",
+        "CLIENT_ERROR",
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("RETURN", "Statement.SyntaxError"), ("RETURN nope", "Statement.SyntaxError"), ("RETURN $x", "Statement.ParameterMissing"),
-        ("RETURN 1 + date()", "Statement.TypeError"), ("RETURN date('x')", "Statement.ArgumentError"),
+        ("RETURN", "Statement.SyntaxError"),
+        ("RETURN nope", "Statement.SyntaxError"),
+        ("RETURN $x", "Statement.ParameterMissing"),
+        ("RETURN 1 + date()", "Statement.TypeError"),
+        ("RETURN date('x')", "Statement.ArgumentError"),
         ("CALL no.such()", "Procedure.ProcedureNotFound"),
-        ("CREATE (a)-[:R]->(b) DELETE a", "Schema.ConstraintValidationFailed"), ("CREATE (a {x: {}})", "Statement.TypeError"),
+        ("CREATE (a)-[:R]->(b) DELETE a", "Schema.ConstraintValidationFailed"),
+        ("CREATE (a {x: {}})", "Statement.TypeError"),
     ],
-)  # fmt: skip
+)
 def test_errors_have_the_codes_of_neo4j(talk: Talk, text: str, wanted: str) -> None:
     answer = talk.run(text)
     if answer[0] == SUCCESS:
@@ -289,11 +345,15 @@ def test_errors_have_the_codes_of_neo4j(talk: Talk, text: str, wanted: str) -> N
     assert code(answer) == f"Neo.ClientError.{wanted}"
 
 
-def test_another_writer_in_between_is_worth_a_second_try(talk: Talk, database: GraphDatabase) -> None:
+def test_another_writer_in_between_is_worth_a_second_try(
+    talk: Talk, database: GraphDatabase
+) -> None:
     talk.one("BEGIN", {})
     talk.run("MATCH (n:A) RETURN count(n)")
     talk.ask("PULL", ALL)
-    thread = threading.Thread(target=lambda: Talk(database).login().ask("RUN", "CREATE (:A)", {}, {}))
+    thread = threading.Thread(
+        target=lambda: Talk(database).login().ask("RUN", "CREATE (:A)", {}, {})
+    )
     thread.start()
     thread.join()
     assert code(talk.run("CREATE (:A)")) == "Neo.TransientError.Transaction.Outdated"
@@ -302,22 +362,42 @@ def test_another_writer_in_between_is_worth_a_second_try(talk: Talk, database: G
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
-        ("PULL", [ALL]), ("HELLO", [HELLO]), ("LOGON", [BASIC]), ("COMMIT", []), ("ROLLBACK", []), ("DISCARD", [ALL]),
+        ("PULL", [ALL]),
+        ("HELLO", [HELLO]),
+        ("LOGON", [BASIC]),
+        ("COMMIT", []),
+        ("ROLLBACK", []),
+        ("DISCARD", [ALL]),
     ],
-)  # fmt: skip
+)
 def test_a_message_out_of_its_state_ends_it(talk: Talk, name: str, fields: list[Any]) -> None:
     assert code(talk.one(name, *fields)) == "Neo.ClientError.Request.Invalid"
     assert talk.it.done
 
 
-@pytest.mark.parametrize("fields", [[{}], [{"n": 0}], [{"n": -2}], [{"n": "1"}], [{"n": True}], [{"n": 1, "qid": 7}], [5]])
+@pytest.mark.parametrize(
+    "fields",
+    [[{}], [{"n": 0}], [{"n": -2}], [{"n": "1"}], [{"n": True}], [{"n": 1, "qid": 7}], [5]],
+)
 def test_a_pull_that_makes_no_sense_ends_it(talk: Talk, fields: list[Any]) -> None:
     talk.run("RETURN 1")
     assert code(talk.one("PULL", *fields)) == "Neo.ClientError.Request.Invalid"
     assert talk.it.done
 
 
-@pytest.mark.parametrize("message", [b"", b"\xb0", b"\xb0\x99", b"\xb1\x10\x01", b"\xb3\x10", b"\xb0\x0f\x00", b"\x01\x02", b"\xb0\x10"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\xb0",
+        b"\xb0\x99",
+        b"\xb1\x10\x01",
+        b"\xb3\x10",
+        b"\xb0\x0f\x00",
+        b"\x01\x02",
+        b"\xb0\x10",
+    ],
+)
 def test_bytes_that_are_no_message_end_it(talk: Talk, message: bytes) -> None:
     assert code(talk.bytes(message)[0]) == "Neo.ClientError.Request.InvalidFormat"
     assert talk.it.done
@@ -339,7 +419,9 @@ def test_messages_of_newer_versions_are_unknown_to_older(database: GraphDatabase
     assert code(talk.one("LOGOFF")) == "Neo.ClientError.Request.InvalidFormat"
 
 
-def test_an_unexpected_error_is_logged_and_not_shown(talk: Talk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_logged_and_not_shown(
+    talk: Talk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(talk.database, "open_session", lambda *_: 1 / 0)
     answer = talk.run("RETURN 1")
     assert code(answer) == "Neo.DatabaseError.General.UnknownError"
@@ -384,7 +466,10 @@ def test_a_silent_transaction_ends_at_its_deadline(talk: Talk) -> None:
 
 
 def test_a_long_statement_ends_at_its_deadline(talk: Talk) -> None:
-    talk.run("UNWIND range(1, 10000) AS x UNWIND range(1, 10000) AS y WITH x WHERE x < 0 RETURN x", tx_timeout=50)
+    talk.run(
+        "UNWIND range(1, 10000) AS x UNWIND range(1, 10000) AS y WITH x WHERE x < 0 RETURN x",
+        tx_timeout=50,
+    )
     assert code(talk.ask("PULL", ALL)[-1]) == "Neo.ClientError.Transaction.TransactionTimedOut"
 
 
@@ -412,12 +497,20 @@ def test_route_leads_to_itself(database: GraphDatabase) -> None:
     assert {server["role"]: server["addresses"] for server in table["servers"]} == {
         role: ["memory.example:7687"] for role in ("READ", "WRITE", "ROUTE")
     }
-    assert talk.one("ROUTE", {"address": "seen:1"}, [], {})[1]["rt"]["servers"][0]["addresses"] == ["seen:1"]
-    assert code(talk.one("ROUTE", {}, [], {"db": "nope"})) == "Neo.ClientError.Database.DatabaseNotFound"
+    assert talk.one("ROUTE", {"address": "seen:1"}, [], {})[1]["rt"]["servers"][0]["addresses"] == [
+        "seen:1"
+    ]
+    assert (
+        code(talk.one("ROUTE", {}, [], {"db": "nope"}))
+        == "Neo.ClientError.Database.DatabaseNotFound"
+    )
 
 
 def test_every_request_is_handled_in_some_state() -> None:
-    handled = frozenset().union(*ALLOWED.values()) | {REQUESTS[TAGS["RESET"]], REQUESTS[TAGS["GOODBYE"]]}
+    handled = frozenset().union(*ALLOWED.values()) | {
+        REQUESTS[TAGS["RESET"]],
+        REQUESTS[TAGS["GOODBYE"]],
+    }
     assert handled == set(REQUESTS.values())
     assert {request.name: tag for tag, request in REQUESTS.items()} == TAGS
 
@@ -427,7 +520,9 @@ def test_every_request_is_handled_in_some_state() -> None:
 
 def test_every_status_is_well_formed() -> None:
     tables = [codes._BY_DETAIL.values(), codes._BY_KIND.values(), codes._BY_CLASS.values()]
-    statuses = [status for table in tables for status in table] + [value for value in vars(codes).values() if isinstance(value, codes.Status)]
+    statuses = [status for table in tables for status in table] + [
+        value for value in vars(codes).values() if isinstance(value, codes.Status)
+    ]
     for status in statuses:
         assert len(status.code.split(".")) == 4
         assert status.code.split(".")[1] in ("ClientError", "TransientError", "DatabaseError")
@@ -437,15 +532,35 @@ def test_every_status_is_well_formed() -> None:
 def test_every_class_of_ours_has_a_code() -> None:
     from doxa.base import errors
 
-    classes = {value.code for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.DoxaError)}
+    classes = {
+        value.code
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, errors.DoxaError)
+    }
     assert classes == set(codes._BY_CLASS)
 
 
 # Any messages in any order
 
-MAPS = st.sampled_from([{}, {"n": -1}, {"n": 2}, {"mode": "r"}, {"db": "x"}, {"qid": 3, "n": 1}, {"tx_timeout": -1}, BASIC])
+MAPS = st.sampled_from(
+    [
+        {},
+        {"n": -1},
+        {"n": 2},
+        {"mode": "r"},
+        {"db": "x"},
+        {"qid": 3, "n": 1},
+        {"tx_timeout": -1},
+        BASIC,
+    ]
+)
 MESSAGES = st.one_of(
-    st.tuples(st.just("RUN"), st.sampled_from(["RETURN 1", "CREATE (:F)", "RETURN", "UNWIND range(1, 9) AS x RETURN x"]), MAPS, MAPS),
+    st.tuples(
+        st.just("RUN"),
+        st.sampled_from(["RETURN 1", "CREATE (:F)", "RETURN", "UNWIND range(1, 9) AS x RETURN x"]),
+        MAPS,
+        MAPS,
+    ),
     st.tuples(st.sampled_from(["PULL", "DISCARD", "BEGIN", "HELLO", "LOGON"]), MAPS),
     st.tuples(st.sampled_from(["COMMIT", "ROLLBACK", "RESET", "LOGOFF"])),
     st.tuples(st.just("ROUTE"), MAPS, st.just([]), MAPS),
@@ -462,7 +577,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphDatabase]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(MESSAGES, max_size=25), st.booleans())
-def test_any_order_of_messages_gets_an_answer_each(shared: GraphDatabase, messages: list[tuple[Any, ...]], fresh: bool) -> None:
+def test_any_order_of_messages_gets_an_answer_each(
+    shared: GraphDatabase, messages: list[tuple[Any, ...]], fresh: bool
+) -> None:
     talk = Talk(shared) if fresh else Talk(shared).login()
     for name, *fields in messages:
         if talk.it.done:

@@ -1,4 +1,5 @@
-"""Logins: what is kept is hashes in a private file, what is wrong is refused in the same time, and guessing slows down."""
+"""Logins: what is kept is hashes in a private file, what is wrong is refused in the same time, and
+guessing slows down."""
 
 from __future__ import annotations
 
@@ -27,7 +28,13 @@ def test_a_user_logs_in_with_the_right_password_only(users: Credentials) -> None
     assert users.verify("ana", SECRET) is None
     assert users.add("ana", SECRET, role="operator") == Principal("ana", "operator")
     assert users.verify("ana", SECRET) == Principal("ana", "operator")
-    for name, password in (("ana", SECRET + "x"), ("ana", ""), ("Ana", SECRET), ("", SECRET), ("ana", "\ud800")):
+    for name, password in (
+        ("ana", SECRET + "x"),
+        ("ana", ""),
+        ("Ana", SECRET),
+        ("", SECRET),
+        ("ana", "\ud800"),
+    ):
         assert users.verify(name, password) is None
 
 
@@ -52,7 +59,10 @@ def test_the_file_is_private_and_holds_no_secret(users: Credentials) -> None:
     users.add("ben", SECRET)
     one, two = json.loads(users.path.read_text())["users"]
     assert one["hash"] != two["hash"]  # the same password, another salt
-    assert sorted(path.name for path in users.path.parent.iterdir()) == ["users.json", "users.json.lock"]
+    assert sorted(path.name for path in users.path.parent.iterdir()) == [
+        "users.json",
+        "users.json.lock",
+    ]
 
 
 def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
@@ -63,9 +73,20 @@ def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", "null", '{"format": 2, "users": [], "tokens": []}', '{"format": 1, "users": [{}], "tokens": []}',
-             '{"format": 1, "users": [{"name": "a", "role": "system", "salt": "00", "hash": "00", "n": 2, "r": 8, "p": 1}], "tokens": []}']
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "null",
+        '{"format": 2, "users": [], "tokens": []}',
+        '{"format": 1, "users": [{}], "tokens": []}',
+        (
+            '{"format": 1, "users": [{"name": "a", "role": "system", "salt": "00", "hash": "00",'
+            ' "n": 2, "r": 8, "p": 1}], "tokens": []}'
+        ),
+    ],
+)
 def test_a_file_of_another_kind_is_refused(users: Credentials, text: str) -> None:
     users.path.write_text(text)
     users.path.chmod(0o600)
@@ -75,8 +96,15 @@ def test_a_file_of_another_kind_is_refused(users: Credentials, text: str) -> Non
 
 def test_users_come_and_go(users: Credentials) -> None:
     users.add("ana", SECRET)
-    token, other = users.add_token("ana", label="one"), users.add_token("ana", label="two", role="operator")
-    assert users.users() == [("ana", "agent", "password"), ("ana", "agent", "token one"), ("ana", "operator", "token two")]
+    token, other = (
+        users.add_token("ana", label="one"),
+        users.add_token("ana", label="two", role="operator"),
+    )
+    assert users.users() == [
+        ("ana", "agent", "password"),
+        ("ana", "agent", "token one"),
+        ("ana", "operator", "token two"),
+    ]
     with pytest.raises(ConflictError):
         users.add("ana", SECRET)
     assert users.remove("ana", label="one") == 1
@@ -90,7 +118,10 @@ def test_users_come_and_go(users: Credentials) -> None:
 
 def test_a_server_sees_what_another_process_changes(users: Credentials) -> None:
     assert users.verify("ana", SECRET) is None
-    code = f"from doxa.servers.credentials import Credentials; Credentials({str(users.path)!r}).add('ana', {SECRET!r})"
+    code = (
+        "from doxa.servers.credentials import Credentials;"
+        f" Credentials({str(users.path)!r}).add('ana', {SECRET!r})"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert users.verify("ana", SECRET) == Principal("ana", "agent")
 

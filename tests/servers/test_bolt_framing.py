@@ -1,4 +1,5 @@
-"""The handshake picks the newest version in common, by range and by manifest; chunks become messages however they are cut."""
+"""The handshake picks the newest version in common, by range and by manifest; chunks become
+messages however they are cut."""
 
 from __future__ import annotations
 
@@ -7,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, LimitError
-from doxa.servers.bolt.framing import MAGIC, MANIFEST, Dechunker, Version, manifest, manifest_choice, negotiate, supported
+from doxa.servers.bolt.framing import (
+    MAGIC,
+    MANIFEST,
+    Dechunker,
+    Version,
+    manifest,
+    manifest_choice,
+    negotiate,
+    supported,
+)
 from doxa.servers.bolt.packstream import chunked
 
 NOTHING = bytes(4)
@@ -57,7 +67,9 @@ def test_a_manifest_lists_ranges_and_takes_a_choice() -> None:
 @given(st.binary(min_size=16, max_size=16))
 def test_any_proposals_get_an_answer(data: bytes) -> None:
     chosen = negotiate(MAGIC + data)
-    assert chosen is None or chosen == MANIFEST or (isinstance(chosen, Version) and supported(chosen))
+    assert (
+        chosen is None or chosen == MANIFEST or (isinstance(chosen, Version) and supported(chosen))
+    )
 
 
 @given(st.binary(max_size=20))
@@ -69,9 +81,14 @@ def test_any_choice_gets_an_answer(data: bytes) -> None:
     assert found is None or (supported(found[0]) and found[1] <= len(data))
 
 
-@given(st.lists(st.binary(min_size=1, max_size=200), max_size=8), st.lists(st.integers(1, 50), max_size=40))
+@given(
+    st.lists(st.binary(min_size=1, max_size=200), max_size=8),
+    st.lists(st.integers(1, 50), max_size=40),
+)
 def test_messages_arrive_whole_however_they_are_cut(messages: list[bytes], cuts: list[int]) -> None:
-    data = b"\0\0".join([b"", *[chunked(message) for message in messages]])  # with empty chunks between: they mean nothing
+    data = b"\0\0".join(
+        [b"", *[chunked(message) for message in messages]]
+    )  # with empty chunks between: they mean nothing
     dechunker, found, at = Dechunker(10_000), [], 0
     for cut in [*cuts, len(data)]:
         found += dechunker.feed(data[at : at + cut])

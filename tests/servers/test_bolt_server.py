@@ -1,4 +1,5 @@
-"""The server on real sockets: handshakes, limits, interruption, silence, TLS, stopping, and how little it holds while it streams."""
+"""The server on real sockets: handshakes, limits, interruption, silence, TLS, stopping, and how
+little it holds while it streams."""
 
 from __future__ import annotations
 
@@ -22,7 +23,18 @@ from doxa.servers.bolt import BoltServer, MemoryDatabase, running_server
 from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
 from doxa.servers.workers import Workers
 from doxa.store import Identity
-from tests.servers.bolt_fixtures import ALL, BASIC, FAILURE, IGNORED, NEWEST, RECORD, SUCCESS, GraphDatabase, Peer, Users
+from tests.servers.bolt_fixtures import (
+    ALL,
+    BASIC,
+    FAILURE,
+    IGNORED,
+    NEWEST,
+    RECORD,
+    SUCCESS,
+    GraphDatabase,
+    Peer,
+    Users,
+)
 
 SLOW = "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y WITH x WHERE x < 0 RETURN x"
 SLOW_WRITE = "CREATE (:Slow) WITH 1 AS one " + SLOW
@@ -61,7 +73,10 @@ def free(database: GraphDatabase) -> bool:
 def test_every_version_works(server: BoltServer, version: Version) -> None:
     with Peer(server.port, version=version) as peer:
         auth = {"scheme": "basic", "principal": "ana", "credentials": "a-good-secret"}
-        assert peer.ask("HELLO", {"user_agent": "t", **({} if version >= (5, 1) else auth)})[0] == SUCCESS
+        assert (
+            peer.ask("HELLO", {"user_agent": "t", **({} if version >= (5, 1) else auth)})[0]
+            == SUCCESS
+        )
         if version >= (5, 1):
             assert peer.ask("LOGON", auth)[0] == SUCCESS
         assert peer.rows("UNWIND [1, 2] AS x RETURN x") == [[1], [2]]
@@ -82,16 +97,32 @@ def test_all_at_once_and_byte_by_byte(server: BoltServer) -> None:
     from tests.servers.bolt_fixtures import BASIC, packed
 
     data = MAGIC + b"\0\0\x08\x05" + bytes(12)
-    data += b"".join(chunked(packed(*message)) for message in (("HELLO", {}), ("LOGON", BASIC), ("RUN", "RETURN 1", {}, {}), ("PULL", ALL)))
+    data += b"".join(
+        chunked(packed(*message))
+        for message in (("HELLO", {}), ("LOGON", BASIC), ("RUN", "RETURN 1", {}, {}), ("PULL", ALL))
+    )
     for pieces in ([data], [data[at : at + 1] for at in range(len(data))]):
         with Peer(server.port, version=None) as peer:
             for piece in pieces:
                 peer.socket.sendall(piece)
             assert peer.read(4) == b"\0\0\x08\x05"
-            assert [peer.answer()[0] for _ in range(5)] == [SUCCESS, SUCCESS, SUCCESS, RECORD, SUCCESS]
+            assert [peer.answer()[0] for _ in range(5)] == [
+                SUCCESS,
+                SUCCESS,
+                SUCCESS,
+                RECORD,
+                SUCCESS,
+            ]
 
 
-@pytest.mark.parametrize("start", [b"GET / HTTP/1.1\r\n\r\n\r\n\r\n\r\n", b"\x16\x03\x01\x02\x00", b"\x60\x60\xb0\x18" + bytes(16)])
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET / HTTP/1.1\r\n\r\n\r\n\r\n\r\n",
+        b"\x16\x03\x01\x02\x00",
+        b"\x60\x60\xb0\x18" + bytes(16),
+    ],
+)
 def test_other_protocols_are_cut_off(server: BoltServer, start: bytes) -> None:
     with Peer(server.port, version=None) as peer:
         peer.socket.sendall(start)
@@ -104,7 +135,9 @@ def test_no_version_in_common(server: BoltServer) -> None:
         assert peer.read(10) == NO_VERSION
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_leave_the_server_well(server: BoltServer, data: bytes, greet: bool) -> None:
     with Peer(server.port, version=Version(5, 8) if greet else None) as peer:
@@ -160,7 +193,11 @@ def test_wrong_passwords_pause_a_name(server: BoltServer) -> None:
             assert tag == FAILURE
             codes.append(about["neo4j_code"])
             assert peer.answer() == (0, None)
-    assert codes == ["Neo.ClientError.Security.Unauthorized"] * 5 + ["Neo.ClientError.Security.AuthenticationRateLimit"] * 2
+    assert (
+        codes
+        == ["Neo.ClientError.Security.Unauthorized"] * 5
+        + ["Neo.ClientError.Security.AuthenticationRateLimit"] * 2
+    )
     with Peer(server.port) as peer:
         peer.login()
 
@@ -196,7 +233,9 @@ def test_reset_ends_what_runs(server: BoltServer, database: GraphDatabase) -> No
 def test_reset_ends_a_stream(server: BoltServer) -> None:
     with Peer(server.port) as peer:
         peer.login()
-        peer.send("RUN", "UNWIND range(1, 3000) AS x UNWIND range(1, 3000) AS y RETURN x, y", {}, {})
+        peer.send(
+            "RUN", "UNWIND range(1, 3000) AS x UNWIND range(1, 3000) AS y RETURN x, y", {}, {}
+        )
         peer.send("PULL", ALL)
         assert peer.answer()[0] == SUCCESS
         for _ in range(1000):
@@ -208,8 +247,12 @@ def test_reset_ends_a_stream(server: BoltServer) -> None:
         assert peer.rows("RETURN 1") == [[1]]
 
 
-@pytest.mark.parametrize("text", [SLOW, SLOW_WRITE, "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN x"])
-def test_a_closed_socket_ends_what_runs(server: BoltServer, database: GraphDatabase, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", [SLOW, SLOW_WRITE, "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN x"]
+)
+def test_a_closed_socket_ends_what_runs(
+    server: BoltServer, database: GraphDatabase, text: str
+) -> None:
     with Peer(server.port) as peer:
         peer.login()
         peer.send("RUN", text, {}, {})
@@ -230,7 +273,9 @@ def test_a_closed_socket_rolls_back(server: BoltServer, database: GraphDatabase)
     assert database.count("A") == 0
 
 
-def test_a_silent_transaction_gives_the_lock_back(server: BoltServer, database: GraphDatabase) -> None:
+def test_a_silent_transaction_gives_the_lock_back(
+    server: BoltServer, database: GraphDatabase
+) -> None:
     with Peer(server.port) as peer:
         peer.login()
         peer.ask("BEGIN", {"tx_timeout": 100})
@@ -239,15 +284,25 @@ def test_a_silent_transaction_gives_the_lock_back(server: BoltServer, database: 
         assert free(database)
         assert time.monotonic() - started < 2
         tag, about = peer.ask("COMMIT")
-        assert (tag, about["neo4j_code"]) == (FAILURE, "Neo.ClientError.Transaction.TransactionTimedOut")
+        assert (tag, about["neo4j_code"]) == (
+            FAILURE,
+            "Neo.ClientError.Transaction.TransactionTimedOut",
+        )
 
 
-def test_a_client_that_does_not_read_does_not_fill_the_memory(server: BoltServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_read_does_not_fill_the_memory(
+    server: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("doxa.servers.bolt.connection.BOLT_SEND_MS", 300)
     with Peer(server.port) as peer:
         peer.login()
         peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-        peer.send("RUN", "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN 'some text', x", {}, {})
+        peer.send(
+            "RUN",
+            "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN 'some text', x",
+            {},
+            {},
+        )
         peer.send("PULL", ALL)
         until(lambda: server.connections == 0, 20)
 
@@ -266,7 +321,12 @@ def test_many_messages_at_once_wait_their_turn(server: BoltServer) -> None:
     with Peer(server.port) as peer:
         peer.login()
         count = 3_000
-        done = threading.Thread(target=lambda: [peer.send("RUN", "RETURN $x", {"x": "y" * 500}, {}) or peer.send("PULL", ALL) for _ in range(count)])
+        done = threading.Thread(
+            target=lambda: [
+                peer.send("RUN", "RETURN $x", {"x": "y" * 500}, {}) or peer.send("PULL", ALL)
+                for _ in range(count)
+            ]
+        )
         done.start()
         assert [peer.answer()[0] for _ in range(3 * count)] == [SUCCESS, RECORD, SUCCESS] * count
         done.join()
@@ -278,7 +338,13 @@ def test_many_messages_at_once_wait_their_turn(server: BoltServer) -> None:
 def test_stopping_lets_what_runs_finish(database: GraphDatabase) -> None:
     with running_server(database, Users()) as server:
         peer, idle = Peer(server.port).login(), Peer(server.port).login()
-        peer.send("RUN", "UNWIND range(1, 300) AS x UNWIND range(1, 1000) AS y WITH x WHERE x = 1 CREATE (:Kept) RETURN count(*) AS n", {}, {})
+        peer.send(
+            "RUN",
+            "UNWIND range(1, 300) AS x UNWIND range(1, 1000) AS y WITH x WHERE x = 1 CREATE (:Kept)"
+            " RETURN count(*) AS n",
+            {},
+            {},
+        )
         peer.send("PULL", ALL)
         time.sleep(0.05)
     assert [peer.answer()[0] for _ in range(4)] == [SUCCESS, RECORD, SUCCESS, 0]
@@ -327,7 +393,10 @@ def test_serving_can_be_cancelled(database: GraphDatabase) -> None:
 
 
 def test_a_taken_port_is_told(server: BoltServer, database: GraphDatabase) -> None:
-    with pytest.raises(StoreError, match="cannot listen"), running_server(database, Users(), port=server.port):
+    with (
+        pytest.raises(StoreError, match="cannot listen"),
+        running_server(database, Users(), port=server.port),
+    ):
         pass
 
 
@@ -361,14 +430,20 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         str(made[1]),
     ]
     try:
-        subprocess.run([*command, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+        subprocess.run(
+            [*command, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+            check=True,
+            capture_output=True,
+        )
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("openssl is not at hand to make a certificate")
     return made
 
 
 def test_tls(database: GraphDatabase, certificate: tuple[Path, Path]) -> None:
-    with running_server(database, Users(), certificate=certificate[0], key=certificate[1]) as server:
+    with running_server(
+        database, Users(), certificate=certificate[0], key=certificate[1]
+    ) as server:
         context = ssl.create_default_context(cafile=str(certificate[0]))
         with Peer(server.port, version=None) as peer:
             peer.socket = context.wrap_socket(peer.socket, server_hostname="127.0.0.1")
@@ -397,7 +472,9 @@ def test_a_memory_is_served_with_its_beliefs_and_roles(tmp_path: Path) -> None:
             with Peer(server.port) as peer:
                 peer.login()
                 assert peer.rows("MATCH (n:Revision) RETURN count(n) > 0") == [[True]]
-                assert peer.rows("CREATE (:Mine) RETURN $_agent", tx_metadata={"agent": "kai"}) == [["kai"]]
+                assert peer.rows("CREATE (:Mine) RETURN $_agent", tx_metadata={"agent": "kai"}) == [
+                    ["kai"]
+                ]
             with Peer(server.port) as agent:
                 agent.login({"scheme": "bearer", "credentials": "token-1"})
                 agent.rows("CREATE (:Mine)")
@@ -427,7 +504,13 @@ def test_workers_run_jobs_on_kept_threads() -> None:
     assert set(seen) == {"test-1"}
 
 
-def _summary(port: int, version: Version, text: str, hello: dict[str, Any] | None = None, run: dict[str, Any] | None = None) -> dict[str, Any]:
+def _summary(
+    port: int,
+    version: Version,
+    text: str,
+    hello: dict[str, Any] | None = None,
+    run: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     with Peer(port, version=version) as peer:
         greeting = {"user_agent": "test/1", **(hello or {})}
         if version < (5, 1):
@@ -450,14 +533,32 @@ ODD = "MATCH (a:Nobody), (b:Nothing) RETURN a"
 def test_remarks_as_each_version_knows_them(database: GraphDatabase) -> None:
     with running_server(database, Users()) as server:
         old = _summary(server.port, Version(4, 4), ODD)["notifications"]
-        assert [one["code"].rpartition(".")[2] for one in old] == ["CartesianProduct", "UnknownLabelWarning", "UnknownLabelWarning"]
-        assert old[1]["position"] == {"offset": 9, "line": 1, "column": 10} and "category" not in old[1]
-        assert _summary(server.port, Version(5, 4), ODD)["notifications"][1]["category"] == "UNRECOGNIZED"
+        assert [one["code"].rpartition(".")[2] for one in old] == [
+            "CartesianProduct",
+            "UnknownLabelWarning",
+            "UnknownLabelWarning",
+        ]
+        assert (
+            old[1]["position"] == {"offset": 9, "line": 1, "column": 10}
+            and "category" not in old[1]
+        )
+        assert (
+            _summary(server.port, Version(5, 4), ODD)["notifications"][1]["category"]
+            == "UNRECOGNIZED"
+        )
         new = _summary(server.port, NEWEST, ODD)
         assert "notifications" not in new
-        assert [one["gql_status"] for one in new["statuses"]] == ["02000", "01N50", "01N50", "03N90"]
+        assert [one["gql_status"] for one in new["statuses"]] == [
+            "02000",
+            "01N50",
+            "01N50",
+            "03N90",
+        ]
         assert new["statuses"][1]["diagnostic_record"]["_position"]["column"] == 10
-        assert [one["gql_status"] for one in _summary(server.port, NEWEST, "MATCH (a:Nobody) RETURN count(a)")["statuses"]] == ["01N50", "00000"]
+        assert [
+            one["gql_status"]
+            for one in _summary(server.port, NEWEST, "MATCH (a:Nobody) RETURN count(a)")["statuses"]
+        ] == ["01N50", "00000"]
         assert "notifications" not in _summary(server.port, Version(5, 4), "RETURN 1")
 
 
@@ -466,14 +567,28 @@ def test_remarks_as_each_version_knows_them(database: GraphDatabase) -> None:
     [
         ({"notifications_minimum_severity": "OFF"}, {}, []),
         ({"notifications_minimum_severity": "WARNING"}, {}, ["01N50", "01N50"]),
-        ({"notifications_minimum_severity": "OFF"}, {"notifications_minimum_severity": "INFORMATION"}, ["01N50", "01N50", "03N90"]),
+        (
+            {"notifications_minimum_severity": "OFF"},
+            {"notifications_minimum_severity": "INFORMATION"},
+            ["01N50", "01N50", "03N90"],
+        ),
         ({"notifications_disabled_classifications": ["UNRECOGNIZED"]}, {}, ["03N90"]),
-        ({"notifications_disabled_classifications": ["UNRECOGNIZED"]}, {"notifications_disabled_classifications": []}, ["01N50", "01N50", "03N90"]),
+        (
+            {"notifications_disabled_classifications": ["UNRECOGNIZED"]},
+            {"notifications_disabled_classifications": []},
+            ["01N50", "01N50", "03N90"],
+        ),
         ({"notifications_disabled_categories": ["PERFORMANCE"]}, {}, ["01N50", "01N50"]),
-        ({"notifications_minimum_severity": "LOUD", "notifications_disabled_categories": 3}, {}, ["01N50", "01N50", "03N90"]),
+        (
+            {"notifications_minimum_severity": "LOUD", "notifications_disabled_categories": 3},
+            {},
+            ["01N50", "01N50", "03N90"],
+        ),
     ],
 )
-def test_a_client_says_which_remarks_it_wants(database: GraphDatabase, hello: dict[str, Any], run: dict[str, Any], expected: list[str]) -> None:
+def test_a_client_says_which_remarks_it_wants(
+    database: GraphDatabase, hello: dict[str, Any], run: dict[str, Any], expected: list[str]
+) -> None:
     with running_server(database, Users()) as server:
         found = _summary(server.port, NEWEST, ODD, hello, run)["statuses"]
     assert [one["gql_status"] for one in found if one["gql_status"] != "02000"] == expected
@@ -486,7 +601,9 @@ def test_who_does_not_log_in_keeps_nobody_out(database: GraphDatabase) -> None:
         with Peer(server.port) as one, Peer(server.port) as two, Peer(server.port) as three:
             for peer in (one, two, three):
                 assert peer.login().rows("RETURN 1") == [[1]]
-            with Peer(server.port, version=None) as fourth:  # all three are logged in: there is no room
+            with Peer(
+                server.port, version=None
+            ) as fourth:  # all three are logged in: there is no room
                 assert fourth.read(1) == b""
             assert one.rows("RETURN 2") == [[2]]
         for sock in idle:
@@ -504,7 +621,9 @@ def test_a_session_reads_another_time_by_its_metadata(tmp_path: Path) -> None:
             count = "MATCH (a:A) RETURN count(a)"
             assert peer.rows(count) == [[2]]
             assert peer.rows(count, tx_metadata={"as_of_system_time": moment}) == [[1]]
-            assert peer.rows("AS OF VALID TIME 5 " + count, tx_metadata={"as_of_system_time": "2001-01-01"}) == [[0]]
+            assert peer.rows(
+                "AS OF VALID TIME 5 " + count, tx_metadata={"as_of_system_time": "2001-01-01"}
+            ) == [[0]]
             peer.send("RUN", "CREATE (:B)", {}, {"tx_metadata": {"as_of_valid_time": moment}})
             peer.send("PULL", ALL)
             assert peer.answer()[1]["neo4j_code"] == "Neo.ClientError.Statement.AccessMode"

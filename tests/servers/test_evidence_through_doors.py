@@ -1,4 +1,5 @@
-"""Repetition is no evidence through any door: fifty accesses of one conversation count once, two conversations count twice."""
+"""Repetition is no evidence through any door: fifty accesses of one conversation count once, two
+conversations count twice."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
 def judged(memory: doxa.Memory, ask: Ask) -> None:
     def support() -> Any:
         memory.settle()
-        found = memory.run("MATCH (n:WisdomDirective) RETURN policy(n) AS p, decay(n).promotion AS promotion").records()[0]
+        found = memory.run(
+            "MATCH (n:WisdomDirective) RETURN policy(n) AS p, decay(n).promotion AS promotion"
+        ).records()[0]
         assert found["p"]["lastError"] is None
         return found["p"]["crossSessionSupport"], found["p"]["sessionSupport"], found["promotion"]
 
@@ -53,7 +56,9 @@ def judged(memory: doxa.Memory, ask: Ask) -> None:
 
 def test_python(memory: doxa.Memory) -> None:
     def ask(name: str, confidence: float) -> None:
-        memory.session(role="operator", context={"session": name}).run(ASKED, {"evaluatedConfidence": confidence})
+        memory.session(role="operator", context={"session": name}).run(
+            ASKED, {"evaluatedConfidence": confidence}
+        )
 
     judged(memory, ask)
 
@@ -62,7 +67,9 @@ def test_bolt_by_transaction_metadata(memory: doxa.Memory) -> None:
     neo4j = pytest.importorskip("neo4j", reason="the official driver is not installed")
     with (
         running_bolt(MemoryDatabase(memory), Users()) as server,
-        neo4j.GraphDatabase.driver(f"bolt://127.0.0.1:{server.port}", auth=("ana", "a-good-secret")) as driver,
+        neo4j.GraphDatabase.driver(
+            f"bolt://127.0.0.1:{server.port}", auth=("ana", "a-good-secret")
+        ) as driver,
         driver.session() as session,
     ):
 
@@ -77,10 +84,15 @@ def test_http_by_headers(memory: doxa.Memory) -> None:
     pytest.importorskip("starlette", reason="the http extra is not installed")
     from doxa.servers.http import running_server as running_http
 
-    with running_http(MemoryDatabase(memory), Users(), version="1") as server, Client(server.port) as client:
+    with (
+        running_http(MemoryDatabase(memory), Users(), version="1") as server,
+        Client(server.port) as client,
+    ):
 
         def ask(name: str, confidence: float) -> None:
-            client.query(ASKED, {"evaluatedConfidence": confidence}, headers={"X-Query-Session": name})
+            client.query(
+                ASKED, {"evaluatedConfidence": confidence}, headers={"X-Query-Session": name}
+            )
 
         judged(memory, ask)
 
@@ -91,7 +103,10 @@ def test_mcp_by_its_process(tmp_path: Path) -> None:
 
     path = tmp_path / "m.db"
     with doxa.open(path, role="operator", embedder=None, project="p") as memory:
-        memory.run("CREATE PROMOTION POLICY d FOR (n:Revision) APPLY { WHEN n.sessionSupport >= 2 APPLY PROFILE 'established_wisdom' }")
+        memory.run(
+            "CREATE PROMOTION POLICY d FOR (n:Revision) APPLY { WHEN n.sessionSupport >= 2 APPLY"
+            " PROFILE 'established_wisdom' }"
+        )
         memory.remember("Check the theme first", kind="directive", name="theme", project="p")
 
     def ask(times: int) -> None:
@@ -99,17 +114,27 @@ def test_mcp_by_its_process(tmp_path: Path) -> None:
 
         async def talk() -> None:
             args = ["-m", "doxa.cli", "mcp", "--db", str(path), "--project", "p", "--actor", "bot"]
-            server = StdioServerParameters(command=sys.executable, args=args, env={"DOXA_MODELS": str(tmp_path / "models")})
-            async with stdio_client(server) as (reading, writing), ClientSession(reading, writing, read_timeout_seconds=30) as session:
+            server = StdioServerParameters(
+                command=sys.executable, args=args, env={"DOXA_MODELS": str(tmp_path / "models")}
+            )
+            async with (
+                stdio_client(server) as (reading, writing),
+                ClientSession(reading, writing, read_timeout_seconds=30) as session,
+            ):
                 await session.initialize()
                 for _ in range(times):
-                    assert not (await session.call_tool("memory_recall", {"query": "theme"})).is_error
+                    assert not (
+                        await session.call_tool("memory_recall", {"query": "theme"})
+                    ).is_error
 
         asyncio.run(asyncio.wait_for(talk(), 60))
 
     def support() -> Any:
         with doxa.open(path, role="operator", embedder=None, background=False) as memory:
-            asked = "MATCH (n:Revision) WITH policy(n) AS p, decay(n) AS d RETURN p.accessCount AS c, p.sessionSupport AS s, p.agentSupport AS a"
+            asked = (
+                "MATCH (n:Revision) WITH policy(n) AS p, decay(n) AS d RETURN p.accessCount AS c,"
+                " p.sessionSupport AS s, p.agentSupport AS a"
+            )
             return memory.run(asked + ", d.promotion AS promotion").records()[0]
 
     ask(10)

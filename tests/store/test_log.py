@@ -1,4 +1,5 @@
-"""The log is written in runs: nobody who reads it can tell, and no node is taken for live that is not."""
+"""The log is written in runs: nobody who reads it can tell, and no node is taken for live that is
+not."""
 
 from __future__ import annotations
 
@@ -24,11 +25,15 @@ def test_whoever_reads_the_log_in_a_transaction_finds_what_it_wrote(store: Store
     with store.write(ANA, op="a") as tx, store.read() as nested:
         for made, read in enumerate(
             (
-                lambda: len(tx.log()), lambda: len(nested.log()), lambda: tx.rows(COUNT)[0][0], lambda: next(iter(tx.stream(COUNT)))[0],
-                lambda: nested.rows(COUNT)[0][0], lambda: next(iter(nested.stream(COUNT)))[0],
+                lambda: len(tx.log()),
+                lambda: len(nested.log()),
+                lambda: tx.rows(COUNT)[0][0],
+                lambda: next(iter(tx.stream(COUNT)))[0],
+                lambda: nested.rows(COUNT)[0][0],
+                lambda: next(iter(nested.stream(COUNT)))[0],
             ),
             start=1,
-        ):  # fmt: skip
+        ):
             tx.create_node(("A",), {"n": made})
             assert _written(tx) == made - 1
             assert read() == made
@@ -54,11 +59,16 @@ def test_the_chain_knows_no_runs(store: Store) -> None:
             for number in range(size):
                 tx.create_node(("A",), {"n": number})
     with store.read() as snapshot:
-        rows = snapshot.rows("SELECT seq, tx, op, element, payload_hash, hash, salt, payload FROM log JOIN log_payload USING (seq) ORDER BY seq")
+        rows = snapshot.rows(
+            "SELECT seq, tx, op, element, payload_hash, hash, salt, payload FROM log JOIN"
+            " log_payload USING (seq) ORDER BY seq"
+        )
     before = bytes(32)
     for seq, number, op, element, payload_hash, found, salt, payload in rows:
         assert payload_hash == hashlib.sha256(salt + payload).digest()
-        before = entry_hash(before, seq=seq, tx=number, op=op, element=element, payload_hash=payload_hash)
+        before = entry_hash(
+            before, seq=seq, tx=number, op=op, element=element, payload_hash=payload_hash
+        )
         assert found == before
     assert len({row[6] for row in rows}) == len(rows) == RUN_ENTRIES_MAX + 2
     assert {len(row[6]) for row in rows} == {16}
@@ -69,12 +79,18 @@ def test_what_is_made_and_erased_in_one_transaction_leaves_no_payload(store: Sto
         kept, gone = tx.create_node(("A",), {}), tx.create_node(("A",), {"text": "secret"})
         assert tx.erase([gone]) == 1
     with store.read() as snapshot:
-        assert [(entry.op, entry.payload is None) for entry in snapshot.log()] == [("node.create", False), ("node.create", True), ("erase", False)]
+        assert [(entry.op, entry.payload is None) for entry in snapshot.log()] == [
+            ("node.create", False),
+            ("node.create", True),
+            ("erase", False),
+        ]
     assert (kept, verify_log(store).erased, check(store)) == (1, 1, [])
 
 
 @pytest.mark.parametrize("live_max", [1, 200_000])
-def test_an_edge_reaches_no_node_that_went_in_its_transaction(store: Store, monkeypatch: pytest.MonkeyPatch, live_max: int) -> None:
+def test_an_edge_reaches_no_node_that_went_in_its_transaction(
+    store: Store, monkeypatch: pytest.MonkeyPatch, live_max: int
+) -> None:
     monkeypatch.setattr(module, "_LIVE_MAX", live_max)
     with store.write(ANA, op="a") as tx:
         first, second, third = (tx.create_node(("A",), {}) for _ in range(3))

@@ -1,4 +1,5 @@
-"""Real disks: mounted read-only, full, or somebody else's. What can be read is read, what cannot be written leaves nothing half-made."""
+"""Real disks: mounted read-only, full, or somebody else's. What can be read is read, what cannot be
+written leaves nothing half-made."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ def mount(tmp_path: Path) -> Iterator[Mount]:
         place = tmp_path / f"disk-{len(made)}"
         place.mkdir()
         command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k,mode=755", "tmpfs", str(place)]
-        if not shutil.which("mount") or subprocess.run(command, capture_output=True, check=False).returncode:
+        if (
+            not shutil.which("mount")
+            or subprocess.run(command, capture_output=True, check=False).returncode
+        ):
             pytest.skip("mounting a small disk takes a privilege that this run does not have")
         made.append(place)
         return place
@@ -95,7 +99,9 @@ def test_a_log_that_was_left_on_a_read_only_disk_is_told(mount: Mount) -> None:
     with Store(place / "a.db") as store:
         with store.write(ME, op="add") as tx:
             tx.create_node(("A",), {})
-        held = {name: (place / name).read_bytes() for name in ("a.db", "a.db-wal")}  # as a killed process leaves them
+        held = {
+            name: (place / name).read_bytes() for name in ("a.db", "a.db-wal")
+        }  # as a killed process leaves them
     (place / "a.db-shm").unlink(missing_ok=True)
     for name, data in held.items():
         (place / name).write_bytes(data)
@@ -167,7 +173,9 @@ def test_somebody_elses_file_is_read_where_it_may_be(shared: Path) -> None:
     assert as_nobody(lambda: opened(read_only=True)) == before
     assert "ReadOnlyError" in as_nobody(opened)
     assert "ReadOnlyError" in as_nobody(lambda: Store(shared / "new.db"))
-    assert "ReadOnlyError" in as_nobody(lambda: Store(shared / "a.db", read_only=True).backup(shared / "b.db"))
+    assert "ReadOnlyError" in as_nobody(
+        lambda: Store(shared / "a.db", read_only=True).backup(shared / "b.db")
+    )
     assert names(shared) == ["a.db"]
 
 
@@ -179,7 +187,10 @@ def test_a_backup_to_a_full_disk_leaves_nothing(mount: Mount, tmp_path: Path) ->
     for room in (0, 4_096, 200_000):
         place = mount(512)
         fill(place, leave=room)
-        with Store(tmp_path / "a.db") as store, pytest.raises(DiskFullError, match=r"no space left for .*b\.db"):
+        with (
+            Store(tmp_path / "a.db") as store,
+            pytest.raises(DiskFullError, match=r"no space left for .*b\.db"),
+        ):
             store.backup(place / "b.db")
         assert names(place) == ["filler"]
 

@@ -10,7 +10,15 @@ import apsw
 import pytest
 
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ClosedError, CorruptError, DiskFullError, DoxaError, NewerFileError, ReadOnlyError, StoreError
+from doxa.base.errors import (
+    ClosedError,
+    CorruptError,
+    DiskFullError,
+    DoxaError,
+    NewerFileError,
+    ReadOnlyError,
+    StoreError,
+)
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
 
@@ -91,7 +99,10 @@ def test_a_newer_file_is_refused_with_both_formats(tmp_path: Path) -> None:
     raw.close()
     with pytest.raises(NewerFileError) as caught:
         Store(path)
-    assert (caught.value.fields["found_format"], caught.value.fields["known_format"]) == (FORMAT + 3, FORMAT)
+    assert (caught.value.fields["found_format"], caught.value.fields["known_format"]) == (
+        FORMAT + 3,
+        FORMAT,
+    )
     assert "Upgrade" in caught.value.next_step
 
 
@@ -119,7 +130,9 @@ def test_a_damaged_page_is_told_not_crashed_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "missing/a.db"])
 def test_a_folder_or_a_missing_folder_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError, match="it is a folder" if not name else "its folder does not exist"):
+    with pytest.raises(
+        StoreError, match="it is a folder" if not name else "its folder does not exist"
+    ):
         Store(tmp_path / name)
 
 
@@ -197,7 +210,9 @@ def test_a_migration_keeps_a_snapshot_of_what_was(tmp_path: Path, clock: FakeClo
         with store.read() as snapshot:
             assert snapshot.rows("SELECT x FROM wider") == [(7,)]
             known = sorted([*(name for name, _ in MIGRATIONS), "0002-wider"])
-            assert [row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")] == known
+            assert [
+                row[0] for row in snapshot.rows("SELECT name FROM migration ORDER BY name")
+            ] == known
     (kept,) = tmp_path.glob("a.db.before-0002-wider-*")
     with Store(kept, read_only=True) as old:
         assert numbers(old) == [1]
@@ -213,8 +228,14 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, clock: Fa
     with Store(path, clock=clock) as store:
         add(store, 1)
         before = digest(store)
-    broken = (*MIGRATIONS, ("0002-half", "CREATE TABLE half(x)"), ("0003-broken", "UPDATE node SET since = 0; CREATE TABLE half(x)"))
-    with pytest.raises(StoreError, match=r"0003-broken .* failed: .*table half already exists.* as it was") as caught:
+    broken = (
+        *MIGRATIONS,
+        ("0002-half", "CREATE TABLE half(x)"),
+        ("0003-broken", "UPDATE node SET since = 0; CREATE TABLE half(x)"),
+    )
+    with pytest.raises(
+        StoreError, match=r"0003-broken .* failed: .*table half already exists.* as it was"
+    ) as caught:
         Store(path, clock=clock, migrations=broken)
     (named,) = tmp_path.glob("a.db.before-0002-half-*")
     assert str(named) in caught.value.next_step
@@ -223,7 +244,9 @@ def test_a_failing_migration_leaves_the_file_as_it_was(tmp_path: Path, clock: Fa
         assert digest(store) == before
         with store.read() as snapshot:
             assert snapshot.rows("SELECT name FROM sqlite_schema WHERE name = 'half'") == []
-            assert snapshot.rows("SELECT name FROM migration") == [(name,) for name, _ in MIGRATIONS]
+            assert snapshot.rows("SELECT name FROM migration") == [
+                (name,) for name, _ in MIGRATIONS
+            ]
         assert check(store) == []
     (kept,) = tmp_path.glob("a.db.before-0002-half-*")
     with Store(kept, read_only=True) as old:
@@ -255,7 +278,11 @@ def test_a_backup_is_one_moment_while_a_writer_writes(tmp_path: Path) -> None:
             n = 0
             while not stop.is_set():
                 with store.write(ME, op="pair") as tx:
-                    tx.create_edge("PAIR", tx.create_node(("A",), {"n": n}), dst=tx.create_node(("B",), {"n": n}))
+                    tx.create_edge(
+                        "PAIR",
+                        tx.create_node(("A",), {"n": n}),
+                        dst=tx.create_node(("B",), {"n": n}),
+                    )
                 n += 1
 
         writer = threading.Thread(target=write)
@@ -277,7 +304,9 @@ def test_a_backup_is_one_moment_while_a_writer_writes(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_a_backup_refuses_what_exists_and_leaves_no_part_when_it_fails(tmp_path: Path, store: Store) -> None:
+def test_a_backup_refuses_what_exists_and_leaves_no_part_when_it_fails(
+    tmp_path: Path, store: Store
+) -> None:
     target = tmp_path / "copy.db"
     target.write_text("precious")
     with pytest.raises(StoreError, match="exists already"):
@@ -296,5 +325,8 @@ def test_a_backup_refuses_what_exists_and_leaves_no_part_when_it_fails(tmp_path:
 
 def test_every_connection_has_the_settings_that_safety_rests_on(tmp_path: Path) -> None:
     with Store(tmp_path / "a.db") as store, store.read() as snapshot:
-        found = {name: snapshot.rows(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "trusted_schema", "temp_store")}
+        found = {
+            name: snapshot.rows(f"PRAGMA {name}")[0][0]
+            for name in ("journal_mode", "synchronous", "trusted_schema", "temp_store")
+        }
     assert found == {"journal_mode": "wal", "synchronous": 2, "trusted_schema": 0, "temp_store": 2}

@@ -1,4 +1,5 @@
-"""Erased bytes are gone, or it is said that they are not yet: with readers in other threads and processes, after a crash, and at close."""
+"""Erased bytes are gone, or it is said that they are not yet: with readers in other threads and
+processes, after a crash, and at close."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ print("done", flush=True)
 
 
 def everything(path: Path) -> bytes:
-    return b"".join(found.read_bytes() for found in sorted(path.parent.glob(path.name + "*")) if not found.name.endswith("-shm"))
+    return b"".join(
+        found.read_bytes()
+        for found in sorted(path.parent.glob(path.name + "*"))
+        if not found.name.endswith("-shm")
+    )
 
 
 def erased(store: Store) -> None:
@@ -41,7 +46,12 @@ def erased(store: Store) -> None:
 
 
 def reader(path: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", READER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", READER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "reading\n"
     return process
@@ -70,7 +80,9 @@ def test_a_reader_in_another_process_is_told_of_and_the_next_scrub_finishes(tmp_
         verify_log(store)
 
 
-def test_closing_finishes_what_a_reader_prevented_while_others_keep_the_file_open(tmp_path: Path) -> None:
+def test_closing_finishes_what_a_reader_prevented_while_others_keep_the_file_open(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.db"
     store, other = Store(path), Store(path)
     process = reader(path)
@@ -83,7 +95,9 @@ def test_closing_finishes_what_a_reader_prevented_while_others_keep_the_file_ope
     other.close()
 
 
-def test_a_crash_between_the_erasure_and_the_scrub_is_made_good_at_the_next_close(tmp_path: Path) -> None:
+def test_a_crash_between_the_erasure_and_the_scrub_is_made_good_at_the_next_close(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.db"
     crashed = Store(path)
     erased(crashed)

@@ -1,4 +1,5 @@
-"""Search rows follow the graph: a rule declared late, withdrawn or changed, a text or attribute that changes, and an index of another analyser."""
+"""Search rows follow the graph: a rule declared late, withdrawn or changed, a text or attribute
+that changes, and an index of another analyser."""
 
 from __future__ import annotations
 
@@ -21,17 +22,34 @@ from doxa.store import Identity, Store, check, codes_of, unpack_vectors
 from doxa.store.search import SearchWriter, words_of
 
 ANA = Identity("ana", "operator")
-RULE: dict[str, Any] = {"text": ["summary"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"}
+RULE: dict[str, Any] = {
+    "text": ["summary"],
+    "live_edge": "",
+    "off": "deprecated",
+    "prev_edge": "NEXT",
+}
 FIELDED = RULE | {"fields": ["hints"]}
 
 
 def revision(text: str, **more: Any) -> dict[str, Any]:
     kref = "kref://p/" + text.replace(" ", "-") + ".fact?r=1"
-    return {"kref": kref, "project": "p", "space": "", "kind": "fact", "summary": text, "time": 1} | more
+    return {
+        "kref": kref,
+        "project": "p",
+        "space": "",
+        "kind": "fact",
+        "summary": text,
+        "time": 1,
+    } | more
 
 
 def found(store: Store, text: str, **more: Any) -> list[str]:
-    return [hit.text for hit in Recaller(store, lambda held, coming: (None, "")).recall(Ask(text, lanes=("words",), **more)).hits]
+    return [
+        hit.text
+        for hit in Recaller(store, lambda held, coming: (None, ""))
+        .recall(Ask(text, lanes=("words",), **more))
+        .hits
+    ]
 
 
 def declare(store: Store, label: str, rule: dict[str, Any] | None) -> None:
@@ -58,13 +76,17 @@ def rows(store: Store, sql: str) -> list[tuple[Any, ...]]:
 
 def test_a_rule_declared_late_indexes_what_is_there(store: Store) -> None:
     with store.write(ANA, op="add") as tx:
-        after = tx.create_node(("Revision",), revision("green tea"))  # the later turn has the lower number
+        after = tx.create_node(
+            ("Revision",), revision("green tea")
+        )  # the later turn has the lower number
         before = tx.create_node(("Revision",), revision("black tea"))
         tx.create_edge("NEXT", before, dst=after)
     assert rows(store, "SELECT * FROM doc") == []
     declare(store, "Revision", RULE)
     assert sorted(found(store, "tea")) == ["black tea", "green tea"]
-    assert rows(store, "SELECT d.prev, b.doc FROM doc d, doc b WHERE d.node = 1 AND b.node = 2") == [(1, 1)]
+    assert rows(
+        store, "SELECT d.prev, b.doc FROM doc d, doc b WHERE d.node = 1 AND b.node = 2"
+    ) == [(1, 1)]
     assert rows(store, "SELECT vectors FROM doc") == [(0,), (0,)]
     assert check(store) == []
 
@@ -75,7 +97,9 @@ def test_a_withdrawn_rule_takes_its_rows_along_and_may_come_back(store: Store) -
     for _ in range(3):
         declare(store, "Revision", None)
         assert rows(store, "SELECT count(*) FROM doc WHERE node > 0") == [(0,)]
-        assert rows(store, "SELECT (SELECT count(*) FROM posting) + (SELECT count(*) FROM posting_new)") == [(0,)]
+        assert rows(
+            store, "SELECT (SELECT count(*) FROM posting) + (SELECT count(*) FROM posting_new)"
+        ) == [(0,)]
         assert check(store) == []
         declare(store, "Revision", RULE)
         assert sorted(found(store, "tea")) == ["black tea", "green tea"]
@@ -104,7 +128,9 @@ def test_a_changed_rule_changes_words_and_liveness(store: Store) -> None:
     assert check(store) == []
 
 
-def test_a_declaration_over_many_nodes_is_written_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_declaration_over_many_nodes_is_written_in_parts(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("doxa.store.search._POSTINGS_HELD", 50)
     written: list[int] = []
     write = SearchWriter._write_postings
@@ -115,17 +141,35 @@ def test_a_declaration_over_many_nodes_is_written_in_parts(store: Store, monkeyp
 
     monkeypatch.setattr(SearchWriter, "_write_postings", counted)
     rng = random.Random(7)
-    add(store, *(" ".join(rng.choices([f"word{i}" for i in range(40)], k=9)) + f" n{n}" for n in range(300)))
+    add(
+        store,
+        *(
+            " ".join(rng.choices([f"word{i}" for i in range(40)], k=9)) + f" n{n}"
+            for n in range(300)
+        ),
+    )
     declare(store, "Revision", RULE)
     assert rows(store, "SELECT count(*) FROM doc") == [(300,)]
-    assert sum(written) > 2_000 and max(written) <= 60 and sum(count > 40 for count in written) > 30  # full, and never much more
+    assert (
+        sum(written) > 2_000 and max(written) <= 60 and sum(count > 40 for count in written) > 30
+    )  # full, and never much more
     assert check(store) == []
 
 
-@pytest.mark.parametrize("value", [
-    {}, [], "x", RULE | {"more": 1}, RULE | {"text": "summary"}, RULE | {"off": None}, RULE | {"fields": "x"}, RULE | {"fields": [1]},
-    RULE | {"said": None},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        "x",
+        RULE | {"more": 1},
+        RULE | {"text": "summary"},
+        RULE | {"off": None},
+        RULE | {"fields": "x"},
+        RULE | {"fields": [1]},
+        RULE | {"said": None},
+    ],
+)
 def test_a_declaration_that_nothing_can_follow_is_refused(store: Store, value: Any) -> None:
     with pytest.raises(InputError, match="no search declaration"):
         declare(store, "Revision", value)
@@ -136,14 +180,21 @@ def test_a_changed_text_is_found_by_its_new_words_alone(store: Store) -> None:
     declare(store, "Revision", RULE)
     node, _ = add(store, "green tea", "black tea")
     with store.write(ANA, op="vectors") as tx:
-        tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, codes_of(unpack_vectors([b"x" * 768])).tobytes())})
+        tx.put_vectors(
+            1,
+            0,
+            model="fake",
+            vectors={0: (b"x" * 768, codes_of(unpack_vectors([b"x" * 768])).tobytes())},
+        )
     recaller = Recaller(store, lambda held, coming: (None, ""))
     assert [hit.text for hit in recaller.recall(Ask("green")).hits] == ["green tea"]
     change(store, node, summary="blue coffee")
     assert [hit.text for hit in recaller.recall(Ask("green")).hits] == []
     assert [hit.text for hit in recaller.recall(Ask("coffee")).hits] == ["blue coffee"]
     assert [hit.text for hit in recaller.recall(Ask("tea")).hits] == ["black tea"]
-    assert rows(store, "SELECT vectors FROM doc WHERE node = 1") == [(0,)]  # the vector was of the old text
+    assert rows(store, "SELECT vectors FROM doc WHERE node = 1") == [
+        (0,)
+    ]  # the vector was of the old text
     assert rows(store, "SELECT * FROM vector") == []
     assert check(store) == []
     store.compact()
@@ -158,15 +209,35 @@ def test_who_follows_a_changed_text_follows_its_new_row(store: Store) -> None:
     with store.write(ANA, op="next") as tx:
         tx.create_edge("NEXT", first, dst=second)
     change(store, first, summary="black tea")
-    assert rows(store, "SELECT d.prev - b.doc FROM doc d, doc b WHERE d.node = 2 AND b.node = 1") == [(0,)]
+    assert rows(
+        store, "SELECT d.prev - b.doc FROM doc d, doc b WHERE d.node = 2 AND b.node = 1"
+    ) == [(0,)]
 
 
 def test_changed_attributes_and_labels_are_followed(store: Store) -> None:
     declare(store, "Revision", RULE)
     (node,) = add(store, "green tea")
-    change(store, node, space="a/b", kind="note", trust="verified", valid_until=5, thread="t", speaker="Bo")
+    change(
+        store,
+        node,
+        space="a/b",
+        kind="note",
+        trust="verified",
+        valid_until=5,
+        thread="t",
+        speaker="Bo",
+    )
     assert check(store) == []
-    assert found(store, "tea", space="a", kinds=("note",), trust="verified", thread="t", speaker="Bo", valid_at=4) == ["green tea"]
+    assert found(
+        store,
+        "tea",
+        space="a",
+        kinds=("note",),
+        trust="verified",
+        thread="t",
+        speaker="Bo",
+        valid_at=4,
+    ) == ["green tea"]
     assert found(store, "tea", valid_at=5) == []
     change(store, node, project="q")
     assert found(store, "tea", project="q", valid_at=4) == ["green tea"]
@@ -181,19 +252,25 @@ def test_changed_attributes_and_labels_are_followed(store: Store) -> None:
 
 def test_values_that_are_no_text_are_indexed_as_they_are_read(store: Store) -> None:
     declare(store, "Revision", RULE | {"text": ["summary", "when"]})
-    (node,) = add(store, "green tea", when=Date(20_000), valid_from=Date(1), valid_until=float("nan"))
+    (node,) = add(
+        store, "green tea", when=Date(20_000), valid_from=Date(1), valid_until=float("nan")
+    )
     assert check(store) == []
     change(store, node, when=Date(20_001))
     assert check(store) == []
 
 
-def test_entries_of_fields_are_found_and_follow_their_node_and_their_declaration(store: Store) -> None:
+def test_entries_of_fields_are_found_and_follow_their_node_and_their_declaration(
+    store: Store,
+) -> None:
     declare(store, "Revision", RULE)
     node, _ = add(store, "green tea", "black tea", hints=["water for the kettle", "a warm cup"])
     assert found(store, "kettle") == []
     declare(store, "Revision", FIELDED)
     assert sorted(found(store, "kettle")) == ["black tea", "green tea"]
-    assert rows(store, "SELECT DISTINCT length FROM doc WHERE node > 0") == [(4,)]  # its own two words and those of the longest entry
+    assert rows(store, "SELECT DISTINCT length FROM doc WHERE node > 0") == [
+        (4,)
+    ]  # its own two words and those of the longest entry
     change(store, node, hints=["a spoon", 7, " "])  # what is no text says nothing
     assert (found(store, "spoon"), found(store, "kettle")) == (["green tea"], ["black tea"])
     change(store, node, hints="spoon")
@@ -215,7 +292,9 @@ def test_entries_count_as_one_in_any_order(own: str, entries: list[str]) -> None
     assert longer - length == max((len(terms(entry)) for entry in entries), default=0)
     assert counts.keys() == {term for text in (own, *entries) for term in terms(text)}
     for term, count in counts.items():
-        assert count - alone[term] == max((terms(entry).count(term) for entry in entries), default=0)
+        assert count - alone[term] == max(
+            (terms(entry).count(term) for entry in entries), default=0
+        )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -231,13 +310,24 @@ def test_any_sequence_of_changes_leaves_a_sound_index(store: Store, seed: int) -
                 labels = rng.sample(("Revision", "Note", "Plain"), rng.randint(1, 2))
                 if roll <= 1 or not nodes:
                     hints = rng.choices(words, k=rng.randint(0, 3))
-                    nodes.append(tx.create_node(labels, {"project": rng.choice("pq"), "summary": text, "hints": hints}))
+                    nodes.append(
+                        tx.create_node(
+                            labels, {"project": rng.choice("pq"), "summary": text, "hints": hints}
+                        )
+                    )
                 elif roll <= 3:
                     node = rng.choice(nodes)
-                    tx.set_node(node, {"project": rng.choice("pq"), "summary": text, "kind": rng.choice(words)}, labels=rng.choice((None, labels)))
+                    tx.set_node(
+                        node,
+                        {"project": rng.choice("pq"), "summary": text, "kind": rng.choice(words)},
+                        labels=rng.choice((None, labels)),
+                    )
                 elif roll == 4:
                     label = rng.choice(("Revision", "Note"))
-                    tx.set_catalogue(f"search:{label}", rng.choice((None, RULE, RULE | {"text": ["kind", "summary"]}, FIELDED)))
+                    tx.set_catalogue(
+                        f"search:{label}",
+                        rng.choice((None, RULE, RULE | {"text": ["kind", "summary"]}, FIELDED)),
+                    )
                 elif roll == 5:
                     tx.create_edge("NEXT", rng.choice(nodes), dst=rng.choice(nodes))
                 else:
@@ -260,19 +350,29 @@ SELECT d.node, d.prev FROM doc d WHERE d.node > 0 AND d.prev >= 0 AND NOT EXISTS
 def foreign(path: Path) -> None:
     """Make the file one whose words were cut by other rules."""
     raw = apsw.Connection(str(path))
-    raw.execute("UPDATE meta SET value = 'other-1' WHERE key = 'analyser'; UPDATE posting_new SET term = term || 'x'; UPDATE doc SET length = 99")
+    raw.execute(
+        "UPDATE meta SET value = 'other-1' WHERE key = 'analyser'; UPDATE posting_new SET term ="
+        " term || 'x'; UPDATE doc SET length = 99"
+    )
     raw.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
     raw.close()
 
 
-def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(tmp_path: Path, clock: FakeClock) -> None:
+def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     path = tmp_path / "a.db"
     with Store(path, clock=clock) as store:
         assert rows(store, "SELECT value FROM meta WHERE key = 'analyser'") == [(ANALYSER,)]
         declare(store, "Revision", RULE)
         add(store, "green tea", "black tea", "no words: the of")
         with store.write(ANA, op="vectors") as tx:
-            tx.put_vectors(1, 0, model="fake", vectors={0: (b"x" * 768, codes_of(unpack_vectors([b"x" * 768])).tobytes())})
+            tx.put_vectors(
+                1,
+                0,
+                model="fake",
+                vectors={0: (b"x" * 768, codes_of(unpack_vectors([b"x" * 768])).tobytes())},
+            )
         before = rows(store, "SELECT doc, node, live, length, vectors FROM doc")
         foreign(path)
         with pytest.raises(StoreError, match="another version of doxa"):
@@ -287,18 +387,29 @@ def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(tmp_p
         assert check(store) == []
 
 
-def test_an_index_that_was_made_anew_has_short_rows_and_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_was_made_anew_has_short_rows_and_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("doxa.store.search.POSTING_BYTES_MAX", 20 * 5)
     monkeypatch.setattr("doxa.store.search._POSTINGS_HELD", 70)
     path = tmp_path / "a.db"
     with Store(path) as store:
         declare(store, "Revision", RULE)
         add(store, *(f"tea number{n}" for n in range(130)))
-        wanted = rows(store, "SELECT count(*), sum(length(data)) FROM (SELECT data FROM posting UNION ALL SELECT data FROM posting_new)")[0][1]
+        wanted = rows(
+            store,
+            "SELECT count(*), sum(length(data)) FROM (SELECT data FROM posting UNION ALL SELECT"
+            " data FROM posting_new)",
+        )[0][1]
         foreign(path)
     with Store(path) as store:
         assert rows(store, "SELECT count(*) FROM posting_new") == [(0,)]
-        lengths = [length for (length,) in rows(store, "SELECT length(data) / 5 FROM posting WHERE term = 'tea' ORDER BY first")]
+        lengths = [
+            length
+            for (length,) in rows(
+                store, "SELECT length(data) / 5 FROM posting WHERE term = 'tea' ORDER BY first"
+            )
+        ]
         assert sum(lengths) == 130 and max(lengths) <= 20
         assert rows(store, "SELECT sum(length(data)) FROM posting") == [(wanted,)]
         assert found(store, "tea number7")[0] == "tea number7" and check(store) == []

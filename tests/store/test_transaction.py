@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError, StoreError
+from doxa.base.errors import (
+    ConstraintError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    RoleError,
+    StoreError,
+)
 from doxa.base.ids import EdgeId, NodeId
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX
 from doxa.base.values import canonical
@@ -99,12 +106,19 @@ def test_receipts_chain_and_cover_the_log(store: Store, clock: FakeClock) -> Non
     with store.read() as snapshot:
         receipts = snapshot.receipts()
         assert [(r.tx, r.actor, r.op, r.note, r.first_seq, r.last_seq) for r in receipts] == [
-            (1, "who-0", "op-0", "note 0", 1, 1), (2, "who-1", "op-1", "note 1", 2, 3), (3, "who-2", "op-2", "note 2", 4, 6),
-        ]  # fmt: skip
+            (1, "who-0", "op-0", "note 0", 1, 1),
+            (2, "who-1", "op-1", "note 1", 2, 3),
+            (3, "who-2", "op-2", "note 2", 4, 6),
+        ]
         before = GENESIS
         for receipt, last_node in zip(receipts, (1, 3, 6), strict=True):
             assert receipt_hash(before, (*receipt[:8], last_node, 0), receipt.head) == receipt.hash
-            assert hashlib.sha256(before + canonical([*receipt[:8], last_node, 0]) + receipt.head).digest() == receipt.hash
+            assert (
+                hashlib.sha256(
+                    before + canonical([*receipt[:8], last_node, 0]) + receipt.head
+                ).digest()
+                == receipt.hash
+            )
             before = receipt.hash
         assert snapshot.last_receipt() == receipts[-1] == snapshot.receipt(receipts[-1].tx)
         assert [r.tx for r in snapshot.receipts(newest_first=True, limit=2)] == [3, 2]
@@ -152,7 +166,10 @@ def test_a_change_of_type_is_a_change(store: Store, old: Any, new: Any) -> None:
     with store.read() as snapshot:
         assert repr(snapshot.node(node).props["v"]) == repr(new)  # type: ignore[union-attr]
         assert repr(snapshot.edge(edge).props["v"]) == repr(new)  # type: ignore[union-attr]
-        assert [repr(past.props["v"]) for past in snapshot.node_history(node)] == [repr(old), repr(new)]
+        assert [repr(past.props["v"]) for past in snapshot.node_history(node)] == [
+            repr(old),
+            repr(new),
+        ]
 
 
 def test_every_past_time_reads_as_it_was(store: Store, clock: FakeClock) -> None:
@@ -179,18 +196,25 @@ def test_every_past_time_reads_as_it_was(store: Store, clock: FakeClock) -> None
         with store.read() as snapshot:
             kept.append((tx.now, snapshot.node(a), snapshot.edges_out(a)))
     with store.read() as snapshot:
-        for (time, node, edges), later in zip(kept, [*[row[0] for row in kept[1:]], kept[-1][0] + 5], strict=True):
+        for (time, node, edges), later in zip(
+            kept, [*[row[0] for row in kept[1:]], kept[-1][0] + 5], strict=True
+        ):
             for moment in (time, later - 1):
                 was = snapshot.node_as_of(a, moment)
                 assert was is not None
                 assert was._replace(until=None) == node
                 assert [e._replace(until=None) for e in snapshot.edges_as_of(a, moment)] == edges
-                assert [e._replace(until=None) for e in snapshot.edges_as_of(b, moment, kind="E", incoming=True)] == edges
+                assert [
+                    e._replace(until=None)
+                    for e in snapshot.edges_as_of(b, moment, kind="E", incoming=True)
+                ] == edges
                 assert snapshot.edges_as_of(a, moment, kind="OTHER") == []
         assert snapshot.node_as_of(a, kept[0][0] - 10**12) is None
         history = snapshot.node_history(a)
         assert [v.until for v in history] == [*[v.since for v in history[1:]], None]
-        assert len(snapshot.edge_history(a, "E")) == len({(e.id, e.since) for _, _, edges in kept for e in edges})
+        assert len(snapshot.edge_history(a, "E")) == len(
+            {(e.id, e.since) for _, _, edges in kept for e in edges}
+        )
     assert check(store) == []
     assert digest(store) == replayed_digest(store)
 
@@ -236,9 +260,12 @@ def test_a_label_may_need_a_role(guarded: Store) -> None:
         rule = tx.create_node(("Rule",), {"n": 1})
         plain = tx.create_node(("A",), {})
     tries = (
-        lambda tx: tx.create_node(("A", "Rule"), {}), lambda tx: tx.set_node(rule, {"n": 2}), lambda tx: tx.set_node(rule, {"n": 1}, labels=("A",)),
-        lambda tx: tx.set_node(plain, {}, labels=("Rule",)), lambda tx: tx.delete_node(rule),
-    )  # fmt: skip
+        lambda tx: tx.create_node(("A", "Rule"), {}),
+        lambda tx: tx.set_node(rule, {"n": 2}),
+        lambda tx: tx.set_node(rule, {"n": 1}, labels=("A",)),
+        lambda tx: tx.set_node(plain, {}, labels=("Rule",)),
+        lambda tx: tx.delete_node(rule),
+    )
     for attempt in tries:
         with pytest.raises(RoleError) as caught, guarded.write(BOT, op="b") as tx:
             attempt(tx)
@@ -257,26 +284,38 @@ def test_protected_tags_and_edge_types_need_a_role(guarded: Store) -> None:
     with guarded.write(BOT, op="b") as tx:
         mine = tx.create_edge("TAG", node, dst=node, props={"name": "mine"})
         for attempt in (
-            lambda: tx.create_edge("TAG", node, dst=node, props={"name": "approved"}), lambda: tx.set_edge(mine, {"name": "approved"}),
-            lambda: tx.set_edge(approved, {"name": "mine"}), lambda: tx.delete_edge(approved),
-            lambda: tx.restore_edge(EdgeId(9), "TAG", src=node, dst=node, props={"name": "approved"}),
-        ):  # fmt: skip
+            lambda: tx.create_edge("TAG", node, dst=node, props={"name": "approved"}),
+            lambda: tx.set_edge(mine, {"name": "approved"}),
+            lambda: tx.set_edge(approved, {"name": "mine"}),
+            lambda: tx.delete_edge(approved),
+            lambda: tx.restore_edge(
+                EdgeId(9), "TAG", src=node, dst=node, props={"name": "approved"}
+            ),
+        ):
             with pytest.raises(RoleError, match="the tag"):
                 attempt()
         tx.set_edge(mine, {"name": "other"})
     with guarded.read() as snapshot:
-        assert [edge.props["name"] for edge in snapshot.edges_out(node, "TAG")] == ["approved", "other"]
+        assert [edge.props["name"] for edge in snapshot.edges_out(node, "TAG")] == [
+            "approved",
+            "other",
+        ]
 
 
 def test_immutable_labels_keep_all_but_what_they_name(guarded: Store) -> None:
     with guarded.write(ANA, op="a") as tx:
         stone = tx.create_node(("Stone",), {"text": "x", "n": 1})
     for attempt in (
-        lambda tx: tx.set_node(stone, {"text": "y", "n": 1}), lambda tx: tx.set_node(stone, {"n": 1}),
+        lambda tx: tx.set_node(stone, {"text": "y", "n": 1}),
+        lambda tx: tx.set_node(stone, {"n": 1}),
         lambda tx: tx.set_node(stone, {"text": "x", "n": 1, "z": 1}),
-        lambda tx: tx.set_node(stone, {"text": "x", "n": True}), lambda tx: tx.delete_node(stone),
-    ):  # fmt: skip
-        with pytest.raises(ConstraintError, match="does not change once written"), guarded.write(ANA, op="b") as tx:
+        lambda tx: tx.set_node(stone, {"text": "x", "n": True}),
+        lambda tx: tx.delete_node(stone),
+    ):
+        with (
+            pytest.raises(ConstraintError, match="does not change once written"),
+            guarded.write(ANA, op="b") as tx,
+        ):
             attempt(tx)
     with guarded.write(BOT, op="c") as tx:
         tx.set_node(stone, {"text": "x", "n": 1, "worn": True})
@@ -302,7 +341,10 @@ def test_only_operators_set_rules_or_erase(store: Store) -> None:
         tx.set_catalogue("guard:label:X", {})
     with pytest.raises(RoleError, match="erase"), store.write(BOT, op="a") as tx:
         tx.erase([])
-    with pytest.raises(InputError, match="'root' is no role"), store.write(Identity("x", "root"), op="a"):  # type: ignore[arg-type]
+    with (
+        pytest.raises(InputError, match="'root' is no role"),
+        store.write(Identity("x", "root"), op="a"),
+    ):  # type: ignore[arg-type]
         pass
 
 
@@ -323,7 +365,10 @@ def test_names_and_limits(store: Store) -> None:
     for bad in ("", "x" * 201, 5, "a\ud800"):
         with pytest.raises(InputError), store.write(ANA, op="a") as tx:
             tx.create_node((bad,), {})  # type: ignore[arg-type]
-    with pytest.raises(LimitError), store.write(Identity("x" * (ACTOR_CHARS_MAX * 4 + 1), "agent"), op="a"):
+    with (
+        pytest.raises(LimitError),
+        store.write(Identity("x" * (ACTOR_CHARS_MAX * 4 + 1), "agent"), op="a"),
+    ):
         pass
     with pytest.raises(LimitError), store.write(ANA, op="a", note="x" * (NOTE_CHARS_MAX * 4 + 1)):
         pass
@@ -351,13 +396,16 @@ def test_eight_threads_write_and_all_is_there(store: Store) -> None:
         thread.join()
     assert failures == []
     with store.read() as snapshot:
-        assert {(n.props["worker"], n.props["n"]) for n in snapshot.labelled("W")} == {(w, n) for w in range(8) for n in range(25)}
+        assert {(n.props["worker"], n.props["n"]) for n in snapshot.labelled("W")} == {
+            (w, n) for w in range(8) for n in range(25)
+        }
     assert verify_log(store)[:2] == (200, 200)
     assert digest(store) == replayed_digest(store)
 
 
 def in_child(work: Any) -> int:
-    """Run in a forked child that leaves without the parent's clean-up; its exit code, 0 when the work raised nothing."""
+    """Run in a forked child that leaves without the parent's clean-up; its exit code, 0 when the
+    work raised nothing."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -372,7 +420,8 @@ def in_child(work: Any) -> int:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_has_its_own_connection_and_loses_nothing(tmp_path: Path) -> None:
-    """The child goes on writing after the parent has closed: what it was told is written must be there."""
+    """The child goes on writing after the parent has closed: what it was told is written must be
+    there."""
     store = Store(tmp_path / "a.db")
     with store.write(ANA, op="a") as tx:
         tx.create_node(("A",), {"n": 0})

@@ -1,4 +1,5 @@
-"""The house rules, executed: who may import whom, sizes that only shrink, the public surface, limits, errors, and what texts may say."""
+"""The house rules, executed: who may import whom, sizes that only shrink, the public surface,
+limits, errors, and what texts may say."""
 
 from __future__ import annotations
 
@@ -19,7 +20,20 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 FUNCTION_LINES_MAX, FILE_LINES_MAX = 70, 800
 
 # The table of ARCHITECTURE.md. A room may always import itself.
-BELOW_APP = frozenset(("base", "cypher", "policy", "store", "models", "query", "belief", "recall", "curation", "agent"))
+BELOW_APP = frozenset(
+    (
+        "base",
+        "cypher",
+        "policy",
+        "store",
+        "models",
+        "query",
+        "belief",
+        "recall",
+        "curation",
+        "agent",
+    )
+)
 DOOR = frozenset(("base", "app"))
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "base": frozenset(),
@@ -35,45 +49,219 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "app": BELOW_APP,
     "servers": DOOR | {"belief", "recall"},  # the types they show
     "demo": DOOR | {"belief", "recall"},
-    # it starts the other doors, reports their results, reads and shows what a query says, and draws a policy's curve
-    "cli": DOOR | {"belief", "recall", "curation", "servers", "demo", "doxa", "cypher", "query", "policy"},
+    # it starts the other doors, reports their results, reads and shows what a query says, and draws
+    # a policy's curve
+    "cli": DOOR
+    | {"belief", "recall", "curation", "servers", "demo", "doxa", "cypher", "query", "policy"},
     "doxa": DOOR | {"belief", "recall"},  # the package's own list of public names
 }
 MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
-        "DYNAMIC", "FIELDS_FROM", "INDEXED_PARTS", "PARTS", "SUPPRESSING", "TRUSTS", "TRUST_DEFAULT", "Access", "Condition", "Constraints", "Edge",
-        "Expressions", "Identity", "IndexRule", "Indexes", "Interrupted",
-        "Judge", "LogEntry", "LogProof", "Node", "Noted", "Reader", "Receipt", "SearchRule", "Sight", "Standing", "Store",
-        "Subject", "Transaction", "Value", "after_key", "attributes_of", "check", "code_levels", "code_products", "code_signs", "code_vectors",
-        "codes_of", "digest", "entries_of", "int64_array", "key_of", "pack_part",
-        "rank_of", "replayed_digest", "rule_of", "text_of", "unpack_codes", "unpack_parts", "unpack_vectors", "vector_id", "verify_log",
+        "DYNAMIC",
+        "FIELDS_FROM",
+        "INDEXED_PARTS",
+        "PARTS",
+        "SUPPRESSING",
+        "TRUSTS",
+        "TRUST_DEFAULT",
+        "Access",
+        "Condition",
+        "Constraints",
+        "Edge",
+        "Expressions",
+        "Identity",
+        "IndexRule",
+        "Indexes",
+        "Interrupted",
+        "Judge",
+        "LogEntry",
+        "LogProof",
+        "Node",
+        "Noted",
+        "Reader",
+        "Receipt",
+        "SearchRule",
+        "Sight",
+        "Standing",
+        "Store",
+        "Subject",
+        "Transaction",
+        "Value",
+        "after_key",
+        "attributes_of",
+        "check",
+        "code_levels",
+        "code_products",
+        "code_signs",
+        "code_vectors",
+        "codes_of",
+        "digest",
+        "entries_of",
+        "int64_array",
+        "key_of",
+        "pack_part",
+        "rank_of",
+        "replayed_digest",
+        "rule_of",
+        "text_of",
+        "unpack_codes",
+        "unpack_parts",
+        "unpack_vectors",
+        "vector_id",
+        "verify_log",
         "wrong_length",
     ),
     "doxa.belief": (
-        "CURRENT", "EXCHANGE_KIND", "HAS_REVISION", "TAG", "Bundle", "Change", "Conflict", "Draft", "Exchange", "Explanation", "Fact", "Fallen",
-        "Kref", "Ledger", "Lost", "Member", "Place", "Revision", "Step", "TagMove", "Walk", "build_revision", "check_draft", "check_name",
-        "declare", "draft_kref", "ensure_place", "explain", "facts_of", "impact", "item_of", "laws_of", "list_conflicts", "parse_fact",
-        "parse_kref", "parse_target", "place_of", "print_kref", "provenance", "read_any", "read_as_of", "read_at", "read_exchange", "read_revision",
-        "require", "resolve", "revisions_of", "sealed", "shortest_path", "slug", "status_of", "tag_moves", "tagged_at", "traverse",
+        "CURRENT",
+        "EXCHANGE_KIND",
+        "HAS_REVISION",
+        "TAG",
+        "Bundle",
+        "Change",
+        "Conflict",
+        "Draft",
+        "Exchange",
+        "Explanation",
+        "Fact",
+        "Fallen",
+        "Kref",
+        "Ledger",
+        "Lost",
+        "Member",
+        "Place",
+        "Revision",
+        "Step",
+        "TagMove",
+        "Walk",
+        "build_revision",
+        "check_draft",
+        "check_name",
+        "declare",
+        "draft_kref",
+        "ensure_place",
+        "explain",
+        "facts_of",
+        "impact",
+        "item_of",
+        "laws_of",
+        "list_conflicts",
+        "parse_fact",
+        "parse_kref",
+        "parse_target",
+        "place_of",
+        "print_kref",
+        "provenance",
+        "read_any",
+        "read_as_of",
+        "read_at",
+        "read_exchange",
+        "read_revision",
+        "require",
+        "resolve",
+        "revisions_of",
+        "sealed",
+        "shortest_path",
+        "slug",
+        "status_of",
+        "tag_moves",
+        "tagged_at",
+        "traverse",
     ),
     "doxa.models": (
-        "Completer", "Completion", "Embedder", "FailingEmbedder", "HashEmbedder", "Message", "OverlapReranker", "QuestionEmbedder",
-        "RecordedCompleter", "Reranker", "ScriptedCompleter", "Usage", "find_weights", "load_minilm",
+        "Completer",
+        "Completion",
+        "Embedder",
+        "FailingEmbedder",
+        "HashEmbedder",
+        "Message",
+        "OverlapReranker",
+        "QuestionEmbedder",
+        "RecordedCompleter",
+        "Reranker",
+        "ScriptedCompleter",
+        "Usage",
+        "find_weights",
+        "load_minilm",
     ),
     "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "tokens_of"),
     "doxa": (
-        "AsyncMemory", "Bundle", "BusyError", "Change", "ClosedError", "Config", "ConfirmationError", "Conflict", "ConflictError",
-        "ConstraintError", "CorruptError", "DiskFullError", "DoxaError", "Exchange", "Explanation", "Fact", "History", "InputError", "Kref",
-        "KrefError", "LimitError", "Lost", "Member", "Memory", "ModelError", "NewerFileError", "NotFoundError", "Place", "ReadOnlyError",
-        "Revision", "RoleError", "Session", "Step", "StoreError", "TagMove", "Walk", "open", "parse_kref", "print_kref",
+        "AsyncMemory",
+        "Bundle",
+        "BusyError",
+        "Change",
+        "ClosedError",
+        "Config",
+        "ConfirmationError",
+        "Conflict",
+        "ConflictError",
+        "ConstraintError",
+        "CorruptError",
+        "DiskFullError",
+        "DoxaError",
+        "Exchange",
+        "Explanation",
+        "Fact",
+        "History",
+        "InputError",
+        "Kref",
+        "KrefError",
+        "LimitError",
+        "Lost",
+        "Member",
+        "Memory",
+        "ModelError",
+        "NewerFileError",
+        "NotFoundError",
+        "Place",
+        "ReadOnlyError",
+        "Revision",
+        "RoleError",
+        "Session",
+        "Step",
+        "StoreError",
+        "TagMove",
+        "Walk",
+        "open",
+        "parse_kref",
+        "print_kref",
     ),
-}  # fmt: skip
+}
 
-UNITS = frozenset(("BYTES", "CHARS", "ITEMS", "MS", "S", "DEPTH", "SEGMENTS", "NODES", "MEMBERS", "ENTRIES", "TERMS", "HITS", "TOKENS",
-"TURNS", "DOCS", "ATOMS", "STEPS",
-                   "ATTEMPTS", "REVISION", "DOC", "TURN", "WORDS", "DAYS", "LINES", "FILES", "RANK", "THREADS", "ROWS", "PLANS"))  # fmt: skip
+UNITS = frozenset(
+    (
+        "BYTES",
+        "CHARS",
+        "ITEMS",
+        "MS",
+        "S",
+        "DEPTH",
+        "SEGMENTS",
+        "NODES",
+        "MEMBERS",
+        "ENTRIES",
+        "TERMS",
+        "HITS",
+        "TOKENS",
+        "TURNS",
+        "DOCS",
+        "ATOMS",
+        "STEPS",
+        "ATTEMPTS",
+        "REVISION",
+        "DOC",
+        "TURN",
+        "WORDS",
+        "DAYS",
+        "LINES",
+        "FILES",
+        "RANK",
+        "THREADS",
+        "ROWS",
+        "PLANS",
+    )
+)
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))
 DESTRUCTIVE = re.compile(
     r"\brm\b|--force|\bdrop\b|\btruncate\b|\bunlink\b|\bkill\b|\b(?:delete|remove|overwrite|wipe|discard)\b[^.;]*\b(?:file|folder|database|log|wal|disk)\b",
@@ -87,7 +275,8 @@ def room(name: str) -> str:
 
 
 def imported(name: str, tree: ast.AST) -> Iterator[str]:
-    """The rooms that a module imports anywhere in it: at its top, in functions, under TYPE_CHECKING."""
+    """The rooms that a module imports anywhere in it: at its top, in functions, under
+    TYPE_CHECKING."""
     package = ["doxa", *name.split("/")[:-1]]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -100,7 +289,16 @@ def imported(name: str, tree: ast.AST) -> Iterator[str]:
             continue
         for path in paths:
             if path[0] == "doxa":
-                yield path[1] if len(path) > 1 and (path[1] in MAY_IMPORT or (SRC / f"{path[1]}.py").exists() or (SRC / path[1]).is_dir()) else "doxa"
+                yield (
+                    path[1]
+                    if len(path) > 1
+                    and (
+                        path[1] in MAY_IMPORT
+                        or (SRC / f"{path[1]}.py").exists()
+                        or (SRC / path[1]).is_dir()
+                    )
+                    else "doxa"
+                )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -114,7 +312,11 @@ def test_imports_follow_the_table(name: str) -> None:
 def test_the_table_has_no_cycle() -> None:
     done: set[str] = set()
     while len(done) < len(MAY_IMPORT):
-        ready = {name for name, below in MAY_IMPORT.items() if name not in done and below - {name} <= done}
+        ready = {
+            name
+            for name, below in MAY_IMPORT.items()
+            if name not in done and below - {name} <= done
+        }
         if not ready and {"cli", "doxa"} & (MAY_IMPORT.keys() - done):
             break
         assert ready, f"a cycle among {sorted(MAY_IMPORT.keys() - done)}"
@@ -124,10 +326,18 @@ def test_the_table_has_no_cycle() -> None:
 
 def test_the_walker_sees_every_kind_of_import() -> None:
     source = (
-        "import doxa.store.rows\nfrom doxa import belief, __version__\nfrom typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from doxa.app import Memory\ndef f():\n    from ..recall.types import Hit\n    import doxa.curation as c\n"
+        "import doxa.store.rows\nfrom doxa import belief, __version__\nfrom typing import"
+        " TYPE_CHECKING\nif TYPE_CHECKING:\n    from doxa.app import Memory\ndef f():\n    from"
+        " ..recall.types import Hit\n    import doxa.curation as c\n"
     )
-    assert set(imported("servers/mcp.py", ast.parse(source))) == {"store", "belief", "doxa", "app", "recall", "curation"}
+    assert set(imported("servers/mcp.py", ast.parse(source))) == {
+        "store",
+        "belief",
+        "doxa",
+        "app",
+        "recall",
+        "curation",
+    }
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -159,17 +369,25 @@ def test_the_public_surface_is_pinned(module: str) -> None:
 def test_only_doors_read_the_environment(name: str) -> None:
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Attribute):
-            assert node.attr not in ("environ", "getenv", "environb", "expanduser"), f"{name}:{node.lineno}"
+            assert node.attr not in ("environ", "getenv", "environb", "expanduser"), (
+                f"{name}:{node.lineno}"
+            )
         if isinstance(node, ast.ImportFrom) and node.module == "os":
-            assert not {alias.name for alias in node.names} & {"environ", "getenv"}, f"{name}:{node.lineno}"
+            assert not {alias.name for alias in node.names} & {"environ", "getenv"}, (
+                f"{name}:{node.lineno}"
+            )
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_path_of_one_machine(name: str) -> None:
-    shown = ast.get_docstring(TREES[name], clean=False)  # a module may draw the layout of somebody else's files
+    shown = ast.get_docstring(
+        TREES[name], clean=False
+    )  # a module may draw the layout of somebody else's files
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != shown:
-            found = re.search(r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|etc|var|work|mnt|srv)/", node.value)
+            found = re.search(
+                r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|etc|var|work|mnt|srv)/", node.value
+            )
             assert not found, f"{name}:{node.lineno} {node.value[:60]!r}"
 
 
@@ -191,7 +409,11 @@ def drawn() -> dict[str, str]:
 
 
 def test_the_error_tree_is_as_drawn() -> None:
-    classes = {name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.DoxaError)}
+    classes = {
+        name: value
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.DoxaError)
+    }
     assert drawn() == {name: value.__bases__[0].__name__ for name, value in classes.items()}
     codes = [value.code for value in classes.values()]
     assert len(set(codes)) == len(codes)
@@ -200,7 +422,12 @@ def test_the_error_tree_is_as_drawn() -> None:
 def test_an_error_carries_what_a_door_sends() -> None:
     error = errors.LimitError("Too long.", next_step="Split it.", size_bytes=5)
     assert str(error) == "Too long. Split it."
-    assert error.as_dict() == {"code": "limit", "message": "Too long.", "next_step": "Split it.", "fields": {"size_bytes": 5}}
+    assert error.as_dict() == {
+        "code": "limit",
+        "message": "Too long.",
+        "next_step": "Split it.",
+        "fields": {"size_bytes": 5},
+    }
     assert isinstance(error, errors.InputError)
 
 
@@ -208,12 +435,20 @@ def raised() -> Iterator[tuple[str, ast.Call]]:
     """Every place in src that makes one of our errors."""
     for name, tree in TREES.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in drawn():
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in drawn()
+            ):
                 yield f"{name}:{node.lineno}", node
 
 
 def words(node: ast.AST) -> str:
-    return " ".join(part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str))
+    return " ".join(
+        part.value
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    )
 
 
 def test_every_error_says_what_to_do_next() -> None:
@@ -232,7 +467,17 @@ def test_no_error_suggests_destruction() -> None:
         assert not found, f"{where}: {found.group()!r}"
 
 
-@pytest.mark.parametrize("text", ["run rm -rf", "delete the file", "Remove the old database", "DROP TABLE", "use --force", "overwrite your log"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run rm -rf",
+        "delete the file",
+        "Remove the old database",
+        "DROP TABLE",
+        "use --force",
+        "overwrite your log",
+    ],
+)
 def test_the_watch_for_destructive_words_works(text: str) -> None:
     assert DESTRUCTIVE.search(text)
 

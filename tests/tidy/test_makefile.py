@@ -1,4 +1,5 @@
-"""Whatever was done before, `make` finds out what is missing: the probe decides, not a stamp. pip is only noted here, never run."""
+"""Whatever was done before, `make` finds out what is missing: the probe decides, not a stamp. pip
+is only noted here, never run."""
 
 from __future__ import annotations
 
@@ -41,13 +42,22 @@ def made(folder: Path, **env: str) -> list[str]:
     log.unlink(missing_ok=True)
     paths = os.pathsep.join(filter(None, (env.pop("before", ""), str(ROOT / "src"))))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    done = subprocess.run(["make", "ready"], cwd=folder, env=kept | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["make", "ready"],
+        cwd=folder,
+        env=kept | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return log.read_text().splitlines() if log.exists() else []
 
 
 def installs(calls: list[str]) -> bool:
-    return any(call.endswith("-e .") for call in calls) and any("requirements/test.txt" in call for call in calls)
+    return any(call.endswith("-e .") for call in calls) and any(
+        "requirements/test.txt" in call for call in calls
+    )
 
 
 def hidden(folder: Path, module: str) -> str:
@@ -70,7 +80,9 @@ def test_a_moved_checkout_and_a_changed_lock_install_again(checkout: Path) -> No
         lock.write("\n")
     assert installs(made(moved))
     (moved / "src").unlink()
-    shutil.copytree(ROOT / "src" / "doxa", moved / "src" / "doxa", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "src" / "doxa", moved / "src" / "doxa", ignore=shutil.ignore_patterns("__pycache__")
+    )
     assert installs(made(moved))  # the environment still runs the code of another folder
 
 
@@ -78,7 +90,9 @@ def test_a_moved_checkout_and_a_changed_lock_install_again(checkout: Path) -> No
 def test_a_damaged_environment_is_mended(checkout: Path, module: str) -> None:
     calls = made(checkout, before=hidden(checkout, module))
     assert installs(calls)
-    assert any("--force-reinstall" in call for call in calls)  # pip believes what is damaged to be there
+    assert any(
+        "--force-reinstall" in call for call in calls
+    )  # pip believes what is damaged to be there
 
 
 def test_missing_weights_are_tried_again(checkout: Path) -> None:

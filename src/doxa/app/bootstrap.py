@@ -1,10 +1,13 @@
-"""How a new file begins: the declarations of beliefs, and where decay is asked for, the standard policies after Ebbinghaus and Roynard.
+"""How a new file begins: the declarations of beliefs, and where decay is asked for, the standard
+policies after Ebbinghaus and Roynard.
 
-Facts stand, episodes fade within weeks unless they are used, directives earn their place by evidence from several sessions. The policies are schema
-like any other: an operator may alter or drop them. A file that holds anything already is left as it is.
+Facts stand, episodes fade within weeks unless they are used, directives earn their place by
+evidence from several sessions. The policies are schema like any other: an operator may alter or
+drop them. A file that holds anything already is left as it is.
 
-Sources: the paper "Persistence Semantics" (NornicDB, 2026), section 4.4.1; M. Roynard, "The Missing Knowledge Layer in Cognitive Architectures for AI
-Agents" (arXiv:2604.11364), whose four layers these are.
+Sources: the paper "Persistence Semantics" (NornicDB, 2026), section 4.4.1; M. Roynard, "The Missing
+Knowledge Layer in Cognitive Architectures for AI Agents" (arXiv:2604.11364), whose four layers
+these are.
 """
 
 from __future__ import annotations
@@ -115,12 +118,18 @@ def begin(store: Store, *, bootstrap: bool) -> None:
 
 
 def install(store: Store, identity: Identity) -> int:
-    """Declare the standard policies in a file that has none; returns how many. Raises ConstraintError where there are some, RoleError for agents."""
+    """Declare the standard policies in a file that has none; returns how many. Raises
+    ConstraintError where there are some, RoleError for agents."""
     from doxa.cypher.parser import parse
     from doxa.query.policy_schema import run_policy
 
     body = parse(STANDARD_POLICIES).body
     with store.write(identity, op="policies") as tx:
         if tx.catalogue_all("policy:"):
-            raise ConstraintError("This file has persistence policies already.", next_step="Create what is missing by name.")
-        return run_policy(body, tx, lambda expression: getattr(expression, "value", None)).get("policies_added", 0)  # type: ignore[arg-type]
+            raise ConstraintError(
+                "This file has persistence policies already.",
+                next_step="Create what is missing by name.",
+            )
+        return run_policy(body, tx, lambda expression: getattr(expression, "value", None)).get(
+            "policies_added", 0
+        )  # type: ignore[arg-type]

@@ -6,7 +6,8 @@ from doxa.store import Condition, Expressions, Value
 
 
 class LazyExpressions:
-    """The compiler of policies' expressions, loaded with the query engine when a policy first needs it."""
+    """The compiler of policies' expressions, loaded with the query engine when a policy first needs
+    it."""
 
     def __init__(self) -> None:
         self._found: Expressions | None = None

@@ -1,7 +1,9 @@
-"""Which model fills which role: arguments and environment become specs, and specs become models when they are first needed.
+"""Which model fills which role: arguments and environment become specs, and specs become models
+when they are first needed.
 
-Opening a memory loads nothing and asks nobody; a wrong spec, URL or cap is an error at once all the same. A model that cannot be had is None, and its
-error says why; where an endpoint was out of reach, it is tried again after a while. Keys are read from the environment when an endpoint is first
+Opening a memory loads nothing and asks nobody; a wrong spec, URL or cap is an error at once all the
+same. A model that cannot be had is None, and its error says why; where an endpoint was out of
+reach, it is tried again after a while. Keys are read from the environment when an endpoint is first
 needed, and go nowhere but into its requests.
 """
 
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model")
 
-# What every opened memory of this process spends together; DOXA_MODEL_TOKENS_MAX and DOXA_MODEL_CALLS_MAX are its caps.
+# What every opened memory of this process spends together; DOXA_MODEL_TOKENS_MAX and
+# DOXA_MODEL_CALLS_MAX are its caps.
 PROCESS = Meter()
 
 _OFF = "Meaning search is off"
@@ -55,7 +58,8 @@ class ModelOptions:
 
 
 def default_model_folder() -> Path:
-    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the built model is kept."""
+    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the
+    built model is kept."""
     named = os.environ.get("DOXA_MODELS")
     if named:
         return Path(named)
@@ -82,7 +86,8 @@ def _environment() -> dict[str, str]:
 
 
 class Models:
-    """The models of one opened memory, each made at first need, and what they spent. Safe to share between threads."""
+    """The models of one opened memory, each made at first need, and what they spent. Safe to share
+    between threads."""
 
     def __init__(self, options: ModelOptions) -> None:
         """Raises InputError for a spec, URL, price or cap that cannot be used."""
@@ -90,19 +95,40 @@ class Models:
         self._folder = options.folder
         self.specs: dict[ModelRole, Spec | None] = {}
         given: dict[ModelRole, Any] = {}
-        for role, value in (("embedder", options.embedder), ("model", options.model), ("reranker", options.reranker)):
+        for role, value in (
+            ("embedder", options.embedder),
+            ("model", options.model),
+            ("reranker", options.reranker),
+        ):
             self.specs[role], given[role] = _configured(value, role, said)  # type: ignore[arg-type, index]  # the tuple's words are the roles
-        if _is(self.specs["reranker"], "model") and given["model"] is None and self.specs["model"] is None:
-            raise InputError("The reranker is the model, and no model is configured.", next_step="Name one: model or DOXA_MODEL.", field="reranker")
+        if (
+            _is(self.specs["reranker"], "model")
+            and given["model"] is None
+            and self.specs["model"] is None
+        ):
+            raise InputError(
+                "The reranker is the model, and no model is configured.",
+                next_step="Name one: model or DOXA_MODEL.",
+                field="reranker",
+            )
         self._urls = _addresses(options.urls or {}, said)
         prices = _prices(options.prices or {})
-        PROCESS.tokens_max, PROCESS.calls_max = _cap(said, "DOXA_MODEL_TOKENS_MAX"), _cap(said, "DOXA_MODEL_CALLS_MAX")
+        PROCESS.tokens_max, PROCESS.calls_max = (
+            _cap(said, "DOXA_MODEL_TOKENS_MAX"),
+            _cap(said, "DOXA_MODEL_CALLS_MAX"),
+        )
         PROCESS.know(prices)
-        self._meter = Meter(calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, above=PROCESS)
+        self._meter = Meter(
+            calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, above=PROCESS
+        )
         self._endpoints: dict[str, HttpEndpoint] = {}
         self._lock = threading.Lock()
-        self._embedder: _Lazy[CachedEmbedder] = _Lazy(self._build_embedder, _cached(given["embedder"]))
-        self._is_local = self._embedder.made is None and getattr(self.specs["embedder"], "provider", "") in ("auto", "minilm")
+        self._embedder: _Lazy[CachedEmbedder] = _Lazy(
+            self._build_embedder, _cached(given["embedder"])
+        )
+        self._is_local = self._embedder.made is None and getattr(
+            self.specs["embedder"], "provider", ""
+        ) in ("auto", "minilm")
         self._former: _Lazy[CachedEmbedder] = _Lazy(self._build_local, None)
         self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
         self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
@@ -143,14 +169,16 @@ class Models:
         return self._reranker.error
 
     def former(self, name: str) -> CachedEmbedder | None:
-        """The local model, if it has this name and is installed, though another embedder is configured."""
+        """The local model, if it has this name and is installed, though another embedder is
+        configured."""
         if name != MINILM or not self.embeds or self._is_local:
             return None
         return self._former.get()
 
     def asking(self, held: str | None, coming: str | None) -> tuple[Embedder | None, str]:
-        """The embedder as recall needs it, for questions and with no error but ModelError, and what is to be said of it. `held` names the model of
-        the vectors in use, `coming` that of a set which will take their place."""
+        """The embedder as recall needs it, for questions and with no error but ModelError, and what
+        is to be said of it. `held` names the model of the vectors in use, `coming` that of a set
+        which will take their place."""
         if not self.embeds:
             return None, f"{_OFF}: no embedding model is configured; this answer is by words alone."
         own = self.embedder
@@ -158,26 +186,67 @@ class Models:
             return _Asking(own), ""
         former = self.former(held) if held is not None else None
         if former is not None:
-            waiting = own is None or coming is not None  # doctor tells why there is no other; a change under way needs no reminder
-            return _Asking(former), "" if waiting else f"Questions are read by {held}, of which the vectors are; see `doxa embed --anew`."
+            waiting = (
+                own is None or coming is not None
+            )  # doctor tells why there is no other; a change under way needs no reminder
+            return (
+                _Asking(former),
+                (
+                    ""
+                    if waiting
+                    else (
+                        f"Questions are read by {held}, of which the vectors are; see `doxa embed"
+                        " --anew`."
+                    )
+                ),
+            )
         if own is None:
             error = self.embedder_error
-            why = f"{error.message} {error.next_step}" if error is not None else "there is no embedding model."
-            return None, why if why.startswith(_OFF) else f"{_OFF}, this answer is by words alone: {why}"
+            why = (
+                f"{error.message} {error.next_step}"
+                if error is not None
+                else "there is no embedding model."
+            )
+            return None, why if why.startswith(
+                _OFF
+            ) else f"{_OFF}, this answer is by words alone: {why}"
         if coming is not None:
-            due = "`doxa embed` goes on with it" if coming == own.name else f"this process has {own.name}"
-            return None, f"{_OFF} until the vectors of this file, which are of {held}, have been made anew by {coming}; {due}."
-        return None, f"{_OFF}: the vectors of this file are of {held}, not of {own.name}; see `doxa embed --anew`."
+            due = (
+                "`doxa embed` goes on with it"
+                if coming == own.name
+                else f"this process has {own.name}"
+            )
+            return (
+                None,
+                (
+                    f"{_OFF} until the vectors of this file, which are of {held}, have been made"
+                    f" anew by {coming}; {due}."
+                ),
+            )
+        return (
+            None,
+            (
+                f"{_OFF}: the vectors of this file are of {held}, not of {own.name}; see `doxa"
+                " embed --anew`."
+            ),
+        )
 
     def spend(self, *, process: bool) -> Spend:
         return (PROCESS if process else self._meter).spend()
 
     def findings(self, *, ask: bool) -> list[Finding]:
-        """What doctor says about the language model and the reranker, and with `ask` about a call to each of the three."""
+        """What doctor says about the language model and the reranker, and with `ask` about a call
+        to each of the three."""
         tries: tuple[tuple[ModelRole, Callable[[], str]], ...] = (
-            ("embedder", self._try_embedder), ("model", self._try_model), ("reranker", self._try_reranker),
-        )  # fmt: skip
-        return [self._finding(role, attempt, ask=ask) for role, attempt in tries if ask or role != "embedder"]
+            ("embedder", self._try_embedder),
+            ("model", self._try_model),
+            ("reranker", self._try_reranker),
+        )
+        return [
+            self._finding(role, attempt, ask=ask)
+            for role, attempt in tries
+            if ask or role != "embedder"
+        ]
 
     # Making them
 
@@ -198,7 +267,11 @@ class Models:
         module = openai if spec.provider == "openai" else ollama
         endpoint, address = self._endpoint("embedder", spec, usual=module.URL)
         place = place_mark(address.id, parse_url(module.URL, field="url").id)
-        return CachedEmbedder(module.open_embedder(endpoint, spec.model, self._meter, place=place, dimensions=spec.dimensions))
+        return CachedEmbedder(
+            module.open_embedder(
+                endpoint, spec.model, self._meter, place=place, dimensions=spec.dimensions
+            )
+        )
 
     def _build_local(self) -> CachedEmbedder:
         from doxa.models import load_minilm
@@ -212,10 +285,16 @@ class Models:
         from doxa.models import anthropic, ollama, openai
 
         if spec.provider == "anthropic":
-            return anthropic.AnthropicCompleter(self._endpoint("model", spec, usual=anthropic.URL)[0], spec.model, self._meter)
+            return anthropic.AnthropicCompleter(
+                self._endpoint("model", spec, usual=anthropic.URL)[0], spec.model, self._meter
+            )
         if spec.provider == "ollama":
-            return ollama.OllamaCompleter(self._endpoint("model", spec, usual=ollama.URL)[0], spec.model, self._meter)
-        return openai.OpenAiCompleter(self._endpoint("model", spec, usual=openai.URL)[0], spec.model, self._meter)
+            return ollama.OllamaCompleter(
+                self._endpoint("model", spec, usual=ollama.URL)[0], spec.model, self._meter
+            )
+        return openai.OpenAiCompleter(
+            self._endpoint("model", spec, usual=openai.URL)[0], spec.model, self._meter
+        )
 
     def _build_reranker(self) -> Reranker | None:
         spec = self.specs["reranker"]
@@ -230,24 +309,37 @@ class Models:
 
             model = self.model
             if model is None:
-                raise self.model_error or ModelError("The reranker has no model.", next_step="Configure one.")
+                raise self.model_error or ModelError(
+                    "The reranker has no model.", next_step="Configure one."
+                )
             return ListwiseReranker(model)
         from doxa.models import openai
 
-        return openai.EndpointReranker(self._endpoint("reranker", spec, usual=openai.URL)[0], spec.model, self._meter)
+        return openai.EndpointReranker(
+            self._endpoint("reranker", spec, usual=openai.URL)[0], spec.model, self._meter
+        )
 
     def _endpoint(self, role: ModelRole, spec: Spec, *, usual: str) -> tuple[HttpEndpoint, Address]:
-        """The endpoint of a role: its own URL, else its provider's, else the usual one. One object for each place, since an outage is the place's."""
+        """The endpoint of a role: its own URL, else its provider's, else the usual one. One object
+        for each place, since an outage is the place's."""
         from doxa.models.anthropic import VERSION
         from doxa.models.http import HttpEndpoint, parse_url
 
-        address: Address = self._urls.get(role) or self._urls.get(spec.provider) or parse_url(usual, field="url")
+        address: Address = (
+            self._urls.get(role) or self._urls.get(spec.provider) or parse_url(usual, field="url")
+        )
         key, source = _key(spec.provider, needed=address.text == usual)
         with self._lock:
             found = self._endpoints.get(f"{spec.provider} {address.text}")
             if found is None:
                 if spec.provider == "anthropic":
-                    found = HttpEndpoint(address, headers={"anthropic-version": VERSION}, key=key, key_header=("x-api-key", ""), key_source=source)
+                    found = HttpEndpoint(
+                        address,
+                        headers={"anthropic-version": VERSION},
+                        key=key,
+                        key_header=("x-api-key", ""),
+                        key_source=source,
+                    )
                 else:
                     found = HttpEndpoint(address, key=key, key_source=source)
                 self._endpoints[f"{spec.provider} {address.text}"] = found
@@ -258,12 +350,20 @@ class Models:
     def _finding(self, role: ModelRole, attempt: Callable[[], str], *, ask: bool) -> Finding:
         from doxa.curation.doctor import Finding
 
-        roles: dict[ModelRole, _Lazy[Any]] = {"embedder": self._embedder, "model": self._model, "reranker": self._reranker}
+        roles: dict[ModelRole, _Lazy[Any]] = {
+            "embedder": self._embedder,
+            "model": self._model,
+            "reranker": self._reranker,
+        }
         lazy, spec = roles[role], self.specs[role]
         name = f"{role} asked" if role == "embedder" else role
         if spec is None and lazy.made is None:
             return Finding(name, True, "none is configured")
-        label = str(spec) if spec is not None else str(getattr(lazy.made, "name", "an object of the caller's"))
+        label = (
+            str(spec)
+            if spec is not None
+            else str(getattr(lazy.made, "name", "an object of the caller's"))
+        )
         if not ask:
             return Finding(name, True, f"{label}, not asked", "`doxa doctor --models` asks it.")
         try:
@@ -284,19 +384,28 @@ class Models:
         model = self.model
         if model is None:
             raise self.model_error or ModelError("There is none.", next_step="Configure one.")
-        usage = model.complete([Message("user", "Say the word yes, and nothing else.")], tokens_max=256).usage
+        usage = model.complete(
+            [Message("user", "Say the word yes, and nothing else.")], tokens_max=256
+        ).usage
         return f"it answered ({usage.tokens_in} tokens in, {usage.tokens_out} out)"
 
     def _try_reranker(self) -> str:
         reranker = self.reranker
         if reranker is None:
             raise self.reranker_error or ModelError("There is none.", next_step="Configure one.")
-        scores = reranker.score("When do we deploy?", ["We deploy on Thursdays.", "The cat sat on the mat."])
-        return "it put an answer above an unrelated text" if scores[0] > scores[1] else "it answered, with an unrelated text above an answer"
+        scores = reranker.score(
+            "When do we deploy?", ["We deploy on Thursdays.", "The cat sat on the mat."]
+        )
+        return (
+            "it put an answer above an unrelated text"
+            if scores[0] > scores[1]
+            else "it answered, with an unrelated text above an answer"
+        )
 
 
 class _Lazy(Generic[_Model]):
-    """A model that is made when it is first asked for, once; after an outage again, though not at once."""
+    """A model that is made when it is first asked for, once; after an outage again, though not at
+    once."""
 
     def __init__(self, build: Callable[[], _Model | None], given: _Model | None) -> None:
         self._build = build
@@ -313,14 +422,19 @@ class _Lazy(Generic[_Model]):
                 try:
                     self.made = self._build()
                 except (ModelError, InputError) as error:
-                    self.error = error if isinstance(error, ModelError) else ModelError(error.message, next_step=error.next_step)
+                    self.error = (
+                        error
+                        if isinstance(error, ModelError)
+                        else ModelError(error.message, next_step=error.next_step)
+                    )
                     if "outage" in error.fields:
                         self._again = time.monotonic() + MODEL_OUTAGE_MS / 1_000
             return self.made
 
 
 class _Asking:
-    """An embedder for questions. A cap that is reached is one more way for a model to fail: recall answers by words and says so."""
+    """An embedder for questions. A cap that is reached is one more way for a model to fail: recall
+    answers by words and says so."""
 
     def __init__(self, embedder: CachedEmbedder) -> None:
         self._embedder = embedder
@@ -337,12 +451,13 @@ class _Asking:
 
 
 class Interrupted(Exception):
-    """Embedding cannot go on now, and no text is to blame; `Job.error` says why. Never leaves this room."""
+    """Embedding cannot go on now, and no text is to blame; `Job.error` says why. Never leaves this
+    room."""
 
 
 class Job:
-    """An embedder for the embedding job. A text that fails counts as tried; an outage or a cap is not the text's fault and stops the job instead,
-    which keeps what it has made."""
+    """An embedder for the embedding job. A text that fails counts as tried; an outage or a cap is
+    not the text's fault and stops the job instead, which keeps what it has made."""
 
     def __init__(self, embedder: CachedEmbedder, progress: Callable[[int], None] | None) -> None:
         self._embedder = embedder
@@ -383,7 +498,9 @@ def _configured(value: object, role: ModelRole, said: Mapping[str, str]) -> tupl
         return None if nothing else spec, None
     if not hasattr(value, _VERBS[role]):
         raise InputError(
-            f"{value!r:.80} is no {role}.", next_step=f'Give "auto", None, provider:model or an object with `{_VERBS[role]}`.', field=role
+            f"{value!r:.80} is no {role}.",
+            next_step=f'Give "auto", None, provider:model or an object with `{_VERBS[role]}`.',
+            field=role,
         )
     return None, value
 
@@ -393,15 +510,27 @@ def _is(spec: Spec | None, provider: str) -> bool:
 
 
 def _cached(embedder: Embedder | None) -> CachedEmbedder | None:
-    return embedder if embedder is None or isinstance(embedder, CachedEmbedder) else CachedEmbedder(embedder)
+    return (
+        embedder
+        if embedder is None or isinstance(embedder, CachedEmbedder)
+        else CachedEmbedder(embedder)
+    )
 
 
 def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
     """Where endpoints are, by role and by provider; an argument goes before the environment."""
     known = (*_VERBS, *ENDPOINTS)
     if not isinstance(urls, Mapping) or not set(urls) <= set(known):
-        raise InputError("model_urls maps roles and providers to URLs.", next_step=f"Use the names {', '.join(known)}.", field="model_urls")
-    given = {name: (said[f"DOXA_{name.upper()}_URL"], f"DOXA_{name.upper()}_URL") for name in known if f"DOXA_{name.upper()}_URL" in said}
+        raise InputError(
+            "model_urls maps roles and providers to URLs.",
+            next_step=f"Use the names {', '.join(known)}.",
+            field="model_urls",
+        )
+    given = {
+        name: (said[f"DOXA_{name.upper()}_URL"], f"DOXA_{name.upper()}_URL")
+        for name in known
+        if f"DOXA_{name.upper()}_URL" in said
+    }
     given |= {name: (url, f"model_urls[{name!r}]") for name, url in urls.items()}
     if not given:
         return {}  # and the network's modules stay unread
@@ -414,12 +543,15 @@ def _prices(prices: object) -> dict[str, Price]:
     found: dict[str, Price] = {}
     for name, pair in prices.items() if isinstance(prices, Mapping) else [(None, None)]:
         numbers = tuple(pair) if isinstance(pair, (tuple, list)) else ()
-        fits = len(numbers) == 2 and all(type(n) in (int, float) and math.isfinite(n) and n >= 0 for n in numbers)
+        fits = len(numbers) == 2 and all(
+            type(n) in (int, float) and math.isfinite(n) and n >= 0 for n in numbers
+        )
         if not isinstance(name, str) or not fits:
             raise InputError(
                 "model_prices maps provider:model to what a million tokens cost, read and written.",
-                next_step='Give {"openai:NAME": (0.5, 1.5)}.', field="model_prices",
-            )  # fmt: skip
+                next_step='Give {"openai:NAME": (0.5, 1.5)}.',
+                field="model_prices",
+            )
         found[name] = Price(float(numbers[0]), float(numbers[1]))
     return found
 
@@ -429,21 +561,37 @@ def _cap(said: Mapping[str, str], variable: str) -> int | None:
     if value is None:
         return None
     if not (value.isascii() and value.isdigit() and len(value) < 19):
-        raise InputError(f"{variable} is a whole number; this is {value[:40]!r}.", next_step="Give such a number, or unset it.", field=variable)
+        raise InputError(
+            f"{variable} is a whole number; this is {value[:40]!r}.",
+            next_step="Give such a number, or unset it.",
+            field=variable,
+        )
     return int(value)
 
 
 def _key(provider: str, *, needed: bool) -> tuple[Secret | None, str]:
-    """The key of a provider and the variable it comes from. Raises ModelError where the provider's own endpoint needs one and there is none."""
+    """The key of a provider and the variable it comes from. Raises ModelError where the provider's
+    own endpoint needs one and there is none."""
     from doxa.models.http import Secret
 
     if provider == "ollama":
         return None, ""
-    value = os.environ.get("ANTHROPIC_API_KEY") if provider == "anthropic" else os.environ.get("OPENAI_API_KEY")
+    value = (
+        os.environ.get("ANTHROPIC_API_KEY")
+        if provider == "anthropic"
+        else os.environ.get("OPENAI_API_KEY")
+    )
     source = "ANTHROPIC_API_KEY" if provider == "anthropic" else "OPENAI_API_KEY"
     if not value:
         if needed:
-            step = f"Set it, or give the URL of a server that needs none (DOXA_{provider.upper()}_URL)."
-            raise ModelError(f"{source} is not set, and {provider}'s own endpoint asks for a key.", next_step=step, model=provider)
+            step = (
+                "Set it, or give the URL of a server that needs none"
+                f" (DOXA_{provider.upper()}_URL)."
+            )
+            raise ModelError(
+                f"{source} is not set, and {provider}'s own endpoint asks for a key.",
+                next_step=step,
+                model=provider,
+            )
         return None, source
     return Secret(value, source=source), source

@@ -1,7 +1,8 @@
-"""What is done now and then while a memory is open: noted accesses are written, and windows follow a change of policies.
+"""What is done now and then while a memory is open: noted accesses are written, and windows follow
+a change of policies.
 
-One thread, started when there is first something to do. Reads are right without it: what it has not come to is judged when it is read, and what was
-noted is written at the close.
+One thread, started when there is first something to do. Reads are right without it: what it has not
+come to is judged when it is read, and what was noted is written at the close.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Upkeep:
         if background and not store.read_only:
             store.on_due = self.due
             with store.read() as reader:
-                if reader.rows("SELECT 1 FROM meta WHERE key = 'sweep'"):  # left by whoever had the file open
+                if reader.rows(
+                    "SELECT 1 FROM meta WHERE key = 'sweep'"
+                ):  # left by whoever had the file open
                     self.due(True)
 
     def due(self, urgent: bool) -> None:
@@ -39,7 +42,9 @@ class Upkeep:
         if self._thread is not None and self._thread.is_alive():  # in a forked child it is not
             return
         with self._lock:
-            if (self._thread is None or not self._thread.is_alive()) and not self._stopping.is_set():
+            if (
+                self._thread is None or not self._thread.is_alive()
+            ) and not self._stopping.is_set():
                 self._thread = threading.Thread(target=self._work, name="doxa-upkeep", daemon=True)
                 self._thread.start()
 
@@ -70,7 +75,10 @@ class Upkeep:
             except ClosedError:
                 return
             except Exception as error:  # the job must not die: what it could not write stays noted
-                told = StoreError(f"Accesses could not be written: {error}.", next_step="Look at the policy that it names.")
+                told = StoreError(
+                    f"Accesses could not be written: {error}.",
+                    next_step="Look at the policy that it names.",
+                )
                 self.error = error if isinstance(error, DoxaError) else told
                 if not isinstance(error, BusyError):
                     with suppress(RuntimeError):  # not to try again without a pause

@@ -1,6 +1,7 @@
 """Where time comes from, so that a test can stand still and a store can refuse to step back.
 
-Times are integer nanoseconds since 1970-01-01 UTC everywhere inside; ISO 8601 text exists at the doors only.
+Times are integer nanoseconds since 1970-01-01 UTC everywhere inside; ISO 8601 text exists at the
+doors only.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class FakeClock:
 
 
 def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
-    """ISO 8601 text (no zone = UTC; a date alone = its first instant), a datetime, or integer ns, to integer ns UTC.
+    """ISO 8601 text (no zone = UTC; a date alone = its first instant), a datetime, or integer ns,
+    to integer ns UTC.
 
     Raises InputError for anything else, naming the field.
     """
@@ -84,7 +86,8 @@ def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
 
 
 def format_time(ns: int) -> str:
-    """Integer ns to ISO 8601 in UTC; the fraction appears only when it is not zero, so that parse(format(t)) = t."""
+    """Integer ns to ISO 8601 in UTC; the fraction appears only when it is not zero, so that
+    parse(format(t)) = t."""
     seconds, fraction = divmod(ns, NS)
     text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
     if fraction:
@@ -103,8 +106,11 @@ def _bad_time(value: object, field: str) -> InputError:
 
 def _out_of_range(value: object, field: str) -> InputError:
     return InputError(
-        f"{field} lies outside the times that can be kept, which are {_FIRST_DAY} to {_LAST_DAY}: {str(value)[:80]!r}.",
-        next_step="Give ISO 8601 such as 2026-03-02 within that range, or leave an end that is open out.",
+        f"{field} lies outside the times that can be kept, which are {_FIRST_DAY} to {_LAST_DAY}:"
+        f" {str(value)[:80]!r}.",
+        next_step=(
+            "Give ISO 8601 such as 2026-03-02 within that range, or leave an end that is open out."
+        ),
         field=field,
         value=str(value)[:80],
     )

@@ -1,10 +1,13 @@
-"""Dates that a message mentions, resolved against the message's own time: "yesterday" is worthless a month later.
+"""Dates that a message mentions, resolved against the message's own time: "yesterday" is worthless
+a month later.
 
-    "last week", said on Thursday 2023-05-11  ->  2023-05-01 .. 2023-05-08 (end exclusive), precision week
+    "last week", said on Thursday 2023-05-11  ->  2023-05-01 .. 2023-05-08 (end exclusive),
+    precision week
 
-Days are UTC days and weeks begin on Monday. What may mean two things is left out: 03/04/2024; a weekday or a month without a year
-whose sentence or distance does not tell past from future; "a few days ago"; "the week before the wedding". A quarter has precision
-month and three months; a weekend has precision day and two days.
+Days are UTC days and weeks begin on Monday. What may mean two things is left out: 03/04/2024; a
+weekday or a month without a year whose sentence or distance does not tell past from future; "a few
+days ago"; "the week before the wedding". A quarter has precision month and three months; a weekend
+has precision day and two days.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ class DateMention:
 
     @property
     def iso(self) -> str:
-        """The first day as ISO 8601, cut to the precision (2023-05-02, 2023-05, 2023); a week is its Monday."""
+        """The first day as ISO 8601, cut to the precision (2023-05-02, 2023-05, 2023); a week is
+        its Monday."""
         day = date.fromordinal(self.start_ns // _DAY_NS + _EPOCH).isoformat()
         return day[: {"year": 4, "month": 7}.get(self.precision, 10)]
 
@@ -46,10 +50,21 @@ class DateMention:
 _Span = tuple[date, date, Precision]
 
 _MONTHS = {
-    name: number for number, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
 }
-_WEEKDAYS = {name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
-_NUMBERS = dict(zip("a an one two three four five six seven eight nine ten eleven twelve".split(), (1, 1, *range(1, 13)), strict=True))
+_WEEKDAYS = {
+    name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
+}
+_NUMBERS = dict(
+    zip(
+        "a an one two three four five six seven eight nine ten eleven twelve".split(),
+        (1, 1, *range(1, 13)),
+        strict=True,
+    )
+)
 
 _MONTH = (
     r"(?P<month>January|February|March|April|May|June|July|August|September|October|November|December"
@@ -61,10 +76,13 @@ _LONE = r"(?![\w/:-]*\d)(?!\.\d)(?!\s*[–-]\s*\d)"
 _WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 
 _RELATIVE = re.compile(
-    r"\b(?:(?P<before>the day before yesterday)|(?P<after>the day after tomorrow)|(?P<today>today|tonight|this (?:morning"
+    r"\b(?:(?P<before>the day before yesterday)|(?P<after>the day after"
+    r" tomorrow)|(?P<today>today|tonight|this (?:morning"
     r"|afternoon|evening))"
     r"|(?P<yesterday>(?<!like )(?<!like just )yesterday|last night)|(?P<tomorrow>tomorrow)"
-    r"|(?:(?<!or )(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,4}) (?P<unit>day|week|month"
+    r"|(?:(?<!or"
+    r" )(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,4})"
+    r" (?P<unit>day|week|month"
     r"|year)s? ago)"
     r"|(?P<weekbefore>the week before(?: last\b|(?=\s*(?:[.!?,;]|$))))"
     r"|(?:(?P<which>last|next|this) (?:(?P<period>weekend|week|month|year|quarter)|"
@@ -87,14 +105,20 @@ _ABSOLUTE = re.compile(
     rf"|(?P<quarter>Q[1-4]),? ?(?:of )?(?P<quarter_year>(?:19|20|21)\d\d)\b{_LONE}"
     r")"
 )
-_DAY_MONTH = re.compile(rf"(?<![\w/:.,-])(?<!\d )(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR}\b)?(?!\w){_LONE}")
+_DAY_MONTH = re.compile(
+    rf"(?<![\w/:.,-])(?<!\d )(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR}\b)?(?!\w){_LONE}"
+)
 _MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR}\b)?{_LONE}")
-_MONTH_YEAR = re.compile(rf"(?<![0-9] )(?<![0-9](?:st|nd|rd|th) )\b{_MONTH},? (?:of )?{_YEAR}\b{_LONE}")
+_MONTH_YEAR = re.compile(
+    rf"(?<![0-9] )(?<![0-9](?:st|nd|rd|th) )\b{_MONTH},? (?:of )?{_YEAR}\b{_LONE}"
+)
 _IN_MONTH = re.compile(
-    rf"\b(?:in|since|during|until|till|by|early|late|mid|of) (?:early |late |mid[ -])?(?P<core>{_MONTH})\b(?! \d)(?!['-])"
+    r"\b(?:in|since|during|until|till|by|early|late|mid|of) (?:early |late |mid["
+    rf" -])?(?P<core>{_MONTH})\b(?! \d)(?!['-])"
 )
 _IN_YEAR = re.compile(
-    rf"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Uu]ntil|[Bb]y|[Ff]rom|[Ee]arly|[Ll]ate|[Oo]f) (?P<core>{_YEAR})\b{_LONE}"
+    r"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Uu]ntil|[Bb]y|[Ff]rom|[Ee]arly|[Ll]ate|[Oo]f)"
+    rf" (?P<core>{_YEAR})\b{_LONE}"
     r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:I|we|he|she|they|it|the|my|our|his|her|and|but|or|when|after|before|with|for|at|to|as|by|a|an|is|was"
     r"|because|so|on|from)\b)"
 )
@@ -103,11 +127,24 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _FUTURE = re.compile(
-    r"\b(?:will|gonna|going to|tomorrow|plan|plans|planning|due|deadline|upcoming|scheduled|until|by)\b|'ll\b", re.IGNORECASE
+    r"\b(?:will|gonna|going"
+    r" to|tomorrow|plan|plans|planning|due|deadline|upcoming|scheduled|until|by)\b|'ll\b",
+    re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?\n]")
 
-_RELATIVE_HINTS = ("day", "tomorrow", " ago", "week", "month", "year", "tonight", "last ", "next ", "this ")
+_RELATIVE_HINTS = (
+    "day",
+    "tomorrow",
+    " ago",
+    "week",
+    "month",
+    "year",
+    "tonight",
+    "last ",
+    "next ",
+    "this ",
+)
 _MONTH_HINT = re.compile(r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
 _DIGIT_HINT = re.compile(r"[0-9]{4}")
 
@@ -148,12 +185,22 @@ def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
 
 def _today(time_ns: int | None) -> date | None:
     ordinal = None if time_ns is None else time_ns // _DAY_NS + _EPOCH
-    if ordinal is None or not date(YEAR_MIN, 1, 1).toordinal() <= ordinal <= date(YEAR_MAX, 12, 31).toordinal():
+    if (
+        ordinal is None
+        or not date(YEAR_MIN, 1, 1).toordinal() <= ordinal <= date(YEAR_MAX, 12, 31).toordinal()
+    ):
         return None
     return date.fromordinal(ordinal)
 
 
-def _mention(text: str, span: tuple[int, int], *, resolve: _Resolver, match: re.Match[str], today: date | None) -> DateMention | None:
+def _mention(
+    text: str,
+    span: tuple[int, int],
+    *,
+    resolve: _Resolver,
+    match: re.Match[str],
+    today: date | None,
+) -> DateMention | None:
     try:
         found = resolve(match, today)
     except (ValueError, OverflowError):
@@ -204,7 +251,11 @@ def _month_day(match: re.Match[str], today: date | None) -> _Span | None:
         return _day(date(int(match["year"]), month, day))
     if today is None:
         return None
-    years = [year for year in (today.year - 1, today.year, today.year + 1) if day <= monthrange(year, month)[1]]
+    years = [
+        year
+        for year in (today.year - 1, today.year, today.year + 1)
+        if day <= monthrange(year, month)[1]
+    ]
     return _nearest([_day(date(year, month, day)) for year in years], today)
 
 
@@ -233,10 +284,14 @@ def _relative(match: re.Match[str], today: date | None) -> _Span | None:
         count = _NUMBERS.get(match["count"].lower()) or int(match["count"])
         return _ago(count, match["unit"].lower(), today=today)
     if match["weekbefore"]:
-        return _week(today - timedelta(days=14 if match["weekbefore"].lower().endswith("last") else 7))
+        return _week(
+            today - timedelta(days=14 if match["weekbefore"].lower().endswith("last") else 7)
+        )
     if match["which"]:
         return _which(match, today)
-    shift = {"before": -2, "after": 2, "today": 0, "yesterday": -1, "tomorrow": 1}[match.lastgroup or "today"]
+    shift = {"before": -2, "after": 2, "today": 0, "yesterday": -1, "tomorrow": 1}[
+        match.lastgroup or "today"
+    ]
     return _day(today + timedelta(days=shift))
 
 
@@ -245,7 +300,9 @@ def _ago(count: int, unit: str, *, today: date) -> _Span:
         return _day(today - timedelta(days=count))
     if unit == "week":
         return _week(today - timedelta(weeks=count))
-    return _months(today.year, today.month - count) if unit == "month" else _year(today.year - count)
+    return (
+        _months(today.year, today.month - count) if unit == "month" else _year(today.year - count)
+    )
 
 
 def _which(match: re.Match[str], today: date) -> _Span | None:
@@ -290,7 +347,8 @@ def _bare_weekday(match: re.Match[str], today: date | None) -> _Span | None:
     ahead = (_WEEKDAYS[match["weekday"][:3].lower()] - today.weekday()) % 7
     if bool(past) == bool(future):
         return None
-    # "On Friday", said on a Friday, is this one when it is to come and the last one when it is gone.
+    # "On Friday", said on a Friday, is this one when it is to come and the last one when it is
+    # gone.
     return _day(today + timedelta(days=ahead if future else ahead - 7))
 
 

@@ -1,11 +1,13 @@
-"""Every error a caller of doxa can meet, drawn once, so that doors map them in one place and agents can obey them.
+"""Every error a caller of doxa can meet, drawn once, so that doors map them in one place and agents
+can obey them.
 
     DoxaError
     ├── InputError            what was given cannot be used (field, position)
     │   ├── KrefError         an address does not follow the kref grammar
     │   └── LimitError        a value is beyond a named limit
     ├── NotFoundError         the address is well formed, nothing is there
-    ├── ConflictError         the world moved since the caller looked (compare-and-set, undo of a later change)
+    ├── ConflictError         the world moved since the caller looked (compare-and-set, undo of a
+    later change)
     ├── ConstraintError       a rule of the schema refuses the write
     ├── RoleError             the session's role may not do this
     ├── ConfirmationError     a preview must be confirmed first
@@ -18,14 +20,16 @@
         ├── DiskFullError     no space left
         └── BusyError         another writer held the file longer than the limit
 
-A message says what happened and to what; `next_step` says what to do, and never names a destructive command.
+A message says what happened and to what; `next_step` says what to do, and never names a destructive
+command.
 """
 
 from __future__ import annotations
 
 
 class DoxaError(Exception):
-    """Base of all. `fields` hold the values a program needs; `next_step` is for the reader, human or agent."""
+    """Base of all. `fields` hold the values a program needs; `next_step` is for the reader, human
+    or agent."""
 
     code = "error"
 
@@ -40,7 +44,12 @@ class DoxaError(Exception):
 
     def as_dict(self) -> dict[str, object]:
         """The shape that every door sends: code, message, next_step, fields."""
-        return {"code": self.code, "message": self.message, "next_step": self.next_step, "fields": dict(self.fields)}
+        return {
+            "code": self.code,
+            "message": self.message,
+            "next_step": self.next_step,
+            "fields": dict(self.fields),
+        }
 
 
 class InputError(DoxaError):

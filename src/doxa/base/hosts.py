@@ -1,4 +1,5 @@
-"""Which network addresses are this machine's own: what is sent there stays here, so doors and endpoints ask for less."""
+"""Which network addresses are this machine's own: what is sent there stays here, so doors and
+endpoints ask for less."""
 
 from __future__ import annotations
 

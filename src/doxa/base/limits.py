@@ -1,4 +1,5 @@
-"""Every limit of doxa in one place, each with its unit last, so that an operator can see what the system refuses and why."""
+"""Every limit of doxa in one place, each with its unit last, so that an operator can see what the
+system refuses and why."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Text of others as quoted data, one way for every door: nothing in it hides, turns its line around, or ends its own quotation.
+"""Text of others as quoted data, one way for every door: nothing in it hides, turns its line
+around, or ends its own quotation.
 
-Left out is what has no shape of its own (controls, formats such as marks of direction, zero-width blanks and tags, halves of characters), but for the
-two joiners, which Persian, Indian scripts and emoji need. Whatever ends a line is a line feed.
+Left out is what has no shape of its own (controls, formats such as marks of direction, zero-width
+blanks and tags, halves of characters), but for the two joiners, which Persian, Indian scripts and
+emoji need. Whatever ends a line is a line feed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _BARE = re.compile(r'[^\s"\\·;,\[\](){}]+')
 
 def visible(text: str) -> str:
     """The text without what hides, its lines ended by line feeds alone."""
-    if text.isprintable():  # nearly all text of one line is: no control, no format, nothing unassigned
+    if (
+        text.isprintable()
+    ):  # nearly all text of one line is: no control, no format, nothing unassigned
         return text
     lined = _ENDS.sub("\n", text)
     return lined.translate({ord(char): None for char in set(lined) if _hides(char)})
@@ -36,9 +40,12 @@ def quoted(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A name or an address as it is; quoted where it holds anything that could pass for what stands around it."""
+    """A name or an address as it is; quoted where it holds anything that could pass for what stands
+    around it."""
     return text if text.isprintable() and _BARE.fullmatch(text) else quoted(text)
 
 
 def _hides(char: str) -> bool:
-    return char not in _KEPT and (unicodedata.category(char) in ("Cc", "Cf", "Cs") or ord(char) in _TAGS or char == "\u2065")
+    return char not in _KEPT and (
+        unicodedata.category(char) in ("Cc", "Cf", "Cs") or ord(char) in _TAGS or char == "\u2065"
+    )

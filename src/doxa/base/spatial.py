@@ -6,7 +6,8 @@
     4326   wgs-84        longitude (x), latitude (y), in degrees
     4979   wgs-84-3d     longitude (x), latitude (y), height (z) in metres
 
-Points of different systems have no distance and no order by `<`. Source: the Cypher manual, "Spatial values" and "Spatial functions".
+Points of different systems have no distance and no order by `<`. Source: the Cypher manual,
+"Spatial values" and "Spatial functions".
 """
 
 from __future__ import annotations
@@ -21,11 +22,22 @@ from doxa.base.errors import InputError
 CARTESIAN, CARTESIAN_3D, WGS_84, WGS_84_3D = 7203, 9157, 4326, 4979
 EARTH_RADIUS_M = 6_378_140.0
 
-_NAMES = {CARTESIAN: "cartesian", CARTESIAN_3D: "cartesian-3d", WGS_84: "wgs-84", WGS_84_3D: "wgs-84-3d"}
-_SRIDS = {name: srid for srid, name in _NAMES.items()} | {"wgs-84-2d": WGS_84, "cartesian-2d": CARTESIAN}
+_NAMES = {
+    CARTESIAN: "cartesian",
+    CARTESIAN_3D: "cartesian-3d",
+    WGS_84: "wgs-84",
+    WGS_84_3D: "wgs-84-3d",
+}
+_SRIDS = {name: srid for srid, name in _NAMES.items()} | {
+    "wgs-84-2d": WGS_84,
+    "cartesian-2d": CARTESIAN,
+}
 _GEOGRAPHIC = frozenset((WGS_84, WGS_84_3D))
 _SOLID = frozenset((CARTESIAN_3D, WGS_84_3D))
-_STEP = "Give x and y (and z), or longitude and latitude (and height), and crs or srid if it is not the default."
+_STEP = (
+    "Give x and y (and z), or longitude and latitude (and height), and crs or srid if it is not the"
+    " default."
+)
 _AXES = {"x": 0, "y": 1, "z": 2, "longitude": 0, "latitude": 1, "height": 2}
 
 
@@ -51,7 +63,8 @@ class Point(msgspec.Struct, frozen=True, gc=False):
 
 
 def get(point: Point, field: str) -> float | int | str | None:
-    """A component by its name, in any case: x, y, z, longitude, latitude, height, crs, srid. None for one that the point does not have."""
+    """A component by its name, in any case: x, y, z, longitude, latitude, height, crs, srid. None
+    for one that the point does not have."""
     name = field.lower()
     if name in ("longitude", "latitude", "height") and not point.geographic:
         return None
@@ -68,27 +81,43 @@ def order_key(point: Point) -> tuple[int, float, float, float]:
 def from_map(values: Mapping[str, object]) -> Point | None:
     """The point that a map describes, None if any value is null.
 
-    The keys choose the system unless crs or srid names one: x and y the plane, longitude and latitude the Earth, a third coordinate its
-    3D form. InputError for missing, unknown or contradicting keys and for coordinates that are not finite. A longitude beyond 180 degrees
-    is wrapped around, a latitude beyond 90 refused.
+    The keys choose the system unless crs or srid names one: x and y the plane, longitude and
+    latitude the Earth, a third coordinate its 3D form. InputError for missing, unknown or
+    contradicting keys and for coordinates that are not finite. A longitude beyond 180 degrees is
+    wrapped around, a latitude beyond 90 refused.
     """
     if any(value is None for value in values.values()):
         return None
     unknown = values.keys() - _AXES.keys() - {"crs", "srid"}
     if unknown:
-        raise _bad(f"A point has no key {min(map(str, unknown))[:80]!r}.", min(map(str, unknown))[:80])
+        raise _bad(
+            f"A point has no key {min(map(str, unknown))[:80]!r}.", min(map(str, unknown))[:80]
+        )
     earth = "longitude" in values or "latitude" in values or "height" in values
-    coordinates = [_coordinate(values, names) for names in (("x", "longitude"), ("y", "latitude"), ("z", "height"))]
+    coordinates = [
+        _coordinate(values, names)
+        for names in (("x", "longitude"), ("y", "latitude"), ("z", "height"))
+    ]
     x, y, z = coordinates
     if x is None or y is None:
         raise _bad("A point needs two or three coordinates.", "x" if x is None else "y")
     srid = _named(values)
     if srid is None:
-        srid = (WGS_84 if z is None else WGS_84_3D) if earth else (CARTESIAN if z is None else CARTESIAN_3D)
+        srid = (
+            (WGS_84 if z is None else WGS_84_3D)
+            if earth
+            else (CARTESIAN if z is None else CARTESIAN_3D)
+        )
     if earth and srid not in _GEOGRAPHIC:
-        raise _bad(f"Longitude, latitude and height do not fit the coordinate system {_NAMES[srid]}.", "crs")
+        raise _bad(
+            f"Longitude, latitude and height do not fit the coordinate system {_NAMES[srid]}.",
+            "crs",
+        )
     if (z is None) == (srid in _SOLID):
-        raise _bad(f"{2 if z is None else 3} coordinates do not fit the coordinate system {_NAMES[srid]}.", "crs")
+        raise _bad(
+            f"{2 if z is None else 3} coordinates do not fit the coordinate system {_NAMES[srid]}.",
+            "crs",
+        )
     if srid in _GEOGRAPHIC:
         if not -90.0 <= y <= 90.0:
             raise _bad(f"The latitude {y!r} is not between -90 and 90 degrees.", "latitude")
@@ -98,14 +127,18 @@ def from_map(values: Mapping[str, object]) -> Point | None:
 
 
 def distance(one: Point, two: Point) -> float | None:
-    """The units of the plane, or metres along the Earth's surface (haversine) at the mean height; None for different systems."""
+    """The units of the plane, or metres along the Earth's surface (haversine) at the mean height;
+    None for different systems."""
     if one.srid != two.srid:
         return None
     rise = (one.z or 0.0) - (two.z or 0.0)
     if not one.geographic:
         return math.hypot(one.x - two.x, one.y - two.y, rise)
     here, there = math.radians(one.y), math.radians(two.y)
-    half = math.sin((there - here) / 2) ** 2 + math.cos(here) * math.cos(there) * math.sin(math.radians(two.x - one.x) / 2) ** 2
+    half = (
+        math.sin((there - here) / 2) ** 2
+        + math.cos(here) * math.cos(there) * math.sin(math.radians(two.x - one.x) / 2) ** 2
+    )
     angle = 2.0 * math.atan2(math.sqrt(half), math.sqrt(max(0.0, 1.0 - half)))
     height = ((one.z or 0.0) + (two.z or 0.0)) / 2
     return math.hypot((EARTH_RADIUS_M + height) * angle, rise)
@@ -122,7 +155,11 @@ def within_bbox(point: Point, lower_left: Point, upper_right: Point) -> bool | N
         across = point.x >= lower_left.x or point.x <= upper_right.x
     else:
         across = lower_left.x <= point.x <= upper_right.x
-    return across and lower_left.y <= point.y <= upper_right.y and (lower_left.z or 0.0) <= (point.z or 0.0) <= (upper_right.z or 0.0)
+    return (
+        across
+        and lower_left.y <= point.y <= upper_right.y
+        and (lower_left.z or 0.0) <= (point.z or 0.0) <= (upper_right.z or 0.0)
+    )
 
 
 def _coordinate(values: Mapping[str, object], names: tuple[str, str]) -> float | None:

@@ -1,16 +1,20 @@
-"""The temporal values of openCypher, because Python's own stop at microseconds and the year 9999 and cannot say "one month".
+"""The temporal values of openCypher, because Python's own stop at microseconds and the year 9999
+and cannot say "one month".
 
-Dates are proleptic Gregorian, years -999,999,999 to 999,999,999. Every type is immutable, hashable and equal only to the same type
-with the same fields. What a text or a map may hold is checked where it is read; the constructors trust their caller.
+Dates are proleptic Gregorian, years -999,999,999 to 999,999,999. Every type is immutable, hashable
+and equal only to the same type with the same fields. What a text or a map may hold is checked where
+it is read; the constructors trust their caller.
 
     Date           days                                 LocalDateTime  seconds, nanos
     LocalTime      nanos                                DateTime       seconds, nanos, offset, zone
     Time           nanos, offset                        Duration       months, days, seconds, nanos
 
-The calendar is the standard library's. The Gregorian calendar, weekdays included, repeats every 400 years (146,097 days), so a year
-outside 1..9999 is moved by whole cycles to one inside; the same shift finds a zone's offset there.
+The calendar is the standard library's. The Gregorian calendar, weekdays included, repeats every 400
+years (146,097 days), so a year outside 1..9999 is moved by whole cycles to one inside; the same
+shift finds a zone's offset there.
 
-Sources: openCypher CIP2015-08-06 (date and time), the TCK's features Temporal1 to Temporal10, the Cypher manual's "Temporal values".
+Sources: openCypher CIP2015-08-06 (date and time), the TCK's features Temporal1 to Temporal10, the
+Cypher manual's "Temporal values".
 """
 
 from __future__ import annotations
@@ -89,7 +93,8 @@ class LocalDateTime(msgspec.Struct, frozen=True, gc=False):
 
 
 class DateTime(msgspec.Struct, frozen=True, gc=False):
-    """`seconds` since the epoch in UTC, `nanos` of the second, the `offset` in force in seconds, and the IANA `zone` or None."""
+    """`seconds` since the epoch in UTC, `nanos` of the second, the `offset` in force in seconds,
+    and the IANA `zone` or None."""
 
     seconds: int
     nanos: int
@@ -102,7 +107,8 @@ class DateTime(msgspec.Struct, frozen=True, gc=False):
 
 
 class Duration(msgspec.Struct, frozen=True, gc=False):
-    """Months, days, seconds and nanos, which do not carry into each other. `nanos` is 0 to 999,999,999, so -0.5 s is (-1, 500,000,000)."""
+    """Months, days, seconds and nanos, which do not carry into each other. `nanos` is 0 to
+    999,999,999, so -0.5 s is (-1, 500,000,000)."""
 
     months: int
     days: int
@@ -123,19 +129,30 @@ TEMPORALS = (*INSTANTS, Duration)
 
 
 def days_of(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 to a calendar date of any year. ValueError for a day that does not exist; years are not bounded here."""
+    """Days from 1970-01-01 to a calendar date of any year. ValueError for a day that does not
+    exist; years are not bounded here."""
     cycle, rest = divmod(year, _CYCLE_YEARS)
-    return date(rest + _CYCLE_YEARS, month, day).toordinal() - _EPOCH_ORDINAL + (cycle - 1) * _CYCLE_DAYS
+    return (
+        date(rest + _CYCLE_YEARS, month, day).toordinal()
+        - _EPOCH_ORDINAL
+        + (cycle - 1) * _CYCLE_DAYS
+    )
 
 
 def days_of_week_date(year: int, week: int, day: int) -> int:
-    """Days from 1970-01-01 to an ISO 8601 week date. ValueError for a week that the year does not have."""
+    """Days from 1970-01-01 to an ISO 8601 week date. ValueError for a week that the year does not
+    have."""
     cycle, rest = divmod(year, _CYCLE_YEARS)
-    return date.fromisocalendar(rest + _CYCLE_YEARS, week, day).toordinal() - _EPOCH_ORDINAL + (cycle - 1) * _CYCLE_DAYS
+    return (
+        date.fromisocalendar(rest + _CYCLE_YEARS, week, day).toordinal()
+        - _EPOCH_ORDINAL
+        + (cycle - 1) * _CYCLE_DAYS
+    )
 
 
 def quarter_days(year: int, quarter: int, day: int) -> int:
-    """Days from 1970-01-01 to a day of a quarter. ValueError if the year has no such quarter or the quarter no such day."""
+    """Days from 1970-01-01 to a day of a quarter. ValueError if the year has no such quarter or the
+    quarter no such day."""
     if not 1 <= quarter <= 4:
         raise ValueError(quarter)
     first = days_of(year, quarter * 3 - 2, 1)
@@ -153,7 +170,8 @@ def ordinal_days(year: int, day: int) -> int:
 
 
 def civil(days: int) -> tuple[int, date]:
-    """The date of a day count, as (years to add, a date of the years 400 to 799 with the same month, day, week and weekday)."""
+    """The date of a day count, as (years to add, a date of the years 400 to 799 with the same
+    month, day, week and weekday)."""
     cycle, rest = divmod(days + _EPOCH_ORDINAL - _CYCLE_ORDINAL, _CYCLE_DAYS)
     return cycle * _CYCLE_YEARS, date.fromordinal(_CYCLE_ORDINAL + rest)
 
@@ -195,11 +213,18 @@ def checked_days(days: int) -> int:
 def zone_of(name: str) -> ZoneInfo:
     """The rules of an IANA zone. InputError for a name that is none.
 
-    The `tzdata` package comes before the system's files: distributions differ before 1970 (Debian gives Stockholm its own local mean
-    time, IANA's main data and openCypher Berlin's), and the same query should give the same rows on every machine.
+    The `tzdata` package comes before the system's files: distributions differ before 1970 (Debian
+    gives Stockholm its own local mean time, IANA's main data and openCypher Berlin's), and the same
+    query should give the same rows on every machine.
     """
     parts = name.split("/")
-    if _ZONE_NAME.fullmatch(name) and parts[0] not in ("posix", "right", "posixrules", "localtime", "Factory"):
+    if _ZONE_NAME.fullmatch(name) and parts[0] not in (
+        "posix",
+        "right",
+        "posixrules",
+        "localtime",
+        "Factory",
+    ):
         from importlib.resources import files  # needed by the first zone only, and slow to load
 
         try:
@@ -212,12 +237,15 @@ def zone_of(name: str) -> ZoneInfo:
         except (KeyError, OSError, ValueError):
             pass
     raise InputError(
-        f"{name[:80]!r} is no time zone.", next_step="Use an IANA name such as Europe/Stockholm, or an offset such as +01:00.", field="timezone"
+        f"{name[:80]!r} is no time zone.",
+        next_step="Use an IANA name such as Europe/Stockholm, or an offset such as +01:00.",
+        field="timezone",
     )
 
 
 def _clock(seconds: int) -> datetime:
-    """Seconds since the epoch as a datetime, moved by whole cycles to where datetime and the zone rules reach."""
+    """Seconds since the epoch as a datetime, moved by whole cycles to where datetime and the zone
+    rules reach."""
     if seconds < _CLOCK_MIN:
         seconds = (seconds - _CLOCK_MIN) % _CYCLE_S + _CLOCK_MIN
     elif seconds >= _CLOCK_MAX:
@@ -242,9 +270,11 @@ def at_zone(seconds: int, nanos: int, zone: Zone) -> DateTime:
 
 
 def attach(local: int, nanos: int, zone: Zone, *, prefer: int | None = None) -> DateTime:
-    """The instant at which a clock in the zone shows `local` (seconds since the epoch as if UTC). InputError beyond the calendar.
+    """The instant at which a clock in the zone shows `local` (seconds since the epoch as if UTC).
+    InputError beyond the calendar.
 
-    A local time that occurs twice is the one with the offset `prefer`, else the first; one that is skipped is moved on by the gap.
+    A local time that occurs twice is the one with the offset `prefer`, else the first; one that is
+    skipped is moved on by the gap.
     """
     checked_days(local // DAY_S)
     if isinstance(zone, int):
@@ -260,7 +290,8 @@ def attach(local: int, nanos: int, zone: Zone, *, prefer: int | None = None) -> 
 
 
 def get(value: Temporal, field: str) -> int | str:
-    """A component by its openCypher name, in any case. InputError for a component that the type does not have."""
+    """A component by its openCypher name, in any case. InputError for a component that the type
+    does not have."""
     name = field.lower()
     result: int | str | None = None
     if isinstance(value, Duration):
@@ -392,7 +423,8 @@ _DURATION_FIELDS: dict[str, Callable[[Duration], int]] = {
 
 
 def order_key(value: Temporal) -> tuple[Any, ...]:
-    """A key that orders values of one type: by instant, then offset and zone; durations by their average length, then their parts."""
+    """A key that orders values of one type: by instant, then offset and zone; durations by their
+    average length, then their parts."""
     match value:
         case Date():
             return (value.days,)
@@ -412,7 +444,8 @@ def order_key(value: Temporal) -> tuple[Any, ...]:
 
 
 def duration_of(months: int | Fraction, days: int | Fraction, nanos: int | Fraction) -> Duration:
-    """A duration from exact amounts. Fractions carry downwards: a month is 2,629,746 s on average, a day 86,400 s.
+    """A duration from exact amounts. Fractions carry downwards: a month is 2,629,746 s on average,
+    a day 86,400 s.
 
     InputError when a part leaves 64 bits.
     """
@@ -426,18 +459,24 @@ def duration_of(months: int | Fraction, days: int | Fraction, nanos: int | Fract
         days = whole
     seconds, nanos = divmod(math.trunc(nanos), NS)
     if max(abs(months), abs(days), abs(seconds)) > _INT64_MAX:
-        raise InputError("A duration does not fit into 64 bits.", next_step="Use smaller amounts.", field="duration")
+        raise InputError(
+            "A duration does not fit into 64 bits.",
+            next_step="Use smaller amounts.",
+            field="duration",
+        )
     return Duration(months, days, seconds, nanos)
 
 
 def exact(number: float, *, field: str) -> int | Fraction:
-    """The number as it is written: 0.1 is a tenth, not the nearest binary fraction. InputError for infinities and NaN."""
+    """The number as it is written: 0.1 is a tenth, not the nearest binary fraction. InputError for
+    infinities and NaN."""
     numerator, denominator = _ratio(number, field=field)
     return numerator if denominator == 1 else Fraction(numerator, denominator)
 
 
 def add(left: Temporal, right: Temporal) -> Temporal:
-    """Instant + duration, duration + instant, duration + duration. InputError for two instants or a result beyond the calendar."""
+    """Instant + duration, duration + instant, duration + duration. InputError for two instants or a
+    result beyond the calendar."""
     if isinstance(right, Duration):
         return _moved(left, right, 1)
     if isinstance(left, Duration):
@@ -450,7 +489,8 @@ def add(left: Temporal, right: Temporal) -> Temporal:
 
 
 def subtract(left: Temporal, right: Temporal) -> Temporal:
-    """Instant - duration, duration - duration. InputError for anything else or a result beyond the calendar."""
+    """Instant - duration, duration - duration. InputError for anything else or a result beyond the
+    calendar."""
     if isinstance(right, Duration):
         return _moved(left, right, -1)
     raise InputError(
@@ -468,9 +508,17 @@ def multiply(duration: Duration, factor: float) -> Duration:
 def divide(duration: Duration, divisor: float) -> Duration:
     """Every part divided by the divisor, fractions carried downwards. InputError for zero."""
     if not divisor:
-        raise InputError("A duration cannot be divided by zero.", next_step="Use another divisor.", field="divisor")
+        raise InputError(
+            "A duration cannot be divided by zero.",
+            next_step="Use another divisor.",
+            field="divisor",
+        )
     numerator, denominator = _ratio(divisor, field="divisor")
-    return _scaled(duration, denominator, numerator) if numerator > 0 else _scaled(duration, -denominator, -numerator)
+    return (
+        _scaled(duration, denominator, numerator)
+        if numerator > 0
+        else _scaled(duration, -denominator, -numerator)
+    )
 
 
 def _ratio(number: float, *, field: str) -> tuple[int, int]:
@@ -478,12 +526,17 @@ def _ratio(number: float, *, field: str) -> tuple[int, int]:
     if isinstance(number, int):
         return number, 1
     if not math.isfinite(number):
-        raise InputError(f"{field} is not a finite number: {number}.", next_step="Use a finite number.", field=field)
+        raise InputError(
+            f"{field} is not a finite number: {number}.",
+            next_step="Use a finite number.",
+            field=field,
+        )
     return Decimal(repr(number)).as_integer_ratio()
 
 
 def _scaled(duration: Duration, by: int, over: int) -> Duration:
-    """The duration times by / over, in integers throughout: what `duration_of` does with fractions, four times as fast."""
+    """The duration times by / over, in integers throughout: what `duration_of` does with fractions,
+    four times as fast."""
     months = _quotient(duration.months * by, over)
     rest = duration.months * by - months * over  # of a month, in 1 / over
     whole = duration.days * by * DAY_S + rest * MONTH_S  # in 1 / (over * DAY_S) of a day
@@ -498,7 +551,9 @@ def _moved(value: Temporal, by: Duration, sign: int) -> Temporal:
     match value:
         case Date():
             whole = _quotient(nanos, DAY_NS)  # a date knows whole days only
-            return Date(checked_days(plus_months(value.days, sign * by.months) + sign * by.days + whole))
+            return Date(
+                checked_days(plus_months(value.days, sign * by.months) + sign * by.days + whole)
+            )
         case LocalTime():
             return LocalTime((value.nanos + nanos) % DAY_NS)
         case Time():
@@ -520,14 +575,19 @@ def _moved(value: Temporal, by: Duration, sign: int) -> Temporal:
                     return value
             carry, rest = divmod(value.nanos + nanos, NS)
             return at_zone(value.seconds + carry, rest, zone)
-    return duration_of(value.months + sign * by.months, value.days + sign * by.days, value.seconds * NS + value.nanos + nanos)
+    return duration_of(
+        value.months + sign * by.months,
+        value.days + sign * by.days,
+        value.seconds * NS + value.nanos + nanos,
+    )
 
 
 # Between two instants
 
 
 def between(one: Instant, two: Instant) -> Duration:
-    """Whole months, then whole days, then the rest, from one to two: for instants with a date, one + between(one, two) = two."""
+    """Whole months, then whole days, then the rest, from one to two: for instants with a date, one
+    + between(one, two) = two."""
     start, end = _aligned(one, two)
     months = _whole_months(start, end) if _dated(one, two) else 0
     start = _shifted(start, months, 0)
@@ -558,7 +618,8 @@ def _dated(one: Instant, two: Instant) -> bool:
 
 
 def _aligned(one: Instant, two: Instant) -> tuple[_Side, _Side]:
-    """Both as moments of one kind: a missing date, time or zone is the other's date, midnight, the other's zone (manual, duration.between).
+    """Both as moments of one kind: a missing date, time or zone is the other's date, midnight, the
+    other's zone (manual, duration.between).
 
     The second comes in the first one's zone, for the calendar steps are taken there.
     """
@@ -601,14 +662,18 @@ def _nanos_between(start: _Side, end: _Side) -> int:
 
 
 def _whole_days(start: _Side, end: _Side) -> int:
-    return _quotient((local_days(end) - local_days(start)) * DAY_NS + day_nanos(end) - day_nanos(start), DAY_NS)
+    return _quotient(
+        (local_days(end) - local_days(start)) * DAY_NS + day_nanos(end) - day_nanos(start), DAY_NS
+    )
 
 
 def _whole_months(start: _Side, end: _Side) -> int:
-    """Months of the calendar, one fewer when the last is not complete; a month is complete on the same day, at the same time of day."""
+    """Months of the calendar, one fewer when the last is not complete; a month is complete on the
+    same day, at the same time of day."""
     days_one, days_two = local_days(start), local_days(end)
     time = day_nanos(end) - day_nanos(start)
-    # A day begun is not a day: without this, 31 March 12:00 to 28 February 13:00 would be a month back and an hour forward.
+    # A day begun is not a day: without this, 31 March 12:00 to 28 February 13:00 would be a month
+    # back and an hour forward.
     if days_two > days_one and time < 0:
         days_two -= 1
     elif days_two < days_one and time > 0:
@@ -667,11 +732,19 @@ def _duration_text(value: Duration) -> str:
     total = value.seconds * NS + value.nanos
     minus, size = ("-", -total) if total < 0 else ("", total)
     seconds, nanos = divmod(size, NS)
-    calendar = ((_quotient(value.months, 12), "Y"), (_remainder(value.months, 12), "M"), (value.days, "D"))
+    calendar = (
+        (_quotient(value.months, 12), "Y"),
+        (_remainder(value.months, 12), "M"),
+        (value.days, "D"),
+    )
     parts = ["P", *(f"{number}{unit}" for number, unit in calendar if number)]
     if total:
         parts.append("T")
-        parts += [f"{minus}{number}{unit}" for number, unit in ((seconds // 3600, "H"), (seconds // 60 % 60, "M")) if number]
+        parts += [
+            f"{minus}{number}{unit}"
+            for number, unit in ((seconds // 3600, "H"), (seconds // 60 % 60, "M"))
+            if number
+        ]
         if seconds % 60 or nanos:
             fraction = "." + f"{nanos:09d}".rstrip("0") if nanos else ""
             parts.append(f"{minus}{seconds % 60}{fraction}S")

@@ -1,7 +1,10 @@
-"""Every way to say a point in time as one number, so that windows are compared by what they mean and not by the types of their ends.
+"""Every way to say a point in time as one number, so that windows are compared by what they mean
+and not by the types of their ends.
 
-    Date            its first moment in UTC            text       ISO 8601: a date, or a date and a time; without an offset, UTC
-    DateTime        its instant                        integer    nanoseconds since 1970-01-01T00:00Z
+    Date            its first moment in UTC            text       ISO 8601: a date, or a date and a
+    time; without an offset, UTC
+    DateTime        its instant                        integer    nanoseconds since
+    1970-01-01T00:00Z
     LocalDateTime   as if its clock showed UTC
 
 Everything else is no point in time: a time of day, a duration, a float, a boolean, other text.
@@ -16,14 +19,18 @@ from doxa.base.errors import InputError
 from doxa.base.temporal import DAY_NS, NS, Date, DateTime, LocalDateTime
 from doxa.base.temporal_text import parse_datetime
 
-INSTANT_FORMS = "a date, a datetime, text such as 2024-03-01 or 2024-03-01T10:00:00Z, or integer nanoseconds since 1970"
+INSTANT_FORMS = (
+    "a date, a datetime, text such as 2024-03-01 or 2024-03-01T10:00:00Z, or integer nanoseconds"
+    " since 1970"
+)
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _SIGN = 1 << 127
 _KEY_MAX = 2 * _SIGN - 1
 
 
 def instant_of(value: object) -> int | None:
-    """Nanoseconds since the epoch, beyond 64 bits for years far away; None if the value is no point in time."""
+    """Nanoseconds since the epoch, beyond 64 bits for years far away; None if the value is no point
+    in time."""
     if isinstance(value, str):
         try:
             value = parse_datetime(value)

@@ -1,11 +1,22 @@
-"""Between temporal values and those of Python's datetime module, which has neither nanoseconds nor months nor years beyond 9999."""
+"""Between temporal values and those of Python's datetime module, which has neither nanoseconds nor
+months nor years beyond 9999."""
 
 from __future__ import annotations
 
 import datetime as py
 
 from doxa.base.errors import InputError
-from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time, at_zone, zone_of
+from doxa.base.temporal import (
+    Date,
+    DateTime,
+    Duration,
+    LocalDateTime,
+    LocalTime,
+    Temporal,
+    Time,
+    at_zone,
+    zone_of,
+)
 
 _EPOCH = py.datetime(1970, 1, 1)
 _DAY = py.date(1970, 1, 1)
@@ -15,19 +26,25 @@ Native = py.date | py.time | py.datetime | py.timedelta
 
 
 def from_python(value: Native) -> Temporal:
-    """The same point or span of time; exact. InputError for a time of the day whose zone has no fixed offset."""
+    """The same point or span of time; exact. InputError for a time of the day whose zone has no
+    fixed offset."""
     if isinstance(value, py.datetime):
         return _moment(value)
     if isinstance(value, py.date):
         return Date((value - _DAY).days)
     if isinstance(value, py.timedelta):
         return Duration(0, value.days, value.seconds, value.microseconds * 1_000)
-    nanos = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000_000 + value.microsecond * 1_000
+    nanos = (
+        (value.hour * 60 + value.minute) * 60 + value.second
+    ) * 1_000_000_000 + value.microsecond * 1_000
     if value.tzinfo is None:
         return LocalTime(nanos)
     offset = value.utcoffset()
     if offset is None:
-        raise InputError("A time of the day in a zone with changing offset is no moment.", next_step="Give a datetime, or a fixed offset.")
+        raise InputError(
+            "A time of the day in a zone with changing offset is no moment.",
+            next_step="Give a datetime, or a fixed offset.",
+        )
     return Time(nanos, offset // _SECOND)
 
 
@@ -45,7 +62,8 @@ def _moment(value: py.datetime) -> Temporal:
 
 
 def to_python(value: object) -> object:
-    """A temporal value as Python's, rounded down to microseconds; another value as it is. InputError for one that datetime cannot hold."""
+    """A temporal value as Python's, rounded down to microseconds; another value as it is.
+    InputError for one that datetime cannot hold."""
     try:
         match value:
             case Date(days):
@@ -57,14 +75,24 @@ def to_python(value: object) -> object:
             case LocalDateTime(seconds, nanos):
                 return _EPOCH + py.timedelta(seconds=seconds, microseconds=nanos // 1_000)
             case DateTime(seconds, nanos, offset, zone):
-                moment = _EPOCH.replace(tzinfo=py.UTC) + py.timedelta(seconds=seconds, microseconds=nanos // 1_000)
-                return moment.astimezone(zone_of(zone) if zone else py.timezone(py.timedelta(seconds=offset)))
+                moment = _EPOCH.replace(tzinfo=py.UTC) + py.timedelta(
+                    seconds=seconds, microseconds=nanos // 1_000
+                )
+                return moment.astimezone(
+                    zone_of(zone) if zone else py.timezone(py.timedelta(seconds=offset))
+                )
             case Duration(months, days, seconds, nanos):
                 if months:
-                    raise InputError(f"{value} has months, which have no length in days.", next_step="Use the value itself: its fields or its text.")
+                    raise InputError(
+                        f"{value} has months, which have no length in days.",
+                        next_step="Use the value itself: its fields or its text.",
+                    )
                 return py.timedelta(days=days, seconds=seconds, microseconds=nanos // 1_000)
     except (OverflowError, ValueError):
-        raise InputError(f"{value} is beyond Python's calendar.", next_step="Use the value itself: its fields or its text.") from None
+        raise InputError(
+            f"{value} is beyond Python's calendar.",
+            next_step="Use the value itself: its fields or its text.",
+        ) from None
     return value
 
 

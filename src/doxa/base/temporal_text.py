@@ -1,8 +1,9 @@
 """Reading the ISO 8601 texts of openCypher's temporal values, the inverse of their printing.
 
-The forms are those of the Cypher manual ("Specifying dates", "Specifying times", "Specifying durations"): calendar, week, quarter and
-ordinal dates, basic (20150721) or extended (2015-07-21); times with a fraction; offsets; a zone's name in brackets; durations by units
-or like a date and time. Whatever a type prints, its reader gives back.
+The forms are those of the Cypher manual ("Specifying dates", "Specifying times", "Specifying
+durations"): calendar, week, quarter and ordinal dates, basic (20150721) or extended (2015-07-21);
+times with a fraction; offsets; a zone's name in brackets; durations by units or like a date and
+time. Whatever a type prints, its reader gives back.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ from doxa.base.temporal import (
 _DATE_EXTENDED = re.compile(
     r"([0-9]{4}|[+-][0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?|-[Ww]([0-9]{2})(?:-([0-9]))?|-[Qq]([0-9])(?:-([0-9]{2}))?|-([0-9]{3}))?"
 )
-_DATE_BASIC = re.compile(r"([0-9]{4})(?:([0-9]{2})([0-9]{2})?|[Ww]([0-9]{2})([0-9])?|[Qq]([0-9])([0-9]{2})?|([0-9]{3}))")
+_DATE_BASIC = re.compile(
+    r"([0-9]{4})(?:([0-9]{2})([0-9]{2})?|[Ww]([0-9]{2})([0-9])?|[Qq]([0-9])([0-9]{2})?|([0-9]{3}))"
+)
 _OFFSET = r"[Zz]|[+-][0-9]{2}(?::[0-9]{2}(?::[0-9]{2})?|[0-9]{2}(?:[0-9]{2})?)?"
 _TIME = re.compile(
     r"([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?|([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]{1,9}))?)?)?"
@@ -53,7 +56,9 @@ _UNITS = re.compile(
 _UNITS_DATE = re.compile(r"([+-])?[Pp]([0-9]{4})(-?)([0-9]{2})\3([0-9]{2})")
 
 _DATE_STEP = "Write it like 2015-07-21, 2015-W30-2, 2015-Q3-21 or 2015-202."
-_TIME_STEP = "Write it like 21:40:32.142, followed by an offset such as +01:00 where the type has one."
+_TIME_STEP = (
+    "Write it like 21:40:32.142, followed by an offset such as +01:00 where the type has one."
+)
 _DURATION_STEP = "Write it like P1Y2M10DT2H30M or P2012-02-02T14:37:21.545."
 
 _Clock = tuple[int, int | None, str | None]  # nanos of the day, offset in seconds, zone
@@ -73,8 +78,8 @@ def parse_local_time(text: str) -> LocalTime:
 
 
 def parse_time(text: str, *, default: int = 0) -> Time:
-    """A time with an offset; `default` (seconds) where there is none. InputError for anything else, a zone's name among it:
-    without a date a name has no offset."""
+    """A time with an offset; `default` (seconds) where there is none. InputError for anything else,
+    a zone's name among it: without a date a name has no offset."""
     nanos, offset, zone = _time(text[1:] if text[:1] in ("T", "t") else text, text)
     if zone is not None:
         raise _bad(text, "a time: without a date, a zone's name has no offset", _TIME_STEP)
@@ -91,8 +96,9 @@ def parse_local_datetime(text: str) -> LocalDateTime:
 
 
 def parse_datetime(text: str, *, default: Zone = 0) -> DateTime:
-    """A date, or a date, T and a time, with an offset, a zone or both; else in the zone `default`. InputError for anything else,
-    and for an offset that the named zone does not have at that time."""
+    """A date, or a date, T and a time, with an offset, a zone or both; else in the zone `default`.
+    InputError for anything else, and for an offset that the named zone does not have at that time.
+    """
     days, (nanos, offset, zone) = _moment(text)
     second, nanos = divmod(nanos, NS)
     local = days * DAY_S + second
@@ -101,12 +107,17 @@ def parse_datetime(text: str, *, default: Zone = 0) -> DateTime:
     zone_of(zone)
     result = attach(local, nanos, zone, prefer=offset)
     if offset is not None and offset != result.offset:
-        raise _bad(text, f"a time of {zone}, whose offset differs then", "Leave out the offset or the zone's name.")
+        raise _bad(
+            text,
+            f"a time of {zone}, whose offset differs then",
+            "Leave out the offset or the zone's name.",
+        )
     return result
 
 
 def parse_zone(text: str) -> Zone:
-    """Z or an offset (to seconds), or an IANA name (to itself, blanks read as underscores). InputError for anything else."""
+    """Z or an offset (to seconds), or an IANA name (to itself, blanks read as underscores).
+    InputError for anything else."""
     if _OFFSET_ONLY.fullmatch(text):
         return _offset(text, text)
     name = text.replace(" ", "_")
@@ -115,14 +126,19 @@ def parse_zone(text: str) -> Zone:
 
 
 def parse_duration(text: str) -> Duration:
-    """A duration by units or like a date and time, a sign before it allowed. InputError for anything else."""
+    """A duration by units or like a date and time, a sign before it allowed. InputError for
+    anything else."""
     found = _UNITS.fullmatch(text)
     if found is None or text[-1] in "PpTt":
         return _date_duration(text)
     sign, years, months, weeks, days, hours, minutes, seconds = found.groups()
     by = -1 if sign == "-" else 1
     nanos = (_number(hours) * 3_600 + _number(minutes) * 60 + _number(seconds)) * NS
-    return duration_of(by * (_number(years) * 12 + _number(months)), by * (_number(weeks) * 7 + _number(days)), by * nanos)
+    return duration_of(
+        by * (_number(years) * 12 + _number(months)),
+        by * (_number(weeks) * 7 + _number(days)),
+        by * nanos,
+    )
 
 
 def _date_duration(text: str) -> Duration:
@@ -146,7 +162,8 @@ def _number(text: str | None) -> int | Fraction:
 
 
 def _moment(text: str) -> tuple[int, _Clock]:
-    """Days since the epoch and the clock's part. The first T ends the date: no form of a date has one."""
+    """Days since the epoch and the clock's part. The first T ends the date: no form of a date has
+    one."""
     head, mark, tail = text.partition("T")
     if not mark:
         head, mark, tail = text.partition("t")
@@ -179,12 +196,20 @@ def _time(text: str, whole: str) -> _Clock:
     found = _TIME.fullmatch(text)
     if found is None:
         raise _bad(whole, "a time", _TIME_STEP)
-    hour, minute, second, fraction, minute_basic, second_basic, fraction_basic, offset, zone = found.groups()
-    hours, minutes, seconds = int(hour), int(minute or minute_basic or 0), int(second or second_basic or 0)
+    hour, minute, second, fraction, minute_basic, second_basic, fraction_basic, offset, zone = (
+        found.groups()
+    )
+    hours, minutes, seconds = (
+        int(hour),
+        int(minute or minute_basic or 0),
+        int(second or second_basic or 0),
+    )
     if hours > 23 or minutes > 59 or seconds > 59:
         raise _bad(whole, "a time that exists", _TIME_STEP)
     digits = fraction or fraction_basic
-    nanos = (hours * 3_600 + minutes * 60 + seconds) * NS + (int(digits.ljust(9, "0")) if digits else 0)
+    nanos = (hours * 3_600 + minutes * 60 + seconds) * NS + (
+        int(digits.ljust(9, "0")) if digits else 0
+    )
     return nanos, None if offset is None else _offset(offset, whole), zone
 
 
@@ -200,4 +225,6 @@ def _offset(text: str, whole: str) -> int:
 
 
 def _bad(text: str, what: str, step: str) -> InputError:
-    return InputError(f"{text[:80]!r} is not {what}.", next_step=step, field="text", value=text[:80])
+    return InputError(
+        f"{text[:80]!r} is not {what}.", next_step=step, field="text", value=text[:80]
+    )

@@ -1,8 +1,11 @@
-"""Cypher's type names as tests of values: x IS :: INTEGER, and constraints on the type of a property.
+"""Cypher's type names as tests of values: x IS :: INTEGER, and constraints on the type of a
+property.
 
-    INTEGER   LIST<STRING NOT NULL>   INTEGER | FLOAT   ZONED DATETIME NOT NULL   PROPERTY VALUE   ANY
+    INTEGER   LIST<STRING NOT NULL>   INTEGER | FLOAT   ZONED DATETIME NOT NULL   PROPERTY VALUE
+    ANY
 
-Source: the Cypher manual, "Values and types" and "Type predicate expressions". Rooms above add the types that no property can have.
+Source: the Cypher manual, "Values and types" and "Type predicate expressions". Rooms above add the
+types that no property can have.
 """
 
 from __future__ import annotations
@@ -15,10 +18,19 @@ from doxa.base import spatial, temporal
 from doxa.base.errors import InputError
 
 PROPERTY_TYPES: dict[str, tuple[type, ...]] = {
-    "BOOLEAN": (bool,), "STRING": (str,), "INTEGER": (int,), "FLOAT": (float,), "DATE": (temporal.Date,), "LOCAL TIME": (temporal.LocalTime,),
-    "ZONED TIME": (temporal.Time,), "LOCAL DATETIME": (temporal.LocalDateTime,), "ZONED DATETIME": (temporal.DateTime,),
-    "DURATION": (temporal.Duration,), "POINT": (spatial.Point,), "BYTES": (bytes,),
-}  # fmt: skip
+    "BOOLEAN": (bool,),
+    "STRING": (str,),
+    "INTEGER": (int,),
+    "FLOAT": (float,),
+    "DATE": (temporal.Date,),
+    "LOCAL TIME": (temporal.LocalTime,),
+    "ZONED TIME": (temporal.Time,),
+    "LOCAL DATETIME": (temporal.LocalDateTime,),
+    "ZONED DATETIME": (temporal.DateTime,),
+    "DURATION": (temporal.Duration,),
+    "POINT": (spatial.Point,),
+    "BYTES": (bytes,),
+}
 _PROPERTY = frozenset(kind for kinds in PROPERTY_TYPES.values() for kind in kinds)
 
 Test = Callable[[Any], bool]
@@ -45,15 +57,25 @@ class TypeNames:
             return lambda value: value is not None and inner(value)
         if name.startswith(("LIST<", "ARRAY<")):
             item = self.test(name.partition("<")[2].removesuffix(">"))
-            return lambda value: value is None or (type(value) is list and all(item(one) for one in value))
+            return lambda value: (
+                value is None or (type(value) is list and all(item(one) for one in value))
+            )
         if name.startswith("ANY"):
             return self.test(name[4:-1]) if name.startswith("ANY<") else lambda value: True
         if name in ("NULL", "NOTHING"):
             return lambda value: value is None and name == "NULL"
         if name == "PROPERTY VALUE":
-            return lambda value: value is None or type(value) in _PROPERTY or (type(value) is list and all(type(one) in _PROPERTY for one in value))
+            return lambda value: (
+                value is None
+                or type(value) in _PROPERTY
+                or (type(value) is list and all(type(one) in _PROPERTY for one in value))
+            )
         if name not in self._plain:
-            raise InputError(f"{name} is no type.", next_step=f"Types are {', '.join(sorted(self._plain))}, LIST<…> and ANY.", field="type")
+            raise InputError(
+                f"{name} is no type.",
+                next_step=f"Types are {', '.join(sorted(self._plain))}, LIST<…> and ANY.",
+                field="type",
+            )
         kinds = self._plain[name]
         return lambda value: value is None or type(value) in kinds
 

@@ -1,9 +1,12 @@
-"""What a property may hold, and its one canonical byte form, so that hashes and replay agree on every machine.
+"""What a property may hold, and its one canonical byte form, so that hashes and replay agree on
+every machine.
 
-A property value is null, a boolean, a 64-bit integer, a float, text, a temporal value, a point, bytes, or a list of these (lists do
-not nest). The canonical form is UTF-8 JSON with sorted keys and no blanks. What JSON cannot say is an object of one key:
+A property value is null, a boolean, a 64-bit integer, a float, text, a temporal value, a point,
+bytes, or a list of these (lists do not nest). The canonical form is UTF-8 JSON with sorted keys and
+no blanks. What JSON cannot say is an object of one key:
 
-    {"$date": days}  {"$time": [nanos, offset]}  {"$localtime": nanos}  {"$localdatetime": [seconds, nanos]}
+    {"$date": days}  {"$time": [nanos, offset]}  {"$localtime": nanos}  {"$localdatetime": [seconds,
+    nanos]}
     {"$datetime": [seconds, nanos, offset, zone]}  {"$duration": [months, days, seconds, nanos]}
     {"$point": [srid, x, y, z]}  {"$bytes": base64}  {"$float": "NaN" | "Infinity" | "-Infinity"}
 """
@@ -18,7 +21,12 @@ from typing import Any, TypeGuard
 import msgspec
 
 from doxa.base.errors import InputError, LimitError
-from doxa.base.limits import LIST_ITEMS_MAX, PROPERTIES_BYTES_MAX, PROPERTY_NAME_CHARS_MAX, TEXT_BYTES_MAX
+from doxa.base.limits import (
+    LIST_ITEMS_MAX,
+    PROPERTIES_BYTES_MAX,
+    PROPERTY_NAME_CHARS_MAX,
+    TEXT_BYTES_MAX,
+)
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Temporal, Time
 
@@ -38,8 +46,8 @@ def canonical(value: object) -> bytes:
 
 
 def same_value(one: object, other: object) -> bool:
-    """Whether two values (or mappings of properties) are one value: of one canonical form. For Python 1, 1.0 and True are equal, and NaN is not
-    equal to itself."""
+    """Whether two values (or mappings of properties) are one value: of one canonical form. For
+    Python 1, 1.0 and True are equal, and NaN is not equal to itself."""
     return one is other or _encoder.encode(_tagged(one)) == _encoder.encode(_tagged(other))
 
 
@@ -66,7 +74,8 @@ def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> st
 
 
 def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
-    """A clean copy without nulls (a null property is an absent one). Raises InputError or LimitError naming the field."""
+    """A clean copy without nulls (a null property is an absent one). Raises InputError or
+    LimitError naming the field."""
     result: Properties = {}
     for name, value in values.items():
         if not isinstance(name, str) or not name or len(name) > PROPERTY_NAME_CHARS_MAX:
@@ -85,14 +94,23 @@ def _is_fine(value: object) -> TypeGuard[Scalar]:
     """Whether it is a value that needs no closer look, as most are."""
     if type(value) is str:
         return len(value) <= TEXT_BYTES_MAX and value.isascii()
-    return type(value) is bool or type(value) is float or (type(value) is int and _INT_MIN <= value <= _INT_MAX)
+    return (
+        type(value) is bool
+        or type(value) is float
+        or (type(value) is int and _INT_MIN <= value <= _INT_MAX)
+    )
 
 
 def encode_properties(values: Properties, *, owner: str) -> bytes:
-    data = _encoder.encode(values if all([_is_plain(value) for value in values.values()]) else {k: _tagged(v) for k, v in values.items()})
+    data = _encoder.encode(
+        values
+        if all([_is_plain(value) for value in values.values()])
+        else {k: _tagged(v) for k, v in values.items()}
+    )
     if len(data) > PROPERTIES_BYTES_MAX:
         raise LimitError(
-            f"The properties of {owner} take {len(data):,} bytes; the limit is {PROPERTIES_BYTES_MAX:,}.",
+            f"The properties of {owner} take {len(data):,} bytes; the limit is"
+            f" {PROPERTIES_BYTES_MAX:,}.",
             next_step="Store less beside the element, or split it.",
             owner=owner,
             size_bytes=len(data),
@@ -139,7 +157,11 @@ def _tagged(value: Any) -> object:
     if type(value) is dict:
         return {name: _tagged(item) for name, item in value.items()}
     if type(value) is float:
-        return value if math.isfinite(value) else {"$float": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
+        return (
+            value
+            if math.isfinite(value)
+            else {"$float": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
+        )
     tag = _TAGS.get(type(value))
     return value if tag is None else {tag[0]: tag[1](value)}
 
@@ -149,7 +171,11 @@ def decode_properties(text: str) -> Any:
     values = decode(text)
     if '{"$' not in text:
         return values
-    return {name: _untagged(value) for name, value in values.items()} if type(values) is dict else values
+    return (
+        {name: _untagged(value) for name, value in values.items()}
+        if type(values) is dict
+        else values
+    )
 
 
 def decode_value(text: str) -> Any:
@@ -195,7 +221,10 @@ def _check_scalar(value: object, field: str) -> Scalar:
         return value
     raise InputError(
         f"{field} cannot hold {type(value).__name__} {str(value)[:40]!r}.",
-        next_step="Use text, a 64-bit integer, a float, a boolean, a temporal value, a point, bytes, or a list of these.",
+        next_step=(
+            "Use text, a 64-bit integer, a float, a boolean, a temporal value, a point, bytes, or a"
+            " list of these."
+        ),
         field=field,
         type=type(value).__name__,
     )

@@ -1,8 +1,11 @@
-"""How text becomes index terms, in one place, because what is written and what is asked must be cut alike.
+"""How text becomes index terms, in one place, because what is written and what is asked must be cut
+alike.
 
-Terms are stems (Snowball English) of case-folded words; runs of Chinese, Japanese and Korean characters become overlapping pairs,
-since such text has no blanks; an emoji is a term of its own. Stop words are left out of both index and query. An index also holds the last character
-of each run with RUN_END, so that every character begins some term: by that a question that is one character finds it.
+Terms are stems (Snowball English) of case-folded words; runs of Chinese, Japanese and Korean
+characters become overlapping pairs, since such text has no blanks; an emoji is a term of its own.
+Stop words are left out of both index and query. An index also holds the last character of each run
+with RUN_END, so that every character begins some term: by that a question that is one character
+finds it.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ import Stemmer
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
 
-ANALYSER = "snowball-english-2"  # stored with the index: raise the number with any change of rules, and files are indexed anew when opened
+# stored with the index: raise the number with any change of rules, and files are indexed anew when
+# opened
+ANALYSER = "snowball-english-2"
 
 STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being but by can could did do does doing done down
@@ -67,7 +72,8 @@ def term_counts(text: str) -> Counter[str]:
 
 
 def run_ends(text: str) -> Counter[str]:
-    """What an index holds beside the terms of a text: the last character of each of its runs, with RUN_END. Those of one character are terms."""
+    """What an index holds beside the terms of a text: the last character of each of its runs, with
+    RUN_END. Those of one character are terms."""
     if text.isascii():
         return Counter()
     runs = _CJK_RUN.findall(unicodedata.normalize("NFKC", text).casefold())
@@ -82,4 +88,7 @@ def is_character(term: str) -> bool:
 def has_phrase(held: Sequence[str], phrase: Sequence[str]) -> bool:
     """Whether terms hold the others one after the other, nothing between them but stop words."""
     wanted = list(phrase)
-    return any(held[start] == wanted[0] and list(held[start : start + len(wanted)]) == wanted for start in range(len(held) - len(wanted) + 1))
+    return any(
+        held[start] == wanted[0] and list(held[start : start + len(wanted)]) == wanted
+        for start in range(len(held) - len(wanted) + 1)
+    )

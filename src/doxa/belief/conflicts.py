@@ -1,8 +1,10 @@
 """Conflicts: what is trusted less does not retire what is trusted more, and is not lost either.
 
-The challenger is a revision that is written and not believed; the conflict joins it with the beliefs that it challenges and stays open until
-somebody decides: accept (the challenger is believed, and what cannot stand beside it gives way), reject (it stays in history), both (each is believed
-for its own time). A decision is a change like any other and can be undone. What an operator verified gives way only to an operator's decision.
+The challenger is a revision that is written and not believed; the conflict joins it with the
+beliefs that it challenges and stays open until somebody decides: accept (the challenger is
+believed, and what cannot stand beside it gives way), reject (it stays in history), both (each is
+believed for its own time). A decision is a change like any other and can be undone. What an
+operator verified gives way only to an operator's decision.
 """
 
 from __future__ import annotations
@@ -23,19 +25,28 @@ Decision = Literal["accept", "reject", "both"]
 DECISIONS: tuple[Decision, ...] = ("accept", "reject", "both")
 
 
-def open_conflict(tx: Transaction, kref: Kref, draft: Draft, held: Sequence[Node]) -> tuple[Node, str, bool]:
-    """Write a challenger and its conflict: (challenger, the conflict's address, whether it is new). One that is open already is found again."""
+def open_conflict(
+    tx: Transaction, kref: Kref, draft: Draft, held: Sequence[Node]
+) -> tuple[Node, str, bool]:
+    """Write a challenger and its conflict: (challenger, the conflict's address, whether it is new).
+    One that is open already is found again."""
     item = tx.node_by_kref(str(kref)) or create_item(tx, kref)
     for conflict, challenger in _open_of(tx, item.id):
         if challenger.props.get("content_hash") == content_hash(draft):
             return challenger, str(conflict.props["kref"]), False
     made = add_revision(tx, item, draft, current=False)
-    digest = hashlib.blake2b(str(made.props["kref"]).encode(), digest_size=6).hexdigest()  # unlike the name it tells nothing of what was said
+    digest = hashlib.blake2b(
+        str(made.props["kref"]).encode(), digest_size=6
+    ).hexdigest()  # unlike the name it tells nothing of what was said
     address = Kref(kref.project, kref.spaces, f"r{made.props['number']}-{digest}", CONFLICT_KIND)
     props = {
-        "kref": str(address), "project": kref.project, "space": "/".join(kref.spaces), "kind": CONFLICT_KIND, "opened": tx.now,
+        "kref": str(address),
+        "project": kref.project,
+        "space": "/".join(kref.spaces),
+        "kind": CONFLICT_KIND,
+        "opened": tx.now,
         "opened_by": tx.identity.actor,
-    }  # fmt: skip
+    }
     conflict_id = tx.create_node(("Conflict",), props)
     tx.create_edge(CHALLENGER, conflict_id, dst=made.id)
     for node in held:
@@ -44,7 +55,8 @@ def open_conflict(tx: Transaction, kref: Kref, draft: Draft, held: Sequence[Node
 
 
 def _open_of(reader: Reader, item: NodeId) -> list[tuple[Node, Node]]:
-    """(conflict, challenger) for each open conflict in which a revision of this item is the challenger."""
+    """(conflict, challenger) for each open conflict in which a revision of this item is the
+    challenger."""
     sql = (
         "SELECT c.src, c.dst FROM edge h JOIN edge c ON c.dst = h.dst AND c.type = 'CHALLENGER' "
         "WHERE h.src = ? AND h.type = 'HAS_REVISION' ORDER BY c.id"
@@ -60,16 +72,25 @@ def _open_of(reader: Reader, item: NodeId) -> list[tuple[Node, Node]]:
 def require_conflict(reader: Reader, kref: Kref) -> Node:
     node = reader.node_by_kref(str(kref))
     if node is None or "Conflict" not in node.labels:
-        raise NotFoundError(f"There is no conflict at {kref}.", next_step="List what is open with conflicts.", kref=str(kref))
+        raise NotFoundError(
+            f"There is no conflict at {kref}.",
+            next_step="List what is open with conflicts.",
+            kref=str(kref),
+        )
     return node
 
 
 def sides(reader: Reader, conflict: Node) -> tuple[Node, list[Node]]:
-    """The challenger, and the beliefs that it challenges. Raises NotFoundError if the challenger was erased."""
+    """The challenger, and the beliefs that it challenges. Raises NotFoundError if the challenger
+    was erased."""
     challengers = reader.nodes([edge.dst for edge in reader.edges_out(conflict.id, CHALLENGER)])
     if not challengers:
         kref = str(conflict.props["kref"])
-        raise NotFoundError(f"What {kref} was about has been erased.", next_step="There is nothing left to decide.", kref=kref)
+        raise NotFoundError(
+            f"What {kref} was about has been erased.",
+            next_step="There is nothing left to decide.",
+            kref=kref,
+        )
     return challengers[0], reader.nodes([edge.dst for edge in reader.edges_out(conflict.id, HELD)])
 
 
@@ -78,16 +99,25 @@ def read_conflict(reader: Reader, conflict: Node) -> Conflict:
     p = cast("dict[str, Any]", conflict.props)
     challenger, held = sides(reader, conflict)
     return Conflict(
-        p["kref"], read_revision(reader, challenger), tuple(read_revision(reader, node) for node in held), p["opened"], p["opened_by"],
-        p.get("decision", ""), p.get("decided"), p.get("decided_by", ""),
-    )  # fmt: skip
+        p["kref"],
+        read_revision(reader, challenger),
+        tuple(read_revision(reader, node) for node in held),
+        p["opened"],
+        p["opened_by"],
+        p.get("decision", ""),
+        p.get("decided"),
+        p.get("decided_by", ""),
+    )
 
 
 def list_conflicts(reader: Reader, project: str, *, decided: bool, limit: int) -> list[Conflict]:
-    """The open conflicts of a project ("": of all), newest first; with `decided` also those that were decided."""
+    """The open conflicts of a project ("": of all), newest first; with `decided` also those that
+    were decided."""
     found: list[Conflict] = []
     for node in sorted(reader.labelled("Conflict"), key=lambda node: node.id, reverse=True):
-        if (project and node.props.get("project") != project) or (node.props.get("decision") and not decided):
+        if (project and node.props.get("project") != project) or (
+            node.props.get("decision") and not decided
+        ):
             continue
         if reader.edges_out(node.id, CHALLENGER):
             found.append(read_conflict(reader, node))
@@ -103,29 +133,51 @@ def conflicts_about(reader: Reader, revision: NodeId) -> list[Node]:
 
 
 def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node, list[Node]]:
-    """The sides of a conflict on which this may be decided. Raises InputError, ConflictError (decided already) or RoleError."""
+    """The sides of a conflict on which this may be decided. Raises InputError, ConflictError
+    (decided already) or RoleError."""
     if decision not in DECISIONS:
-        raise InputError(f"{str(decision)[:40]!r} is no decision.", next_step=f"Use {', '.join(DECISIONS)}.", field="decision")
+        raise InputError(
+            f"{str(decision)[:40]!r} is no decision.",
+            next_step=f"Use {', '.join(DECISIONS)}.",
+            field="decision",
+        )
     if conflict.props.get("decision"):
         raise ConflictError(
-            f"{conflict.props['kref']} was decided already: {conflict.props['decision']}.", next_step="Undo that decision first.",
+            f"{conflict.props['kref']} was decided already: {conflict.props['decision']}.",
+            next_step="Undo that decision first.",
             kref=str(conflict.props["kref"]),
-        )  # fmt: skip
+        )
     challenger, held = sides(tx, conflict)
-    if decision != "reject" and tx.identity.role == "agent" and any(node.props.get("trust") == "verified" for node in held):
+    if (
+        decision != "reject"
+        and tx.identity.role == "agent"
+        and any(node.props.get("trust") == "verified" for node in held)
+    ):
         said = "What an operator verified gives way only to an operator."
-        raise RoleError(said, next_step="Ask the operator to decide.", role="agent", needed="operator")
+        raise RoleError(
+            said, next_step="Ask the operator to decide.", role="agent", needed="operator"
+        )
     return challenger, held
 
 
 def close_conflict(tx: Transaction, conflict: Node, decision: str) -> None:
-    props = conflict.props | {"decision": decision, "decided": tx.now, "decided_by": tx.identity.actor}
+    props = conflict.props | {
+        "decision": decision,
+        "decided": tx.now,
+        "decided_by": tx.identity.actor,
+    }
     tx.set_node(conflict.id, props)
 
 
 def conflict_address(value: str | Kref) -> Kref:
     """A conflict's address as callers give it."""
-    kref = value if isinstance(value, Kref) else parse_kref(value) if isinstance(value, str) else None
+    kref = (
+        value if isinstance(value, Kref) else parse_kref(value) if isinstance(value, str) else None
+    )
     if kref is None or kref.kind != CONFLICT_KIND:
-        raise InputError(f"{str(value)[:80]!r} is no conflict's address.", next_step="List what is open with conflicts.", field="kref")
+        raise InputError(
+            f"{str(value)[:80]!r} is no conflict's address.",
+            next_step="List what is open with conflicts.",
+            field="kref",
+        )
     return kref

@@ -1,4 +1,5 @@
-"""What an erasure takes: the nodes that an address stands for, and the places that are left without content, since their names are content too."""
+"""What an erasure takes: the nodes that an address stands for, and the places that are left without
+content, since their names are content too."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def is_place(kref: Kref) -> bool:
 
 
 def erasable(tx: Transaction, kref: Kref) -> list[Node]:
-    """The nodes an address stands for: one artifact, one revision however it is pinned, or an item with all it holds."""
+    """The nodes an address stands for: one artifact, one revision however it is pinned, or an item
+    with all it holds."""
     if kref.artifact is not None:
         return [require(tx, parse_kref(f"{resolve(tx, kref).props['kref']}&a={kref.artifact}"))]
     if kref != kref.item():
@@ -52,7 +54,10 @@ def emptied_places(tx: Transaction, kref: Kref, taken: Collection[int]) -> list[
         below: list[Node] = []
     else:
         prefix = f"{kref}/"
-        rows = tx.rows("SELECT id FROM node WHERE kref >= ?1 AND kref < ?2 ORDER BY id", (prefix, prefix[:-1] + "0"))
+        rows = tx.rows(
+            "SELECT id FROM node WHERE kref >= ?1 AND kref < ?2 ORDER BY id",
+            (prefix, prefix[:-1] + "0"),
+        )
         found = tx.nodes([row[0] for row in rows])
         below = [node for node in found if _PLACES & set(node.labels)]
         held = [node.id for node in found if {"Item", "Exchange"} & set(node.labels)]
@@ -71,7 +76,13 @@ def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
     """The threads that lose the last of their exchanges."""
     exchanges = {node.id for node in taken if "Exchange" in node.labels}
     threads = {edge.src for identity in exchanges for edge in tx.edges_in(identity, "HAS_EXCHANGE")}
-    return tx.nodes([thread for thread in sorted(threads) if all(e.dst in exchanges for e in tx.edges_out(thread, "HAS_EXCHANGE"))])
+    return tx.nodes(
+        [
+            thread
+            for thread in sorted(threads)
+            if all(e.dst in exchanges for e in tx.edges_out(thread, "HAS_EXCHANGE"))
+        ]
+    )
 
 
 def orphaned_conflicts(tx: Transaction, taken: Iterable[int]) -> list[Node]:

@@ -1,14 +1,19 @@
 """How beliefs lie in the graph, and the reads of it. Labels and edges, as Cypher will see them:
 
-    (:Project)-[:HAS_SPACE]->(:Space)-[:HAS_SPACE]->(:Space)      (:Project|Space)-[:HAS_ITEM]->(:Item)
-    (:Item)-[:HAS_REVISION]->(:Revision)      (:Item)-[:CURRENT]->(:Revision), at most one      (:Item)-[:TAG {name}]->(:Revision)
-    (:Revision)-[:SUPERSEDES|DEPENDS_ON|DERIVED_FROM|REFERENCED|CONTAINS|CREATED_FROM|…]->(:Revision or :Exchange)
+    (:Project)-[:HAS_SPACE]->(:Space)-[:HAS_SPACE]->(:Space)
+    (:Project|Space)-[:HAS_ITEM]->(:Item)
+    (:Item)-[:HAS_REVISION]->(:Revision)      (:Item)-[:CURRENT]->(:Revision), at most one
+    (:Item)-[:TAG {name}]->(:Revision)
+    (:Revision)-[:SUPERSEDES|DEPENDS_ON|DERIVED_FROM|REFERENCED|CONTAINS|CREATED_FROM|…]->(:Revision
+    or :Exchange)
     (:Revision)-[:HAS_ARTIFACT]->(:Artifact)      (:Item:Bundle)-[:MEMBER]->(:Item)
     (:Project|Space)-[:HAS_THREAD]->(:Thread)-[:HAS_EXCHANGE]->(:Exchange)-[:NEXT]->(:Exchange)
-    (:Conflict)-[:CHALLENGER]->(:Revision), not believed      (:Conflict)-[:HELD]->(:Revision), what it contradicts
+    (:Conflict)-[:CHALLENGER]->(:Revision), not believed      (:Conflict)-[:HELD]->(:Revision), what
+    it contradicts
 
-A revision is believed exactly if a CURRENT edge leads to it: a retired item carries `deprecated: true` and the number of the revision
-that was (`retired_revision`), and has no such edge. A retired exchange carries `deprecated` too. The tag `initial` is revision 1 and needs no edge.
+A revision is believed exactly if a CURRENT edge leads to it: a retired item carries `deprecated:
+true` and the number of the revision that was (`retired_revision`), and has no such edge. A retired
+exchange carries `deprecated` too. The tag `initial` is revision 1 and needs no edge.
 """
 
 from __future__ import annotations
@@ -24,70 +29,190 @@ from doxa.base.ids import NodeId
 from doxa.base.values import Value, decode_properties
 from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import CONFLICT_KIND, ENRICHMENTS, RESERVED, Bundle, Conflict, Exchange, Fact, Place, Revision, Status, TagMove, parse_fact
+from doxa.belief.types import (
+    CONFLICT_KIND,
+    ENRICHMENTS,
+    RESERVED,
+    Bundle,
+    Conflict,
+    Exchange,
+    Fact,
+    Place,
+    Revision,
+    Status,
+    TagMove,
+    parse_fact,
+)
 from doxa.store import Edge, Node, Reader
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
-RETIRED_REVISION = "retired_revision"  # of an item: the number of the revision that was current when it was retired
+# of an item: the number of the revision that was current when it was retired
+RETIRED_REVISION = "retired_revision"
 CHALLENGER, HELD = "CHALLENGER", "HELD"  # a conflict's edges
 UNSUPPORTED = "unsupported"  # the tag of a belief that lost its support; written by support.py
 SUPPORT_EDGES = ("DEPENDS_ON", "DERIVED_FROM")
 # Edges that make what a belief is: operations write them, nobody else.
-STRUCTURE = frozenset(("HAS_SPACE", "HAS_ITEM", HAS_REVISION, CURRENT, TAG, "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE", CHALLENGER, HELD))
+STRUCTURE = frozenset(
+    (
+        "HAS_SPACE",
+        "HAS_ITEM",
+        HAS_REVISION,
+        CURRENT,
+        TAG,
+        "HAS_ARTIFACT",
+        "MEMBER",
+        "HAS_THREAD",
+        "HAS_EXCHANGE",
+        CHALLENGER,
+        HELD,
+    )
+)
 # what a belief or a turn cannot be told without: no policy takes it away
-_STANDING = frozenset(("kref", "number", "kind", "project", "space", "confidence", "trust", "time", "thread", "session", "speaker", "role", "name"))
+_STANDING = frozenset(
+    (
+        "kref",
+        "number",
+        "kind",
+        "project",
+        "space",
+        "confidence",
+        "trust",
+        "time",
+        "thread",
+        "session",
+        "speaker",
+        "role",
+        "name",
+    )
+)
 RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
 PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
 EXCHANGE_KIND = "exchange"
-_CONVERSATION = {EXCHANGE_KIND: "Exchange", "thread": "Thread", CONFLICT_KIND: "Conflict"}  # kinds whose addresses are of no item
+_CONVERSATION = {
+    EXCHANGE_KIND: "Exchange",
+    "thread": "Thread",
+    CONFLICT_KIND: "Conflict",
+}  # kinds whose addresses are of no item
 
 # What the ledger declares to the store when a file is new: gates, and what is searchable.
 DECLARATIONS: dict[str, Any] = {
-    "guard:edge:HAS_SPACE": {"ends": [["Project", "Space"], ["Space"]], "single_in": True, "kept": True},
-    "guard:edge:HAS_ITEM": {"ends": [["Project", "Space"], ["Item"]], "single_in": True, "kept": True},
+    "guard:edge:HAS_SPACE": {
+        "ends": [["Project", "Space"], ["Space"]],
+        "single_in": True,
+        "kept": True,
+    },
+    "guard:edge:HAS_ITEM": {
+        "ends": [["Project", "Space"], ["Item"]],
+        "single_in": True,
+        "kept": True,
+    },
     "guard:edge:HAS_REVISION": {"ends": [["Item"], ["Revision"]], "single_in": True, "kept": True},
     "guard:edge:HAS_ARTIFACT": {"ends": [["Revision"], ["Artifact"]], "single_in": True},
-    "guard:edge:HAS_THREAD": {"ends": [["Project", "Space"], ["Thread"]], "single_in": True, "kept": True},
-    "guard:edge:HAS_EXCHANGE": {"ends": [["Thread"], ["Exchange"]], "single_in": True, "kept": True},
+    "guard:edge:HAS_THREAD": {
+        "ends": [["Project", "Space"], ["Thread"]],
+        "single_in": True,
+        "kept": True,
+    },
+    "guard:edge:HAS_EXCHANGE": {
+        "ends": [["Thread"], ["Exchange"]],
+        "single_in": True,
+        "kept": True,
+    },
     "guard:edge:NEXT": {"ends": [["Exchange"], ["Exchange"]], "kept": True},
     "guard:edge:MEMBER": {"ends": [["Item"], ["Item"]]},
     "guard:edge:SUPERSEDES": {"ends": [["Revision"], ["Revision"]]},
     "guard:edge:CHALLENGER": {"ends": [["Conflict"], ["Revision"]], "kept": True, "single": True},
     "guard:edge:HELD": {"ends": [["Conflict"], ["Revision"]], "kept": True},
-    "guard:edge:CURRENT": {"ends": [["Item"], ["Revision"]], "single": True, "single_in": True, "along": HAS_REVISION},
-    "guard:edge:TAG": {
-        "ends": [["Item"], ["Revision"]], "role": "operator", "names": list(PROTECTED_TAGS), "single_name": True, "along": HAS_REVISION,
+    "guard:edge:CURRENT": {
+        "ends": [["Item"], ["Revision"]],
+        "single": True,
+        "single_in": True,
+        "along": HAS_REVISION,
     },
-    "guard:label:Project": {"addressed": True, "fixed": ["kref", "name"], "holds": {"kref": "text", "name": "text"}},
-    "guard:label:Space": {"addressed": True, "fixed": ["kref", "name", "project"], "holds": {"kref": "text", "name": "text", "project": "text"}},
-    "guard:label:Thread": {"addressed": True, "fixed": ["kref", "project", "kind"], "holds": {"kref": "text", "project": "text"}},
+    "guard:edge:TAG": {
+        "ends": [["Item"], ["Revision"]],
+        "role": "operator",
+        "names": list(PROTECTED_TAGS),
+        "single_name": True,
+        "along": HAS_REVISION,
+    },
+    "guard:label:Project": {
+        "addressed": True,
+        "fixed": ["kref", "name"],
+        "holds": {"kref": "text", "name": "text"},
+    },
+    "guard:label:Space": {
+        "addressed": True,
+        "fixed": ["kref", "name", "project"],
+        "holds": {"kref": "text", "name": "text", "project": "text"},
+    },
+    "guard:label:Thread": {
+        "addressed": True,
+        "fixed": ["kref", "project", "kind"],
+        "holds": {"kref": "text", "project": "text"},
+    },
     "guard:label:Item": {
-        "addressed": True, "fixed": ["kref", "project", "space", "name", "kind"],
+        "addressed": True,
+        "fixed": ["kref", "project", "space", "name", "kind"],
         "holds": dict.fromkeys(("kref", "project", "space", "kind"), "text")
         | {"name": "text?", "next_number": "integer?", RETIRED_REVISION: "integer?"},
     },
     "guard:label:Revision": {
-        "immutable": True, "mutable": [],
-        "holds": dict.fromkeys(("kref", "project", "space", "kind", "summary", "trust", "author"), "text")
-        | {"number": "integer", "time": "integer", "confidence": "number", "title": "text?", "topics": "list?", "keywords": "list?", "facts": "list?",
-           "sentences": "list?"} | dict.fromkeys(ENRICHMENTS, "list?")
+        "immutable": True,
+        "mutable": [],
+        "holds": dict.fromkeys(
+            ("kref", "project", "space", "kind", "summary", "trust", "author"), "text"
+        )
+        | {
+            "number": "integer",
+            "time": "integer",
+            "confidence": "number",
+            "title": "text?",
+            "topics": "list?",
+            "keywords": "list?",
+            "facts": "list?",
+            "sentences": "list?",
+        }
+        | dict.fromkeys(ENRICHMENTS, "list?")
         | {"valid_from": "integer?", "valid_until": "integer?"},
     },
     "guard:label:Exchange": {
-        "immutable": True, "mutable": ["deprecated"],
-        "holds": dict.fromkeys(("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"), "text")
-        | {"time": "integer", "caption": "text?", "source_id": "text?", "entities": "list?", "dates": "list?"},
+        "immutable": True,
+        "mutable": ["deprecated"],
+        "holds": dict.fromkeys(
+            ("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"),
+            "text",
+        )
+        | {
+            "time": "integer",
+            "caption": "text?",
+            "source_id": "text?",
+            "entities": "list?",
+            "dates": "list?",
+        },
     },
     "guard:label:Conflict": {
-        "addressed": True, "immutable": True, "mutable": ["decision", "decided", "decided_by"],
-        "holds": dict.fromkeys(("kref", "project", "space", "kind", "opened_by"), "text") | {"opened": "integer"},
+        "addressed": True,
+        "immutable": True,
+        "mutable": ["decision", "decided", "decided_by"],
+        "holds": dict.fromkeys(("kref", "project", "space", "kind", "opened_by"), "text")
+        | {"opened": "integer"},
     },
     "support": list(SUPPORT_EDGES),
     "search:Revision": {
-        "text": ["title", "summary", "topics", "keywords", "facts"], "live_edge": CURRENT, "off": "deprecated", "prev_edge": "",
-        "said": ["facts", "sentences"], "fields": list(ENRICHMENTS),
+        "text": ["title", "summary", "topics", "keywords", "facts"],
+        "live_edge": CURRENT,
+        "off": "deprecated",
+        "prev_edge": "",
+        "said": ["facts", "sentences"],
+        "fields": list(ENRICHMENTS),
     },
-    "search:Exchange": {"text": ["text", "caption"], "live_edge": "", "off": "deprecated", "prev_edge": "NEXT"},
+    "search:Exchange": {
+        "text": ["text", "caption"],
+        "live_edge": "",
+        "off": "deprecated",
+        "prev_edge": "NEXT",
+    },
 }
 
 
@@ -97,16 +222,21 @@ def require(reader: Reader, kref: Kref) -> Node:
     if node is None:
         raise missing(reader, kref)
     wanted = labels_at(kref)
-    if wanted.isdisjoint(node.labels) and not _BELIEF_LABELS.isdisjoint(node.labels):  # a graph of other things may have addresses too
+    if wanted.isdisjoint(node.labels) and not _BELIEF_LABELS.isdisjoint(
+        node.labels
+    ):  # a graph of other things may have addresses too
         raise NotFoundError(
-            f"What is at {kref} is labelled {', '.join(node.labels) or 'nothing'}, not {' or '.join(sorted(wanted))}.",
+            f"What is at {kref} is labelled {', '.join(node.labels) or 'nothing'}, not"
+            f" {' or '.join(sorted(wanted))}.",
             next_step="Search with recall, or list what the space holds.",
             kref=str(kref),
         )
     return node
 
 
-_BELIEF_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange", "Conflict"))
+_BELIEF_LABELS = frozenset(
+    ("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange", "Conflict")
+)
 
 
 def labels_at(kref: Kref) -> frozenset[str]:
@@ -123,17 +253,27 @@ def labels_at(kref: Kref) -> frozenset[str]:
 def missing(reader: Reader, kref: Kref) -> NotFoundError:
     if kref.is_item and kref != kref.item() and reader.node_by_kref(str(kref.item())) is not None:
         return NotFoundError(
-            f"{kref.item()} exists, but {kref} does not.", next_step="Ask for its history to see its revisions and tags.", kref=str(kref)
+            f"{kref.item()} exists, but {kref} does not.",
+            next_step="Ask for its history to see its revisions and tags.",
+            kref=str(kref),
         )
     nearest = kref.space()
     while nearest.spaces and reader.node_by_kref(str(nearest)) is None:
         nearest = Kref(nearest.project, nearest.spaces[:-1])
     if reader.node_by_kref(str(nearest)) is None:
         known = [str(node.props.get("name")) for node in reader.labelled("Project")][:10]
-        said = f"Known projects: {', '.join(known)}." if known else "This memory has no project yet."
-        return NotFoundError(f"There is no project {nearest.project!r}. {said}", next_step="Check the address.", kref=str(kref))
+        said = (
+            f"Known projects: {', '.join(known)}." if known else "This memory has no project yet."
+        )
+        return NotFoundError(
+            f"There is no project {nearest.project!r}. {said}",
+            next_step="Check the address.",
+            kref=str(kref),
+        )
     return NotFoundError(
-        f"There is nothing at {kref}; {nearest} exists.", next_step="Search with recall, or list what the space holds.", kref=str(kref)
+        f"There is nothing at {kref}; {nearest} exists.",
+        next_step="Search with recall, or list what the space holds.",
+        kref=str(kref),
     )
 
 
@@ -141,7 +281,9 @@ def _nothing_then(kref: Kref, *, tag: str = "current", time: int | None = None) 
     when = f" at {format_time(time)}" if time is not None else " now"
     what = "current revision" if tag == "current" else f"revision tagged {tag[:40]!r}"
     return NotFoundError(
-        f"{kref.item()} has no {what}{when}.", next_step="Ask for its history to see what it held and when.", kref=str(kref)
+        f"{kref.item()} has no {what}{when}.",
+        next_step="Ask for its history to see what it held and when.",
+        kref=str(kref),
     )
 
 
@@ -154,14 +296,24 @@ def current_of(reader: Reader, item: NodeId) -> Node | None:
 def last_of(reader: Reader, item: Node) -> Node | None:
     """The revision that is current or, of an item that is retired, was so until then."""
     number = item.props.get(RETIRED_REVISION)
-    return reader.node_by_kref(f"{item.props['kref']!s}?r={number}") if isinstance(number, int) else current_of(reader, item.id)
+    return (
+        reader.node_by_kref(f"{item.props['kref']!s}?r={number}")
+        if isinstance(number, int)
+        else current_of(reader, item.id)
+    )
 
 
 def resolve(reader: Reader, kref: Kref) -> Node:
-    """The node an address means: an item's pin resolved to its revision; unpinned items to the current one, bundles to themselves."""
+    """The node an address means: an item's pin resolved to its revision; unpinned items to the
+    current one, bundles to themselves."""
     if not kref.is_item or kref.kind in _CONVERSATION:
         return require(reader, kref)
-    if kref.kind == BUNDLE_KIND and kref.revision is None and kref.tag is None and is_bundle(reader, bundle := require(reader, kref.item())):
+    if (
+        kref.kind == BUNDLE_KIND
+        and kref.revision is None
+        and kref.tag is None
+        and is_bundle(reader, bundle := require(reader, kref.item()))
+    ):
         return bundle
     if kref.revision is not None:
         node = reader.node_by_kref(str(kref.pinned(kref.revision)))
@@ -173,7 +325,11 @@ def resolve(reader: Reader, kref: Kref) -> Node:
         item = require(reader, kref.item())
         node = last_of(reader, item)
     if node is None:
-        raise missing(reader, kref) if kref.revision or kref.tag else _nothing_then(kref, time=kref.at_ns)
+        raise (
+            missing(reader, kref)
+            if kref.revision or kref.tag
+            else _nothing_then(kref, time=kref.at_ns)
+        )
     return node
 
 
@@ -190,7 +346,11 @@ def _tagged(reader: Reader, item: Node, *, tag: str, time: int | None) -> Node |
     if tag == "initial":
         return reader.node_by_kref(f"{item.props['kref']}?r=1")
     kind = CURRENT if tag == "current" else TAG
-    edges = reader.edges_out(item.id, kind) if time is None else reader.edges_as_of(item.id, time, kind=kind)
+    edges = (
+        reader.edges_out(item.id, kind)
+        if time is None
+        else reader.edges_as_of(item.id, time, kind=kind)
+    )
     for edge in edges:
         if kind == CURRENT or edge.props.get("name") == tag:
             return reader.node(edge.dst)
@@ -204,7 +364,9 @@ def tag_moves(reader: Reader, item: Node) -> list[TagMove]:
         for edge in reader.edge_history(item.id, kind):
             node = reader.node(edge.dst)
             name = "current" if kind == CURRENT else str(edge.props.get("name"))
-            moves.append(TagMove(name, str(node.props["kref"]) if node else "", edge.since, edge.until))
+            moves.append(
+                TagMove(name, str(node.props["kref"]) if node else "", edge.since, edge.until)
+            )
     return sorted(moves, key=lambda move: (move.since, move.tag))
 
 
@@ -217,7 +379,9 @@ def item_of(reader: Reader, revision: NodeId) -> Node:
 
 
 def _no_item(revision: NodeId) -> NotFoundError:
-    return NotFoundError("This revision has no item.", next_step="Run `doxa doctor`.", node=revision)
+    return NotFoundError(
+        "This revision has no item.", next_step="Run `doxa doctor`.", node=revision
+    )
 
 
 def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
@@ -233,7 +397,9 @@ def _cause(reader: Reader, tag: Edge) -> str:
 
 def status_of(reader: Reader, revision: Node) -> Status:
     """Where a revision stands now."""
-    return _status(reader, revision, reader.edges_in_of(revision.id, (CURRENT, HAS_REVISION, CHALLENGER)))
+    return _status(
+        reader, revision, reader.edges_in_of(revision.id, (CURRENT, HAS_REVISION, CHALLENGER))
+    )
 
 
 def _status(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Status:
@@ -254,7 +420,14 @@ def read_revision(reader: Reader, node: Node) -> Revision:
     edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG, CHALLENGER))
     status = _status(reader, node, edges)
     tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
-    cause = next((_cause(reader, edge) for edge in edges if edge.type == TAG and edge.props.get("name") == UNSUPPORTED), "")
+    cause = next(
+        (
+            _cause(reader, edge)
+            for edge in edges
+            if edge.type == TAG and edge.props.get("name") == UNSUPPORTED
+        ),
+        "",
+    )
     if any(edge.type == CURRENT for edge in edges):
         tags.append("current")
     if node.props["number"] == 1:
@@ -268,22 +441,49 @@ def is_open(reader: Reader, conflict: NodeId) -> bool:
     return node is not None and not node.props.get("decision")
 
 
-def build_revision(node: Node, *, status: Status, tags: tuple[str, ...] = (), unsupported: str = "") -> Revision:
+def build_revision(
+    node: Node, *, status: Status, tags: tuple[str, ...] = (), unsupported: str = ""
+) -> Revision:
     p = cast("dict[str, Any]", node.props)
     kref = p["kref"]
     return Revision(
-        kref=kref, item=kref.partition("?")[0], number=p["number"], status=status, summary=p.get("summary", ""), kind=p["kind"], project=p["project"],
-        space=p["space"], title=p.get("title", ""), topics=tuple(p.get("topics", ())), keywords=tuple(p.get("keywords", ())),
-        facts=facts_of(node), valid_from=p.get("valid_from"), valid_until=p.get("valid_until"), confidence=p["confidence"], trust=p["trust"],
-        author=p.get("author", ""), time=p["time"], created=node.born, tags=tags, metadata=metadata_of(node),
-        sentences=tuple(p.get("sentences", ())), unsupported=unsupported, **enrichments_of(node),
-    )  # fmt: skip
+        kref=kref,
+        item=kref.partition("?")[0],
+        number=p["number"],
+        status=status,
+        summary=p.get("summary", ""),
+        kind=p["kind"],
+        project=p["project"],
+        space=p["space"],
+        title=p.get("title", ""),
+        topics=tuple(p.get("topics", ())),
+        keywords=tuple(p.get("keywords", ())),
+        facts=facts_of(node),
+        valid_from=p.get("valid_from"),
+        valid_until=p.get("valid_until"),
+        confidence=p["confidence"],
+        trust=p["trust"],
+        author=p.get("author", ""),
+        time=p["time"],
+        created=node.born,
+        tags=tags,
+        metadata=metadata_of(node),
+        sentences=tuple(p.get("sentences", ())),
+        unsupported=unsupported,
+        **enrichments_of(node),
+    )
 
 
 def enrichments_of(node: Node) -> dict[str, Any]:
-    """What a revision gives besides what it states. Under one of these names an older file may hold anything as metadata."""
+    """What a revision gives besides what it states. Under one of these names an older file may hold
+    anything as metadata."""
     held = {name: node.props.get(name) for name in ENRICHMENTS}
-    return {name: tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else () for name, value in held.items()}
+    return {
+        name: tuple(text for text in value if isinstance(text, str))
+        if isinstance(value, list)
+        else ()
+        for name, value in held.items()
+    }
 
 
 def facts_of(node: Node) -> tuple[Fact, ...]:
@@ -298,15 +498,28 @@ def metadata_of(node: Node) -> dict[str, Value]:
 def read_exchange(node: Node) -> Exchange:
     p = cast("dict[str, Any]", node.props)
     return Exchange(
-        kref=p["kref"], thread=p["thread"], session=p["session"], speaker=p["speaker"], role=p["role"], text=p.get("text", ""), time=p["time"],
-        project=p["project"], space=p["space"], source_id=p.get("source_id", ""), deprecated=bool(p.get("deprecated")),
-        entities=tuple(p.get("entities", ())), dates=tuple(p.get("dates", ())),
-    )  # fmt: skip
+        kref=p["kref"],
+        thread=p["thread"],
+        session=p["session"],
+        speaker=p["speaker"],
+        role=p["role"],
+        text=p.get("text", ""),
+        time=p["time"],
+        project=p["project"],
+        space=p["space"],
+        source_id=p.get("source_id", ""),
+        deprecated=bool(p.get("deprecated")),
+        entities=tuple(p.get("entities", ())),
+        dates=tuple(p.get("dates", ())),
+    )
 
 
-def read_at(reader: Reader, kref: Kref, *, reveal: bool = False) -> Revision | Exchange | Place | Bundle | Conflict:
-    """What an address means, pins and artifacts included, as data: what was fetched is what the address says. What a policy hides is not found,
-    unless `reveal`; as of a time it is what was there."""
+def read_at(
+    reader: Reader, kref: Kref, *, reveal: bool = False
+) -> Revision | Exchange | Place | Bundle | Conflict:
+    """What an address means, pins and artifacts included, as data: what was fetched is what the
+    address says. What a policy hides is not found, unless `reveal`; as of a time it is what was
+    there."""
     if kref.artifact is not None:
         number = resolve(reader, replace(kref, artifact=None)).props.get("number")
         pinned = kref.pinned(number) if isinstance(number, int) else kref
@@ -338,13 +551,22 @@ def shown(reader: Reader, node: Node) -> Node:
     rows = reader.rows(f"SELECT json(props) FROM {table} WHERE id = ?", (node.id,))
     if not rows:
         kref = str(node.props["kref"])
-        raise NotFoundError(f"{kref} is there, but a persistence policy hides it.", next_step="Ask for it with reveal.", kref=kref)
-    standing = {name: value for name, value in node.props.items() if name in _STANDING}  # without its address a belief is none
+        raise NotFoundError(
+            f"{kref} is there, but a persistence policy hides it.",
+            next_step="Ask for it with reveal.",
+            kref=kref,
+        )
+    standing = {
+        name: value for name, value in node.props.items() if name in _STANDING
+    }  # without its address a belief is none
     return node._replace(props={**standing, **decode_properties(rows[0][0])})
 
 
-def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -> Revision | Exchange | Place | Bundle | Conflict:
-    """What a tag of an item pointed to at a system time; a bundle with its members of that time; of what was said, what was there then."""
+def read_as_of(
+    reader: Reader, kref: Kref, *, time: int, tag: str = "current"
+) -> Revision | Exchange | Place | Bundle | Conflict:
+    """What a tag of an item pointed to at a system time; a bundle with its members of that time; of
+    what was said, what was there then."""
     check_name(tag, what="tag")
     node = require(reader, kref.item())
     if is_bundle(reader, node):
@@ -356,7 +578,9 @@ def read_as_of(reader: Reader, kref: Kref, *, time: int, tag: str = "current") -
     version = reader.node_as_of(node.id, time)
     if version is None or tag != "current":
         raise NotFoundError(
-            f"There was nothing tagged {tag[:40]!r} at {kref.item()} at {format_time(time)}.", next_step="Ask for a later time.", kref=str(kref)
+            f"There was nothing tagged {tag[:40]!r} at {kref.item()} at {format_time(time)}.",
+            next_step="Ask for a later time.",
+            kref=str(kref),
         )
     return read_any(reader, version)
 
@@ -373,7 +597,9 @@ def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle
         from doxa.belief.conflicts import read_conflict  # which reads its sides with this module
 
         return read_conflict(reader, node)
-    return Place(str(node.props.get("kref")), node.labels[0] if node.labels else "", dict(node.props))
+    return Place(
+        str(node.props.get("kref")), node.labels[0] if node.labels else "", dict(node.props)
+    )
 
 
 def parse_target(text: str | Kref) -> Kref:
@@ -382,6 +608,8 @@ def parse_target(text: str | Kref) -> Kref:
         return text
     if not isinstance(text, str):
         raise InputError(
-            f"An address is text; this is {type(text).__name__}.", next_step="Give a kref such as kref://project/name.kind.", field="kref"
+            f"An address is text; this is {type(text).__name__}.",
+            next_step="Give a kref such as kref://project/name.kind.",
+            field="kref",
         )
     return parse_kref(text)

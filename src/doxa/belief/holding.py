@@ -1,7 +1,9 @@
-"""What is believed that may matter to some sentences: read from the graph, as the pure model of policy/revision.py takes it.
+"""What is believed that may matter to some sentences: read from the graph, as the pure model of
+policy/revision.py takes it.
 
-A belief is one sentence of a current revision: its facts first, then its other sentences. It is asked for by the keys of atoms, level by level
-(`policy.constraints.connected`), so that a revision costs what it touches and not what the project holds.
+A belief is one sentence of a current revision: its facts first, then its other sentences. It is
+asked for by the keys of atoms, level by level (`policy.constraints.connected`), so that a revision
+costs what it touches and not what the project holds.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ ALWAYS = Window(-TIME_MAX, TIME_MAX)
 
 def window_of(valid_from: object, valid_until: object) -> Window:
     return Window(
-        valid_from if isinstance(valid_from, int) else ALWAYS.start, valid_until if isinstance(valid_until, int) else ALWAYS.end
+        valid_from if isinstance(valid_from, int) else ALWAYS.start,
+        valid_until if isinstance(valid_until, int) else ALWAYS.end,
     )
 
 
@@ -51,7 +54,8 @@ def node_window(node: Node) -> Window:
 
 
 def sentences_of(node: Node) -> tuple[Sentence, ...]:
-    """What a revision states: its facts, then its other sentences, those of them that are sentences."""
+    """What a revision states: its facts, then its other sentences, those of them that are
+    sentences."""
     return tuple(sentence for _, _, sentence in stated_by(node))
 
 
@@ -72,22 +76,34 @@ def trust_rank(node: Node) -> int:
 
 
 def standing_of(reader: Reader, node: Node) -> Standing:
-    """What the order of entrenchment looks at. Support: how many different sessions, authors or beliefs it was derived from, at least one."""
+    """What the order of entrenchment looks at. Support: how many different sessions, authors or
+    beliefs it was derived from, at least one."""
     p = cast("dict[str, Any]", node.props)
     support = reader.rows(_SUPPORT, (node.id,))[0][0]
-    return Standing(str(p.get("kind", "")), trust_rank(node), max(1, support), float(p.get("confidence", 1.0)), int(p.get("time", 0)), (node.id,))
+    return Standing(
+        str(p.get("kind", "")),
+        trust_rank(node),
+        max(1, support),
+        float(p.get("confidence", 1.0)),
+        int(p.get("time", 0)),
+        (node.id,),
+    )
 
 
 _SUPPORT = (
-    "SELECT count(DISTINCT coalesce(n.props ->> '$.session', n.props ->> '$.author', n.props ->> '$.kref')) FROM edge e JOIN node n ON n.id = e.dst "
-    "WHERE e.src = ? AND e.type IN ('DERIVED_FROM', 'EVIDENCES')"
+    "SELECT count(DISTINCT coalesce(n.props ->> '$.session', n.props ->> '$.author', n.props ->>"
+    " '$.kref')) FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type IN"
+    " ('DERIVED_FROM', 'EVIDENCES')"
 )
 
 
 class Holding:
-    """The believed sentences of a project that are connected with what is asked about, and the laws that connect them."""
+    """The believed sentences of a project that are connected with what is asked about, and the laws
+    that connect them."""
 
-    def __init__(self, reader: Reader, project: str, *, leave_out: frozenset[NodeId] = frozenset()) -> None:
+    def __init__(
+        self, reader: Reader, project: str, *, leave_out: frozenset[NodeId] = frozenset()
+    ) -> None:
         """`leave_out`: revisions that do not count, such as the one that is being replaced."""
         self._reader = reader
         self.project = project
@@ -103,11 +119,13 @@ class Holding:
             reader.flush_atoms()
 
     def gather(self, said: Iterable[Atom]) -> None:
-        """Read what is connected with these atoms. Raises LimitError where that is too much for one operation."""
+        """Read what is connected with these atoms. Raises LimitError where that is too much for one
+        operation."""
         self.laws = connected(said, self.rules.constraints, self._at)
 
     def gather_all(self) -> Iterator[frozenset[Said]]:
-        """Everything that the project believes, in the parts that are connected with each other; `laws` are those of the part at hand."""
+        """Everything that the project believes, in the parts that are connected with each other;
+        `laws` are those of the part at hand."""
         self._limit = self._limit_alike = sys.maxsize
         self._take(self._reader.saying(self.project, starts=['["']), None)
         at: dict[str, list[Said]] = defaultdict(list)
@@ -118,11 +136,15 @@ class Holding:
         for said, sentence in list(self.sentences.items()):
             if said not in taken:
                 part: set[Said] = {said}
-                self.laws = connected(atoms(sentence), self.rules.constraints, partial(self._part_at, at, part))
+                self.laws = connected(
+                    atoms(sentence), self.rules.constraints, partial(self._part_at, at, part)
+                )
                 taken |= part
                 yield frozenset(part)
 
-    def _part_at(self, at: Mapping[str, list[Said]], part: set[Said], places: Places) -> list[Sentence]:
+    def _part_at(
+        self, at: Mapping[str, list[Said]], part: set[Said], places: Places
+    ) -> list[Sentence]:
         found = {said for place in (*places.keys, *places.starts) for said in at.get(place, ())}
         part |= found
         return [self.sentences[said] for said in sorted(found)]
@@ -131,27 +153,39 @@ class Holding:
         return key_start(atom.topic) if self.rules.constraints.is_single(atom.topic) else atom.key
 
     def _at(self, places: Places) -> list[Sentence]:
-        return self._take(self._reader.saying(self.project, keys=places.keys, starts=places.starts), places)
+        return self._take(
+            self._reader.saying(self.project, keys=places.keys, starts=places.starts), places
+        )
 
     def _take(self, identities: list[NodeId], places: Places | None) -> list[Sentence]:
         wanted = [identity for identity in identities if identity not in self._leave_out]
-        for node in self._reader.nodes([identity for identity in wanted if identity not in self.nodes]):
+        for node in self._reader.nodes(
+            [identity for identity in wanted if identity not in self.nodes]
+        ):
             self.nodes[node.id] = node
         found: list[Sentence] = []
         keys, starts = (set(places.keys), set(places.starts)) if places else (set(), set())
         for identity in wanted:
-            for place, sentence in enumerate(sentences_of(self.nodes[identity])) if identity in self.nodes else ():
+            for place, sentence in (
+                enumerate(sentences_of(self.nodes[identity])) if identity in self.nodes else ()
+            ):
                 if (identity, place) in self.sentences:
                     continue
-                if places is None or any(atom.key in keys or key_start(atom.topic) in starts for atom in atoms(sentence)):
+                if places is None or any(
+                    atom.key in keys or key_start(atom.topic) in starts for atom in atoms(sentence)
+                ):
                     self.sentences[identity, place] = sentence
                     self._said.add(stored(sentence))
                     found.append(sentence)
         if len(self._said) > self._limit or len(self.sentences) > self._limit_alike:
             raise LimitError(
-                f"More than {CONNECTED_ITEMS_MAX:,} beliefs are connected with this one by rules and sentences.",
-                next_step="State fewer sentences about many things at once, or rules that connect less.", limit_items=CONNECTED_ITEMS_MAX,
-            )  # fmt: skip
+                f"More than {CONNECTED_ITEMS_MAX:,} beliefs are connected with this one by rules"
+                " and sentences.",
+                next_step=(
+                    "State fewer sentences about many things at once, or rules that connect less."
+                ),
+                limit_items=CONNECTED_ITEMS_MAX,
+            )
         return found
 
     def standing(self, identity: NodeId) -> Standing:
@@ -162,12 +196,18 @@ class Holding:
     def beliefs(self, at: Window, part: Collection[Said]) -> list[Belief]:
         """Those of a part that hold through the whole of a window, each with its rank."""
         return [
-            Belief(said, self.sentences[said], (*self.rules.order.key(self.standing(said[0])), -said[1]))
-            for said in part if at.within(node_window(self.nodes[said[0]]))
-        ]  # fmt: skip
+            Belief(
+                said,
+                self.sentences[said],
+                (*self.rules.order.key(self.standing(said[0])), -said[1]),
+            )
+            for said in part
+            if at.within(node_window(self.nodes[said[0]]))
+        ]
 
     def slices(self, within: Window, part: Collection[Said]) -> list[Window]:
-        """A window cut wherever one of the beliefs begins or ends to hold, so that within each piece the same beliefs hold throughout."""
+        """A window cut wherever one of the beliefs begins or ends to hold, so that within each
+        piece the same beliefs hold throughout."""
         borders = {within.start, within.end}
         for identity in {said[0] for said in part}:
             window = node_window(self.nodes[identity])

@@ -1,11 +1,13 @@
-"""The address of everything doxa remembers: one grammar, one parser, one printer, so that whatever a search returns can be fetched.
+"""The address of everything doxa remembers: one grammar, one parser, one printer, so that whatever
+a search returns can be fetched.
 
     kref  = "kref://" project *( "/" space ) [ "/" item "." kind ] [ "?" query ]
     query = ( "r=" number / "t=" tag / "at=" time ) [ "&a=" artifact ]  /  "a=" artifact
 
-A last segment with a dot is an item: its kind is what follows the last dot. Projects and spaces have no dot, so the two cannot be
-confused. Names are Unicode letters, marks, digits and - _ ~ + @ (items and artifacts also "."), in NFC, not beginning with "-" or ".".
-Without r, t or at an address means *current*. print(parse(x)) = x for every accepted x.
+A last segment with a dot is an item: its kind is what follows the last dot. Projects and spaces
+have no dot, so the two cannot be confused. Names are Unicode letters, marks, digits and - _ ~ + @
+(items and artifacts also "."), in NFC, not beginning with "-" or ".". Without r, t or at an address
+means *current*. print(parse(x)) = x for every accepted x.
 """
 
 from __future__ import annotations
@@ -116,7 +118,11 @@ def _parse_query(text: str, kref: Kref, *, query: str, start: int) -> Kref:
     for part in query.split("&"):
         key, equals, value = part.partition("=")
         if key not in _KEYS or not equals:
-            raise _bad(text, position, f"after ? come {', '.join(k + '=' for k in _KEYS)}; {key!r} is unknown")
+            raise _bad(
+                text,
+                position,
+                f"after ? come {', '.join(k + '=' for k in _KEYS)}; {key!r} is unknown",
+            )
         at = position + len(key) + 1
         if "a" in values or (values and key != "a"):
             raise _bad(text, position, "an address is pinned once: by r, t or at, then a")
@@ -127,7 +133,11 @@ def _parse_query(text: str, kref: Kref, *, query: str, start: int) -> Kref:
         raise _bad(text, start - 1, "only an item can be pinned")
     number = values.get("r")
     return replace(
-        kref, revision=int(number) if number else None, tag=values.get("t"), at=values.get("at"), artifact=values.get("a")
+        kref,
+        revision=int(number) if number else None,
+        tag=values.get("t"),
+        at=values.get("at"),
+        artifact=values.get("a"),
     )
 
 
@@ -139,7 +149,9 @@ def _check_value(text: str, key: str, *, value: str, at: int) -> None:
         try:
             parse_time(value)
         except InputError:
-            raise _bad(text, at, "at= takes an ISO 8601 time between 1677-09-22 and 2262-04-11") from None
+            raise _bad(
+                text, at, "at= takes an ISO 8601 time between 1677-09-22 and 2262-04-11"
+            ) from None
         if any(ord(c) > 126 or ord(c) < 33 or c in "&?/#" for c in value):
             raise _bad(text, at, "at= takes an ISO 8601 time without blanks")
     elif key == "t":
@@ -148,13 +160,17 @@ def _check_value(text: str, key: str, *, value: str, at: int) -> None:
         _check_name(text, value, at=at, dots=True)
 
 
-def _check_name(text: str, name: str, *, at: int, dots: bool = False, chars_max: int = NAME_CHARS_MAX) -> None:
+def _check_name(
+    text: str, name: str, *, at: int, dots: bool = False, chars_max: int = NAME_CHARS_MAX
+) -> None:
     problem = name_problem(name, dots=dots, chars_max=chars_max)
     if problem:
         raise _bad(text, at + problem[0], problem[1])
 
 
-def name_problem(name: str, *, dots: bool = False, chars_max: int = NAME_CHARS_MAX) -> tuple[int, str] | None:
+def name_problem(
+    name: str, *, dots: bool = False, chars_max: int = NAME_CHARS_MAX
+) -> tuple[int, str] | None:
     """Why a name cannot stand in an address, with the offset; None if it can."""
     if not name:
         return 0, "a segment is empty"
@@ -165,9 +181,9 @@ def name_problem(name: str, *, dots: bool = False, chars_max: int = NAME_CHARS_M
     if ".." in name:
         return name.index(".."), "'..' is not allowed"
     for offset, char in enumerate(name):
-        if not ((char.isascii() and char.isalnum()) or char in _EXTRA or (dots and char == ".")) and (
-            char.isascii() or unicodedata.category(char)[0] not in "LMN"
-        ):
+        if not (
+            (char.isascii() and char.isalnum()) or char in _EXTRA or (dots and char == ".")
+        ) and (char.isascii() or unicodedata.category(char)[0] not in "LMN"):
             return offset, f"the character U+{ord(char):04X} is not allowed here"
     if not name.isascii() and not unicodedata.is_normalized("NFC", name):
         return 0, "the name is not in Unicode normal form NFC"
@@ -192,13 +208,19 @@ def slug(text: str, *, chars_max: int = 48) -> str:
     """A readable name from free text: letters and digits kept, all else one hyphen. May be empty."""
     parts = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.casefold()))
     kept = "-".join(parts)[:chars_max].strip("-")
-    return kept if not kept or name_problem(kept) is None else re.sub(r"[^a-z0-9-]", "", kept).strip("-")
+    return (
+        kept
+        if not kept or name_problem(kept) is None
+        else re.sub(r"[^a-z0-9-]", "", kept).strip("-")
+    )
 
 
 def _bad(text: str, position: int, reason: str) -> KrefError:
     return KrefError(
         f"This is no kref at character {position}: {reason}: {text[:120]!r}.",
-        next_step="Write kref://project/space/name.kind, with ?r=2, ?t=tag or ?at=2026-03-02 to pin it.",
+        next_step=(
+            "Write kref://project/space/name.kind, with ?r=2, ?t=tag or ?at=2026-03-02 to pin it."
+        ),
         position=position,
         reason=reason,
         text=text[:120],

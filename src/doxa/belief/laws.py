@@ -1,7 +1,10 @@
-"""What the beliefs of a project obey: its constraints and its order of entrenchment, as the catalogue holds them.
+"""What the beliefs of a project obey: its constraints and its order of entrenchment, as the
+catalogue holds them.
 
-    constraints:<project>    {"functional": [predicates], "exclusions": [[atoms]], "rules": [sentences]}     policy/constraints.py
-    entrenchment:<project>   {"families": [...], "measures": {...}, "kinds": {...}, "criteria": [...]}        policy/entrenchment.py
+    constraints:<project>    {"functional": [predicates], "exclusions": [[atoms]], "rules":
+    [sentences]}     policy/constraints.py
+    entrenchment:<project>   {"families": [...], "measures": {...}, "kinds": {...}, "criteria":
+    [...]}        policy/entrenchment.py
 
 A project that declares nothing has the defaults of those modules.
 """
@@ -26,7 +29,10 @@ class Laws(NamedTuple):
 
 def laws_of(reader: Reader, project: str) -> Laws:
     """What a project's beliefs obey on this snapshot."""
-    sql = "SELECT (SELECT json(value) FROM catalogue WHERE name = ?), (SELECT json(value) FROM catalogue WHERE name = ?)"
+    sql = (
+        "SELECT (SELECT json(value) FROM catalogue WHERE name = ?), (SELECT json(value) FROM"
+        " catalogue WHERE name = ?)"
+    )
     constraints, order = reader.rows(sql, (CONSTRAINTS + project, ENTRENCHMENT + project))[0]
     return Laws(_constraints(constraints or ""), _order(order or ""))
 

@@ -1,7 +1,9 @@
-"""The belief operations: each one transaction, one receipt, one Change that says what was gained and lost.
+"""The belief operations: each one transaction, one receipt, one Change that says what was gained
+and lost.
 
-This is K's item and revision and N's fact key and version at once: the one ledger. What has to give way is judged in revising.py, what loses its
-support in support.py. Reading beliefs is graph.py and walks.py.
+This is K's item and revision and N's fact key and version at once: the one ledger. What has to give
+way is judged in revising.py, what loses its support in support.py. Reading beliefs is graph.py and
+walks.py.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
-from doxa.belief.erasure import emptied_places, emptied_threads, erasable, is_place, orphaned_conflicts
+from doxa.belief.erasure import (
+    emptied_places,
+    emptied_threads,
+    erasable,
+    is_place,
+    orphaned_conflicts,
+)
 from doxa.belief.graph import (
     CURRENT,
     DECLARATIONS,
@@ -37,7 +45,19 @@ from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.revising import give_up, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
 from doxa.belief.support import Erasure, settle
-from doxa.belief.types import RESERVED_KINDS, Action, Change, Draft, Fact, Fallen, Lost, check_artifact, check_draft, check_fact, without
+from doxa.belief.types import (
+    RESERVED_KINDS,
+    Action,
+    Change,
+    Draft,
+    Fact,
+    Fallen,
+    Lost,
+    check_artifact,
+    check_draft,
+    check_fact,
+    without,
+)
 from doxa.belief.verified import VERIFIED, keep_verified
 from doxa.belief.writes import (
     check_link_type,
@@ -52,7 +72,7 @@ from doxa.belief.writes import (
     require_item,
     set_deprecated,
     tag_edge,
-)  # fmt: skip
+)
 from doxa.policy.constraints import parse_constraints
 from doxa.policy.entrenchment import parse_entrenchment
 from doxa.policy.sentence import Atom, Sentence, parse_sentence
@@ -71,18 +91,23 @@ def declare(store: Store) -> None:
             for (identity,) in tx.rows(_RETIRED_AND_CURRENT):  # an older file
                 item = tx.node(identity)
                 assert item is not None
-                tx.set_node(identity, {name: value for name, value in item.props.items() if name != "deprecated"})
+                tx.set_node(
+                    identity,
+                    {name: value for name, value in item.props.items() if name != "deprecated"},
+                )
                 set_deprecated(tx, tx.node(identity) or item, True)
 
 
 _RETIRED_AND_CURRENT = (
-    "SELECT n.id FROM edge e JOIN node n ON n.id = e.src JOIN node_label l ON l.node = n.id AND l.label = 'Item' "
-    "WHERE e.type = 'CURRENT' AND n.props ->> '$.deprecated' AND n.kref IS NOT NULL"
+    "SELECT n.id FROM edge e JOIN node n ON n.id = e.src JOIN node_label l ON l.node = n.id AND"
+    " l.label = 'Item' WHERE e.type = 'CURRENT' AND n.props ->> '$.deprecated' AND n.kref IS NOT"
+    " NULL"
 )
 
 
 class Work:
-    """One operation while it is written: its transaction and, when it has ended, whether it wrote and what it did to support."""
+    """One operation while it is written: its transaction and, when it has ended, whether it wrote
+    and what it did to support."""
 
     def __init__(self, tx: Transaction, *, dry: bool) -> None:
         self.tx, self.dry = tx, dry
@@ -104,7 +129,8 @@ class Ledger:
     """Belief operations in the name of one identity."""
 
     def __init__(self, store: Store, identity: Identity, *, dry_run: bool = False) -> None:
-        """With `dry_run` every operation does all its work and keeps nothing of it: the Change says what would become of it."""
+        """With `dry_run` every operation does all its work and keeps nothing of it: the Change says
+        what would become of it."""
         self._store = store
         self.identity = identity
         self._dry = dry_run
@@ -113,7 +139,11 @@ class Ledger:
     def write(self, op: str, *, note: str = "") -> Iterator[Work]:
         """The one transaction of an operation."""
         if self._dry and self._store.is_joined:
-            raise InputError("A dry run cannot be a part of a transaction.", next_step="Run it by itself; in Cypher, doxa.dryRun.", field="dry_run")
+            raise InputError(
+                "A dry run cannot be a part of a transaction.",
+                next_step="Run it by itself; in Cypher, doxa.dryRun.",
+                field="dry_run",
+            )
         try:
             with self._store.write(self.identity, op=op, note=note) as tx:
                 work = Work(tx, dry=self._dry)
@@ -125,11 +155,13 @@ class Ledger:
             pass
 
     def _check(self, draft: Draft) -> None:
-        """A draft as callers give it: who states it is who acts, unless an operator vouches for somebody else."""
+        """A draft as callers give it: who states it is who acts, unless an operator vouches for
+        somebody else."""
         check_draft(draft)
         if self.identity.role == "agent" and draft.author not in ("", self.identity.actor):
             raise RoleError(
-                f"A belief stated by {self.identity.actor[:80]} cannot be signed {draft.author[:80]!r}.",
+                f"A belief stated by {self.identity.actor[:80]} cannot be signed"
+                f" {draft.author[:80]!r}.",
                 next_step="Leave the author out; it is who acts.",
                 role=self.identity.role,
                 needed="operator",
@@ -151,17 +183,25 @@ class Ledger:
     # Expansion and revision
 
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
-        """A new belief. Raises ConflictError if the item exists, or if it contradicts what is believed: then it is a revision, and should be called
-        one."""
+        """A new belief. Raises ConflictError if the item exists, or if it contradicts what is
+        believed: then it is a revision, and should be called one."""
         self._check(draft)
         kref = draft_kref(draft)
         with self.write("expand") as work:
             if work.tx.node_by_kref(str(kref)) is not None:
-                raise ConflictError(f"{kref} exists.", next_step="Revise it, or give the new belief another name.", kref=str(kref))
+                raise ConflictError(
+                    f"{kref} exists.",
+                    next_step="Revise it, or give the new belief another name.",
+                    kref=str(kref),
+                )
             change = state(work.tx, create_item(work.tx, kref), draft, links=links)
             if change.losses or change.conflict:
                 beside = change.losses[0].kref if change.losses else change.conflict
-                raise ConflictError(f"{kref} would contradict {beside}.", next_step="Revise instead; the receipt says what gives way.", kref=beside)
+                raise ConflictError(
+                    f"{kref} would contradict {beside}.",
+                    next_step="Revise instead; the receipt says what gives way.",
+                    kref=beside,
+                )
         return sealed(change, work)
 
     def put(self, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
@@ -172,36 +212,62 @@ class Ledger:
         return sealed(change, work)
 
     def believe(self, draft: Draft, *, links: Links = ()) -> Change:
-        """State sentences wherever they belong: where just the same was said otherwise, as its next revision, else as a new belief. What cannot
-        stand beside them, anywhere in the project, gives way."""
+        """State sentences wherever they belong: where just the same was said otherwise, as its next
+        revision, else as a new belief. What cannot stand beside them, anywhere in the project,
+        gives way."""
         self._check(draft)
         with self.write("revise") as work:
             kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
             change = self.put_in(work.tx, kref, draft, links=links)
         return sealed(change, work)
 
-    def revise(self, target: str | Kref, draft: Draft, *, links: Links = (), expect: int | None = None, again: bool = False) -> Change:
-        """A new revision of an existing item. `expect` is the revision number the caller saw as current (compare-and-set); `again`: write one also
-        if it says the same, since it was stated once more."""
+    def revise(
+        self,
+        target: str | Kref,
+        draft: Draft,
+        *,
+        links: Links = (),
+        expect: int | None = None,
+        again: bool = False,
+    ) -> Change:
+        """A new revision of an existing item. `expect` is the revision number the caller saw as
+        current (compare-and-set); `again`: write one also if it says the same, since it was stated
+        once more."""
         self._check(draft)
         kref = parse_target(target)
         with self.write("revise") as work:
             require_belief(work.tx, kref)
-            change = self.put_in(work.tx, kref.item(), draft, links=links, expect=expect, again=again)
+            change = self.put_in(
+                work.tx, kref.item(), draft, links=links, expect=expect, again=again
+            )
         return sealed(change, work)
 
     def put_in(
-        self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = (), expect: int | None = None, again: bool = False, in_time: bool = False,
+        self,
+        tx: Transaction,
+        kref: Kref,
+        draft: Draft,
+        *,
+        links: Links = (),
+        expect: int | None = None,
+        again: bool = False,
+        in_time: bool = False,
         carry: bool = False,
-    ) -> Change:  # fmt: skip
-        """`put` inside a transaction that the caller holds. The Change has no receipt yet; see sealed(). `in_time`: what contradicts it and was said
-        later stands. `carry`: it rests on what the item rested on."""
-        item = require_belief(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref)
+    ) -> Change:
+        """`put` inside a transaction that the caller holds. The Change has no receipt yet; see
+        sealed(). `in_time`: what contradicts it and was said later stands. `carry`: it rests on
+        what the item rested on."""
+        item = (
+            require_belief(tx, kref)
+            if tx.node_by_kref(str(kref)) is not None
+            else create_item(tx, kref)
+        )
         expect_revision(tx, item, tag="current", expect=expect)
         return state(tx, item, draft, links=links, again=again, in_time=in_time, carry=carry)
 
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
-        """Replace a belief. Under the same address it is a revision; under a new one the old item is retired and linked."""
+        """Replace a belief. Under the same address it is a revision; under a new one the old item
+        is retired and linked."""
         self._check(draft)
         kref = parse_target(target)
         if not draft.name or draft_kref(draft) == kref.item():
@@ -211,7 +277,11 @@ class Ledger:
             old_item = require_belief(tx, kref)
             old = current_of(tx, old_item.id)
             new_kref = draft_kref(draft)
-            item = require_belief(tx, new_kref) if tx.node_by_kref(str(new_kref)) is not None else create_item(tx, new_kref)
+            item = (
+                require_belief(tx, new_kref)
+                if tx.node_by_kref(str(new_kref)) is not None
+                else create_item(tx, new_kref)
+            )
             change = state(tx, item, draft, links=links, again=True, replacing=old)
             if old is None and change.action != "challenged":
                 set_deprecated(tx, old_item, True)
@@ -221,15 +291,20 @@ class Ledger:
 
     def has_revision(self, item: str | Kref, number: int) -> bool:
         if isinstance(number, bool) or not isinstance(number, int):
-            raise InputError(f"A revision is a number from 1; this is {number!r:.60}.", next_step="Give its number.", field="number")
+            raise InputError(
+                f"A revision is a number from 1; this is {number!r:.60}.",
+                next_step="Give its number.",
+                field="number",
+            )
         with self._store.read() as snapshot:
             return snapshot.node_by_kref(str(parse_target(item).pinned(number))) is not None
 
     # Contraction
 
     def contract(self, target: str | Kref, *, fact: Fact | None = None) -> Change:
-        """Stop believing. With `fact`: that atom, wherever the item's project says or entails it (see contract_sentence). A kref pinned to a
-        revision: that whole revision loses its tags. An item: deprecated. Nothing is destroyed."""
+        """Stop believing. With `fact`: that atom, wherever the item's project says or entails it
+        (see contract_sentence). A kref pinned to a revision: that whole revision loses its tags. An
+        item: deprecated. Nothing is destroyed."""
         kref = parse_target(target)
         if fact is not None:
             return self._contract_fact(kref, check_fact(fact))
@@ -242,35 +317,69 @@ class Ledger:
             for edge in edges:
                 tx.delete_edge(edge.id)
             item = item_of(tx, node.id)
-            if item.props.get(RETIRED_REVISION) == node.props["number"]:  # restoring the item is not to bring it back
-                tx.set_node(item.id, {name: value for name, value in item.props.items() if name != RETIRED_REVISION})
-        return _change(work, "contracted" if work.wrote else "unchanged", kref=str(node.props["kref"]), lost=facts_of(node) if edges else ())
+            if (
+                item.props.get(RETIRED_REVISION) == node.props["number"]
+            ):  # restoring the item is not to bring it back
+                tx.set_node(
+                    item.id,
+                    {name: value for name, value in item.props.items() if name != RETIRED_REVISION},
+                )
+        return _change(
+            work,
+            "contracted" if work.wrote else "unchanged",
+            kref=str(node.props["kref"]),
+            lost=facts_of(node) if edges else (),
+        )
 
     def _contract_fact(self, kref: Kref, fact: Fact) -> Change:
         with self.write("contract") as work:
             node = current_of(work.tx, require_belief(work.tx, kref).id)
             held = facts_of(node) if node else ()
             if node is None or len(without(held, (fact,))) == len(held):
-                return Change("unchanged", str(kref.item()), None, work.tx.now, reason="the current revision does not say so")
-            verdict = judge("contract", Holding(work.tx, kref.project), [parse_sentence(list(fact))])
+                return Change(
+                    "unchanged",
+                    str(kref.item()),
+                    None,
+                    work.tx.now,
+                    reason="the current revision does not say so",
+                )
+            verdict = judge(
+                "contract", Holding(work.tx, kref.project), [parse_sentence(list(fact))]
+            )
             give_up(work.tx, verdict, by=None)
             after = last_of(work.tx, require_belief(work.tx, kref)) or node
         return _change(
-            work, "contracted" if work.wrote else "unchanged", kref=str(after.props["kref"]), previous=str(node.props["kref"]),
-            lost=(fact,) if verdict.lost else (), losses=verdict.told(), reason=verdict.vain,
-        )  # fmt: skip
+            work,
+            "contracted" if work.wrote else "unchanged",
+            kref=str(after.props["kref"]),
+            previous=str(node.props["kref"]),
+            lost=(fact,) if verdict.lost else (),
+            losses=verdict.told(),
+            reason=verdict.vain,
+        )
 
     def contract_sentence(self, project: str, sentences: Sequence[Sentence]) -> Change:
-        """Stop believing that these are all true: the least entrenched of what says so gives way, wherever it is. Unchanged if nothing says so, or if
-        it follows from the rules alone."""
+        """Stop believing that these are all true: the least entrenched of what says so gives way,
+        wherever it is. Unchanged if nothing says so, or if it follows from the rules alone."""
         place = place_of(project, "")
         with self.write("contract") as work:
             verdict = judge("contract", Holding(work.tx, project), sentences)
             give_up(work.tx, verdict, by=None)
         action: Action = "contracted" if verdict.lost else "unchanged"
         reason = verdict.vain or ("" if verdict.lost else "nothing that is believed says so")
-        lost = tuple(Fact(*said) for key in verdict.lost if isinstance(said := verdict.holding.sentences[key], Atom))
-        return _change(work, action, kref=verdict.told()[0].kref if verdict.lost else str(place), losses=verdict.told(), reason=reason, lost=lost)
+        lost = tuple(
+            Fact(*said)
+            for key in verdict.lost
+            if isinstance(said := verdict.holding.sentences[key], Atom)
+        )
+        return _change(
+            work,
+            action,
+            kref=verdict.told()[0].kref if verdict.lost else str(place),
+            losses=verdict.told(),
+            reason=reason,
+            lost=lost,
+        )
 
     def deprecate(self, target: str | Kref) -> Change:
         """Take an item or exchange out of recall; it stays in the graph and in history."""
@@ -279,10 +388,16 @@ class Ledger:
             node = require_item(work.tx, kref)
             current = current_of(work.tx, node.id)
             set_deprecated(work.tx, node, True)
-        return _change(work, "deprecated" if work.wrote else "unchanged", kref=str(kref), lost=facts_of(current) if current and work.wrote else ())
+        return _change(
+            work,
+            "deprecated" if work.wrote else "unchanged",
+            kref=str(kref),
+            lost=facts_of(current) if current and work.wrote else (),
+        )
 
     def restore(self, target: str | Kref) -> Change:
-        """Bring a deprecated item or exchange back. What contradicts it gives way; ConflictError if that is trusted more."""
+        """Bring a deprecated item or exchange back. What contradicts it gives way; ConflictError if
+        that is trusted more."""
         kref, verdict, node = parse_target(target).item(), None, None
         with self.write("restore") as work:
             item = require_item(work.tx, kref)
@@ -293,49 +408,74 @@ class Ledger:
                 else:
                     verdict = make_current(work.tx, item, node)
         return _change(
-            work, "restored" if work.wrote else "unchanged", kref=str(kref), gained=facts_of(node) if node else (),
+            work,
+            "restored" if work.wrote else "unchanged",
+            kref=str(kref),
+            gained=facts_of(node) if node else (),
             losses=verdict.told() if verdict else (),
-        )  # fmt: skip
+        )
 
     # Conflicts and rules
 
-    def resolve(self, target: str | Kref, decision: str, *, valid_from: int | None = None) -> Change:
-        """Decide an open conflict: accept, reject or both (each for its own time: the challenger from `valid_from` on, in ns). Raises RoleError
-        where what an operator verified would give way to an agent."""
+    def resolve(
+        self, target: str | Kref, decision: str, *, valid_from: int | None = None
+    ) -> Change:
+        """Decide an open conflict: accept, reject or both (each for its own time: the challenger
+        from `valid_from` on, in ns). Raises RoleError where what an operator verified would give
+        way to an agent."""
         kref = conflict_address(target)
         with self.write("resolve") as work:
             conflict = require_conflict(work.tx, kref)
             both = check_decision(work.tx, conflict, decision)
             made, verdict = decide(work.tx, conflict, decision, sides=both, at=valid_from)
         return _change(
-            work, "resolved", kref=str(made.props["kref"]), reason=decision, losses=verdict.told() if verdict else (), conflict=str(kref),
+            work,
+            "resolved",
+            kref=str(made.props["kref"]),
+            reason=decision,
+            losses=verdict.told() if verdict else (),
+            conflict=str(kref),
             gained=facts_of(made) if decision != "reject" else (),
-        )  # fmt: skip
+        )
 
-    def constrain(self, project: str, *, constraints: object = None, entrenchment: object = None) -> Change:
-        """Declare what cannot be true together in a project, or which belief is given up first. What no longer can be believed gives way in the same
-        change. Operators only. None leaves a declaration as it is."""
+    def constrain(
+        self, project: str, *, constraints: object = None, entrenchment: object = None
+    ) -> Change:
+        """Declare what cannot be true together in a project, or which belief is given up first.
+        What no longer can be believed gives way in the same change. Operators only. None leaves a
+        declaration as it is."""
         place = place_of(project, "")
         with self.write("constrain") as work:
             declared = {
-                CONSTRAINTS + project: None if constraints is None else parse_constraints(constraints).as_data(),
-                ENTRENCHMENT + project: None if entrenchment is None else parse_entrenchment(entrenchment).as_data(),
+                CONSTRAINTS + project: None
+                if constraints is None
+                else parse_constraints(constraints).as_data(),
+                ENTRENCHMENT + project: None
+                if entrenchment is None
+                else parse_entrenchment(entrenchment).as_data(),
             }
             for name, value in declared.items():
                 if value is not None and work.tx.catalogue(name) != value:
                     work.tx.set_catalogue(name, value)
             verdict = judge_all(Holding(work.tx, project))
             give_up(work.tx, verdict, by=None)
-        return _change(work, "constrained" if work.wrote else "unchanged", kref=str(place), losses=verdict.told())
+        return _change(
+            work,
+            "constrained" if work.wrote else "unchanged",
+            kref=str(place),
+            losses=verdict.told(),
+        )
 
     def consolidate(self, project: str) -> Change:
-        """Make the beliefs of a project consistent: what contradicts something more entrenched gives way."""
+        """Make the beliefs of a project consistent: what contradicts something more entrenched
+        gives way."""
         return self.constrain(project)
 
     # Tags
 
     def tag(self, target: str | Kref, tag: str, *, expect: int | None = None) -> Change:
-        """Point a tag at the revision that the address means. `expect`: the revision it must point to now (0 = none)."""
+        """Point a tag at the revision that the address means. `expect`: the revision it must point
+        to now (0 = none)."""
         kref, name = parse_target(target), _tag_name(tag)
         with self.write("tag") as work:
             tx = work.tx
@@ -348,7 +488,13 @@ class Ledger:
                 else:
                     move_tag(tx, item, tag=name, revision=node)
         losses = verdict.told() if verdict else ()
-        return _change(work, "tagged" if work.wrote else "unchanged", kref=str(node.props["kref"]), reason=name, losses=losses)
+        return _change(
+            work,
+            "tagged" if work.wrote else "unchanged",
+            kref=str(node.props["kref"]),
+            reason=name,
+            losses=losses,
+        )
 
     def untag(self, target: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         kref, name = parse_target(target), _tag_name(tag)
@@ -358,11 +504,13 @@ class Ledger:
             expect_revision(tx, item, tag=name, expect=expect)
             if tag_edge(tx, item.id, name):
                 move_tag(tx, item, tag=name, revision=None)
-        return _change(work, "untagged" if work.wrote else "unchanged", kref=str(kref.item()), reason=name)
+        return _change(
+            work, "untagged" if work.wrote else "unchanged", kref=str(kref.item()), reason=name
+        )
 
     def rollback(self, target: str | Kref, *, expect: int | None = None) -> Change:
-        """Make the revision that the (pinned) address means believed again, also when none is or the item is deprecated. The later ones stay in
-        history."""
+        """Make the revision that the (pinned) address means believed again, also when none is or
+        the item is deprecated. The later ones stay in history."""
         kref = parse_target(target)
         with self.write("rollback") as work:
             tx = work.tx
@@ -371,17 +519,29 @@ class Ledger:
             before, retired = last_of(tx, item), bool(item.props.get("deprecated"))
             is_current = before is not None and before.id == node.id
             if is_current and not retired:
-                return Change("unchanged", str(node.props["kref"]), None, tx.now, reason="it is current already")
+                return Change(
+                    "unchanged",
+                    str(node.props["kref"]),
+                    None,
+                    tx.now,
+                    reason="it is current already",
+                )
             verdict = make_current(tx, item, node)
             gained, lost = facts_of(node), facts_of(before) if before and not retired else ()
         return _change(
-            work, "rolled_back", kref=str(node.props["kref"]), previous=str(before.props["kref"]) if before else "",
-            gained=without(gained, lost), lost=without(lost, gained), reason="it was deprecated" if retired else "",
+            work,
+            "rolled_back",
+            kref=str(node.props["kref"]),
+            previous=str(before.props["kref"]) if before else "",
+            gained=without(gained, lost),
+            lost=without(lost, gained),
+            reason="it was deprecated" if retired else "",
             losses=verdict.told() if verdict else (),
-        )  # fmt: skip
+        )
 
     def undo(self, change: int) -> Change:
-        """Reverse one earlier change. Revisions that it made stay in history, out of recall. Undoing an undo redoes."""
+        """Reverse one earlier change. Revisions that it made stay in history, out of recall.
+        Undoing an undo redoes."""
         with self.write("undo", note=f"undo {change}") as work:
             tx = work.tx
             kref = undoing.undo(tx, change)
@@ -390,21 +550,40 @@ class Ledger:
 
     # Edges, artifacts, bundles
 
-    def link(self, source: str | Kref, target: str | Kref, *, kind: str, metadata: Mapping[str, object] | None = None) -> Change:
+    def link(
+        self,
+        source: str | Kref,
+        target: str | Kref,
+        *,
+        kind: str,
+        metadata: Mapping[str, object] | None = None,
+    ) -> Change:
         """A typed edge between what two addresses mean now (revisions, exchanges, bundles)."""
         check_link_type(kind)
         if metadata is not None and not isinstance(metadata, Mapping):
             raise InputError(
-                f"metadata is a mapping of names to values; this is {type(metadata).__name__}.", next_step="Give a mapping.", field="metadata"
+                f"metadata is a mapping of names to values; this is {type(metadata).__name__}.",
+                next_step="Give a mapping.",
+                field="metadata",
             )
         with self.write("link") as work:
             tx = work.tx
             src, dst = link_end(tx, source), link_end(tx, target)
-            if kind in SUPPORT_EDGES and self.identity.role == "agent" and src.props.get("trust") == VERIFIED:
-                said = f"What {src.props['kref']} rests on is for an operator to say: it is verified."
-                raise RoleError(said, next_step="Ask the operator.", role="agent", needed="operator")
+            if (
+                kind in SUPPORT_EDGES
+                and self.identity.role == "agent"
+                and src.props.get("trust") == VERIFIED
+            ):
+                said = (
+                    f"What {src.props['kref']} rests on is for an operator to say: it is verified."
+                )
+                raise RoleError(
+                    said, next_step="Ask the operator.", role="agent", needed="operator"
+                )
             tx.create_edge(kind, src.id, dst=dst.id, props=metadata or {})
-        return _change(work, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
+        return _change(
+            work, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}"
+        )
 
     def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
         check_link_type(kind)
@@ -414,10 +593,18 @@ class Ledger:
             for edge in tx.edges_out(src.id, kind):
                 if edge.dst == dst.id:
                     tx.delete_edge(edge.id)
-        return _change(work, "unlinked" if work.wrote else "unchanged", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}")
+        return _change(
+            work,
+            "unlinked" if work.wrote else "unchanged",
+            kref=str(src.props["kref"]),
+            reason=f"{kind} {dst.props['kref']}",
+        )
 
-    def attach(self, target: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0) -> Change:
-        """An artifact: a named pointer from a revision to a file. The content is never read or copied here."""
+    def attach(
+        self, target: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
+    ) -> Change:
+        """An artifact: a named pointer from a revision to a file. The content is never read or
+        copied here."""
         clean = check_name(name, what="artifact", dots=True)
         check_artifact(location, sha256=sha256, size_bytes=size_bytes)
         with self.write("attach") as work:
@@ -426,19 +613,36 @@ class Ledger:
             require_belief(tx, address)
             node = resolve(tx, address)
             kref = str(parse_kref(f"{node.props['kref']}&a={clean}"))
-            props = {"kref": kref, "name": clean, "location": location, "sha256": sha256 or None, "size_bytes": size_bytes or None}
+            props = {
+                "kref": kref,
+                "name": clean,
+                "location": location,
+                "sha256": sha256 or None,
+                "size_bytes": size_bytes or None,
+            }
             tx.create_edge("HAS_ARTIFACT", node.id, dst=tx.create_node(("Artifact",), props))
         return _change(work, "attached", kref=kref)
 
-    def bundle(self, target: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Change:
-        """Add to or remove from a bundle (an item of kind `bundle`, made if new). Past membership stays readable as of a time."""
+    def bundle(
+        self, target: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> Change:
+        """Add to or remove from a bundle (an item of kind `bundle`, made if new). Past membership
+        stays readable as of a time."""
         kref = parse_target(target).item()
         if kref.kind != BUNDLE_KIND:
-            raise InputError(f"{kref} is no bundle.", next_step="Give an address that ends in .bundle.", kref=str(kref))
+            raise InputError(
+                f"{kref} is no bundle.",
+                next_step="Give an address that ends in .bundle.",
+                kref=str(kref),
+            )
         added, removed = _targets(add, "add"), _targets(remove, "remove")
         with self.write("bundle") as work:
             tx = work.tx
-            node = require(tx, kref) if tx.node_by_kref(str(kref)) is not None else create_item(tx, kref, labels=("Bundle",))
+            node = (
+                require(tx, kref)
+                if tx.node_by_kref(str(kref)) is not None
+                else create_item(tx, kref, labels=("Bundle",))
+            )
             members = {edge.dst: edge.id for edge in tx.edges_out(node.id, MEMBER)}
             for target in added:
                 item = require(tx, _item(target))
@@ -446,7 +650,8 @@ class Ledger:
                     members[item.id] = tx.create_edge(MEMBER, node.id, dst=item.id)
             if len(members) > BUNDLE_MEMBERS_MAX:
                 raise LimitError(
-                    f"{kref} would hold {len(members):,} items; the limit is {BUNDLE_MEMBERS_MAX:,}.",
+                    f"{kref} would hold {len(members):,} items; the limit is"
+                    f" {BUNDLE_MEMBERS_MAX:,}.",
                     next_step="Use several bundles.",
                     kref=str(kref),
                     items=len(members),
@@ -459,10 +664,12 @@ class Ledger:
         return _change(work, "grouped" if work.wrote else "unchanged", kref=str(kref))
 
     def erase(self, targets: Iterable[str | Kref]) -> Change:
-        """Destroy the content of items, single revisions or exchanges, with every version, index row and log payload. Cannot be undone.
+        """Destroy the content of items, single revisions or exchanges, with every version, index
+        row and log payload. Cannot be undone.
 
-        A thread goes with the last of its exchanges; an address of a thread, space or project takes the place itself, if all it holds is among
-        the targets (ConflictError otherwise). The reason of the Change says so where the file could not be scrubbed at once."""
+        A thread goes with the last of its exchanges; an address of a thread, space or project takes
+        the place itself, if all it holds is among the targets (ConflictError otherwise). The reason
+        of the Change says so where the file could not be scrubbed at once."""
         krefs = _targets(targets, "targets")
         with self.write("erase") as work:
             tx = work.tx
@@ -479,26 +686,44 @@ class Ledger:
             tx.erase([node.id for node in nodes.values()])
             erasure.tag(tx)
         left = self._store.scrub()
-        return _change(work, "erased", kref=str(krefs[0]) if krefs else "", reason=f"{len(nodes)} elements" + (f". {left}" if left else ""))
+        return _change(
+            work,
+            "erased",
+            kref=str(krefs[0]) if krefs else "",
+            reason=f"{len(nodes)} elements" + (f". {left}" if left else ""),
+        )
 
 
 def _targets(values: Iterable[str | Kref], field: str) -> list[Kref]:
     """Several addresses; one alone is refused, because its characters are not what was meant."""
     if isinstance(values, (str, Kref)) or not isinstance(values, Iterable):
-        raise InputError(f"{field} is a list of addresses; this is {values!r:.60}.", next_step="Give the addresses in a list.", field=field)
+        raise InputError(
+            f"{field} is a list of addresses; this is {values!r:.60}.",
+            next_step="Give the addresses in a list.",
+            field=field,
+        )
     return [parse_target(value) for value in values]
 
 
 def _item(kref: Kref) -> Kref:
     """What a bundle may hold: items, however they are pinned."""
     if not kref.is_item or kref.kind in RESERVED_KINDS:
-        raise InputError(f"{kref} is no item.", next_step="A bundle holds items, such as kref://project/name.kind.", kref=str(kref))
+        raise InputError(
+            f"{kref} is no item.",
+            next_step="A bundle holds items, such as kref://project/name.kind.",
+            kref=str(kref),
+        )
     return kref.item()
 
 
 def sealed(change: Change, work: Work) -> Change:
-    """A Change made inside an operation, once that has ended: with its receipt, and what became of support."""
-    change = replace(change, unsupported=(*change.unsupported, *work.settled[0]), supported=(*change.supported, *work.settled[1]))
+    """A Change made inside an operation, once that has ended: with its receipt, and what became of
+    support."""
+    change = replace(
+        change,
+        unsupported=(*change.unsupported, *work.settled[0]),
+        supported=(*change.supported, *work.settled[1]),
+    )
     if work.dry:
         return replace(change, change=None, reason=_dry(change.reason))
     if work.tx.receipt_made is None or change.change is None:
@@ -513,20 +738,46 @@ def _dry(reason: str) -> str:
 def _tag_name(tag: str) -> str:
     name = check_name(tag, what="tag")
     if name == "initial":
-        raise InputError("The tag initial is kept by the system: it is revision 1.", next_step="Choose another tag.", field="tag")
+        raise InputError(
+            "The tag initial is kept by the system: it is revision 1.",
+            next_step="Choose another tag.",
+            field="tag",
+        )
     if name == UNSUPPORTED:
-        raise InputError("The tag unsupported follows from what a belief rests on.", next_step="Choose another tag.", field="tag")
+        raise InputError(
+            "The tag unsupported follows from what a belief rests on.",
+            next_step="Choose another tag.",
+            field="tag",
+        )
     return name
 
 
 def _change(
-    work: Work, action: Action, *, kref: str, previous: str = "", gained: tuple[Fact, ...] = (), lost: tuple[Fact, ...] = (), reason: str = "",
-    losses: tuple[Lost, ...] = (), conflict: str = "",
-) -> Change:  # fmt: skip
+    work: Work,
+    action: Action,
+    *,
+    kref: str,
+    previous: str = "",
+    gained: tuple[Fact, ...] = (),
+    lost: tuple[Fact, ...] = (),
+    reason: str = "",
+    losses: tuple[Lost, ...] = (),
+    conflict: str = "",
+) -> Change:
     receipt = work.tx.receipt_made
     if work.dry:
         reason, receipt = _dry(reason), None
     return Change(
-        action, kref, receipt.tx if receipt else None, work.tx.now, receipt.hash.hex() if receipt else "", previous, gained, lost, reason, losses,
-        conflict, *work.settled,
-    )  # fmt: skip
+        action,
+        kref,
+        receipt.tx if receipt else None,
+        work.tx.now,
+        receipt.hash.hex() if receipt else "",
+        previous,
+        gained,
+        lost,
+        reason,
+        losses,
+        conflict,
+        *work.settled,
+    )

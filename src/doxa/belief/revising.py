@@ -1,7 +1,9 @@
-"""The one operator by which beliefs give way to one another, judged on the pure model and then written to the graph.
+"""The one operator by which beliefs give way to one another, judged on the pure model and then
+written to the graph.
 
-`judge` asks what of a project cannot stay beside an input, in each stretch of time in which the same beliefs hold; `give_up` writes the answer
-with minimal change: a revision that loses some of its sentences gets a successor with the rest, one that loses all is retired, one that loses a part
+`judge` asks what of a project cannot stay beside an input, in each stretch of time in which the
+same beliefs hold; `give_up` writes the answer with minimal change: a revision that loses some of
+its sentences gets a successor with the rest, one that loses all is retired, one that loses a part
 of its time keeps the rest of it.
 """
 
@@ -16,7 +18,14 @@ from doxa.base.clock import format_time
 from doxa.base.errors import LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
-from doxa.belief.graph import STRUCTURE, SUPERSEDES, SUPPORT_EDGES, enrichments_of, item_of, metadata_of
+from doxa.belief.graph import (
+    STRUCTURE,
+    SUPERSEDES,
+    SUPPORT_EDGES,
+    enrichments_of,
+    item_of,
+    metadata_of,
+)
 from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, sentences_of, stated_by
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import Draft, Lost, parse_fact
@@ -28,13 +37,16 @@ from doxa.store import Node, Transaction
 Operation = Literal["revise", "contract", "consolidate"]
 CONTRADICTS = "CONTRADICTS"
 _ALONE: dict[Operation, str] = {
-    "revise": "it contradicts what was stated", "contract": "it says what is to be given up", "consolidate": "it breaks the rules",
-}  # fmt: skip
+    "revise": "it contradicts what was stated",
+    "contract": "it says what is to be given up",
+    "consolidate": "it breaks the rules",
+}
 GivenUp = dict[Said, tuple[tuple[Window, ...], tuple[Said, ...]]]  # when, and what it gave way to
 
 
 class Verdict(NamedTuple):
-    """What an operation takes away: for each sentence the stretches of time in which it is given up, and why. `vain`: why it cannot be done."""
+    """What an operation takes away: for each sentence the stretches of time in which it is given
+    up, and why. `vain`: why it cannot be done."""
 
     holding: Holding
     operation: Operation
@@ -44,49 +56,85 @@ class Verdict(NamedTuple):
     @property
     def losers(self) -> list[Node]:
         """The revisions that lose something."""
-        return [self.holding.nodes[identity] for identity in dict.fromkeys(said[0] for said in self.lost)]
+        return [
+            self.holding.nodes[identity]
+            for identity in dict.fromkeys(said[0] for said in self.lost)
+        ]
 
     def told(self) -> tuple[Lost, ...]:
         """Every belief that is given up, with the reason."""
         return tuple(_told(self, said, because) for said, (_, because) in self.lost.items())
 
 
-def judge(operation: Operation, holding: Holding, sentences: Sequence[Sentence], *, within: Window = ALWAYS) -> Verdict:
-    """What an operation by these sentences, taken together, takes away. Writes nothing. Raises InputError for what cannot be true."""
+def judge(
+    operation: Operation,
+    holding: Holding,
+    sentences: Sequence[Sentence],
+    *,
+    within: Window = ALWAYS,
+) -> Verdict:
+    """What an operation by these sentences, taken together, takes away. Writes nothing. Raises
+    InputError for what cannot be true."""
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
-    lost, vain = _judged(holding, holding.sentences.keys(), lambda base: _outcome(operation, holding, base, sentences), within)
+    lost, vain = _judged(
+        holding,
+        holding.sentences.keys(),
+        lambda base: _outcome(operation, holding, base, sentences),
+        within,
+    )
     return Verdict(holding, operation, lost, vain)
 
 
-def judge_revision(tx: Transaction, node: Node, *, instead_of: Node | None = None) -> Verdict | None:
-    """What cannot stand beside a revision, if it is believed, in place of another one perhaps. None if it states nothing to be judged."""
+def judge_revision(
+    tx: Transaction, node: Node, *, instead_of: Node | None = None
+) -> Verdict | None:
+    """What cannot stand beside a revision, if it is believed, in place of another one perhaps. None
+    if it states nothing to be judged."""
     sentences = sentences_of(node)
     if not sentences:
         return None
     leave_out = frozenset(one.id for one in (node, instead_of) if one is not None)
-    return judge("revise", Holding(tx, str(node.props["project"]), leave_out=leave_out), sentences, within=node_window(node))
+    return judge(
+        "revise",
+        Holding(tx, str(node.props["project"]), leave_out=leave_out),
+        sentences,
+        within=node_window(node),
+    )
 
 
 def judge_all(holding: Holding) -> Verdict:
     """What a project must give up for its beliefs to be consistent."""
     lost: GivenUp = {}
     for part in holding.gather_all():
-        lost |= _judged(holding, part, lambda base: _outcome("consolidate", holding, base, ()), ALWAYS)[0]
+        lost |= _judged(
+            holding, part, lambda base: _outcome("consolidate", holding, base, ()), ALWAYS
+        )[0]
     return Verdict(holding, "consolidate", lost)
 
 
-def _judged(holding: Holding, part: Collection[Said], operate: Callable[[list[Belief]], Outcome], within: Window) -> tuple[GivenUp, str]:
+def _judged(
+    holding: Holding,
+    part: Collection[Said],
+    operate: Callable[[list[Belief]], Outcome],
+    within: Window,
+) -> tuple[GivenUp, str]:
     lost: dict[Said, list[tuple[Window, tuple[Said, ...]]]] = defaultdict(list)
     vain = ""
     for piece in holding.slices(within, part):
         outcome = operate(holding.beliefs(piece, part))
         vain = outcome.vain or vain
         for loss in outcome.lost:
-            lost[cast("Said", loss.belief.id)].append((piece, tuple(cast("Said", belief.id) for belief in loss.because)))
-    return {said: (tuple(piece for piece, _ in found), found[0][1]) for said, found in lost.items()}, vain
+            lost[cast("Said", loss.belief.id)].append(
+                (piece, tuple(cast("Said", belief.id) for belief in loss.because))
+            )
+    return {
+        said: (tuple(piece for piece, _ in found), found[0][1]) for said, found in lost.items()
+    }, vain
 
 
-def _outcome(operation: Operation, holding: Holding, base: list[Belief], sentences: Sequence[Sentence]) -> Outcome:
+def _outcome(
+    operation: Operation, holding: Holding, base: list[Belief], sentences: Sequence[Sentence]
+) -> Outcome:
     constraints, laws = holding.rules.constraints, holding.laws
     match operation:
         case "revise":
@@ -103,11 +151,18 @@ def _told(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> Lost:
     if not because:
         return Lost(kref, says, _ALONE[verdict.operation], ())
     beside = tuple(dict.fromkeys(str(holding.nodes[other].props["kref"]) for other, _ in because))
-    return Lost(kref, says, f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]}, {_reason(verdict, said, because)}", beside)
+    return Lost(
+        kref,
+        says,
+        f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]},"
+        f" {_reason(verdict, said, because)}",
+        beside,
+    )
 
 
 def _reason(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> str:
-    """Why just this one, without the words or addresses of others: they may have to be erased, and a reason is kept."""
+    """Why just this one, without the words or addresses of others: they may have to be erased, and
+    a reason is kept."""
     if not because:
         return _ALONE[verdict.operation]
     holding, weakest = verdict.holding, because[-1][0]
@@ -127,11 +182,14 @@ class Piece(NamedTuple):
 
 
 def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
-    """Write a verdict. `by` is the revision that the losers give way to; None where nothing takes their place."""
+    """Write a verdict. `by` is the revision that the losers give way to; None where nothing takes
+    their place."""
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
     for (identity, place), (windows, _) in verdict.lost.items():
         lost[identity][place] = windows
-    reasons = {said[0]: _reason(verdict, said, because) for said, (_, because) in verdict.lost.items()}
+    reasons = {
+        said[0]: _reason(verdict, said, because) for said, (_, because) in verdict.lost.items()
+    }
     for identity, places in lost.items():
         node = verdict.holding.nodes[identity]
         stays = rewrite(tx, node, remaining(node, places))
@@ -142,7 +200,8 @@ def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
 
 
 def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Piece]:
-    """What is left of a revision: the sentences that lose nothing through its whole time, then what is left of the others, earliest first."""
+    """What is left of a revision: the sentences that lose nothing through its whole time, then what
+    is left of the others, earliest first."""
     whole = node_window(node)
     pieces: dict[Window, set[str]] = defaultdict(set)
     for place, (_, text, _sentence) in enumerate(stated_by(node)):
@@ -164,14 +223,17 @@ def minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
 
 
 def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
-    """The first piece becomes the next revision of the item, the others items of their own. False if nothing is left: the item is retired."""
+    """The first piece becomes the next revision of the item, the others items of their own. False
+    if nothing is left: the item is retired."""
     item = item_of(tx, node.id)
     if not pieces:
         set_deprecated(tx, item, True)
         return False
     for number, piece in enumerate(pieces):
         home = item if number == 0 else create_item(tx, free_address(tx, item, piece.window))
-        made = add_revision(tx, home, narrowed(node, piece), author=str(node.props.get("author", "")))
+        made = add_revision(
+            tx, home, narrowed(node, piece), author=str(node.props.get("author", ""))
+        )
         carry_edges(tx, node, made)
         if number:
             tx.create_edge(SUPERSEDES, made.id, dst=node.id)
@@ -179,25 +241,41 @@ def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
 
 
 def narrowed(node: Node, piece: Piece) -> Draft:
-    """A successor of a revision that says what is left of it, in its own words where it loses no sentence."""
+    """A successor of a revision that says what is left of it, in its own words where it loses no
+    sentence."""
     stated = list(stated_by(node))
-    facts = tuple(parse_fact(text) for name, text, _ in stated if name == "facts" and text in piece.texts)
-    sentences = tuple(sentence for name, text, sentence in stated if name == "sentences" and text in piece.texts)
+    facts = tuple(
+        parse_fact(text) for name, text, _ in stated if name == "facts" and text in piece.texts
+    )
+    sentences = tuple(
+        sentence for name, text, sentence in stated if name == "sentences" and text in piece.texts
+    )
     draft = build_draft(node, facts, sentences)
     if all(text in piece.texts for _, text, _ in stated):
-        draft = replace(draft, summary=str(node.props["summary"]), metadata=metadata_of(node), **enrichments_of(node))
+        draft = replace(
+            draft,
+            summary=str(node.props["summary"]),
+            metadata=metadata_of(node),
+            **enrichments_of(node),
+        )
     start, end = piece.window
     return replace(
-        draft, valid_from=None if start == ALWAYS.start else start, valid_until=None if end == ALWAYS.end else end,
+        draft,
+        valid_from=None if start == ALWAYS.start else start,
+        valid_until=None if end == ALWAYS.end else end,
         time=cast("int | None", node.props.get("time")),
-    )  # fmt: skip
+    )
 
 
 def carry_edges(tx: Transaction, old: Node, new: Node, *, grounds_only: bool = False) -> None:
     """What a revision is linked with, its successor is too, unless it has that link already."""
     held = {(edge.type, edge.dst) for edge in tx.edges_out(new.id)}
     for edge in tx.edges_out(old.id):
-        carried = edge.type in SUPPORT_EDGES if grounds_only else edge.type not in STRUCTURE and edge.type not in (SUPERSEDES, CONTRADICTS)
+        carried = (
+            edge.type in SUPPORT_EDGES
+            if grounds_only
+            else edge.type not in STRUCTURE and edge.type not in (SUPERSEDES, CONTRADICTS)
+        )
         if carried and (edge.type, edge.dst) not in held:
             tx.create_edge(edge.type, new.id, dst=edge.dst, props=edge.props)
 
@@ -206,8 +284,16 @@ def free_address(tx: Transaction, item: Node, window: Window) -> Kref:
     kref = parse_kref(str(item.props["kref"]))
     day = "first" if window.start == ALWAYS.start else format_time(window.start)[:10]
     for number in range(1, ADDRESSES_TRIED_ITEMS_MAX):
-        name = check_name(f"{kref.name[:150]}-{day}" + (f"-{number}" if number > 1 else ""), what="item", dots=True)
+        name = check_name(
+            f"{kref.name[:150]}-{day}" + (f"-{number}" if number > 1 else ""),
+            what="item",
+            dots=True,
+        )
         found = replace(kref, name=name)
         if tx.node_by_kref(str(found)) is None:
             return found
-    raise LimitError(f"{kref} and what is beside it are taken.", next_step="Give the belief another name.", kref=str(kref))
+    raise LimitError(
+        f"{kref} and what is beside it are taken.",
+        next_step="Give the belief another name.",
+        kref=str(kref),
+    )

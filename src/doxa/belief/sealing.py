@@ -1,7 +1,9 @@
-"""What must hold after every transaction, whatever door wrote it: operations keep it themselves, so here is only what a query wrote by hand.
+"""What must hold after every transaction, whatever door wrote it: operations keep it themselves, so
+here is only what a query wrote by hand.
 
-A retired item has no current revision; what becomes current contradicts nothing and waits for no decision; a conflict is decided by `resolve`.
-Beliefs that an operator verified are kept (verified.py), and support is settled (support.py).
+A retired item has no current revision; what becomes current contradicts nothing and waits for no
+decision; a conflict is decided by `resolve`. Beliefs that an operator verified are kept
+(verified.py), and support is settled (support.py).
 """
 
 from __future__ import annotations
@@ -25,7 +27,11 @@ def seal_beliefs(tx: Transaction) -> None:
             _check_item(tx, node)
         elif "Conflict" in node.labels:
             kref = str(node.props["kref"])
-            raise ConstraintError("A conflict is decided by resolve alone.", next_step="Call doxa.resolve with its address.", kref=kref)
+            raise ConstraintError(
+                "A conflict is decided by resolve alone.",
+                next_step="Call doxa.resolve with its address.",
+                kref=kref,
+            )
         elif "Revision" in node.labels and tx.edges_in(node.id, CURRENT):
             _check_current(tx, node)
     settle(tx)
@@ -33,18 +39,30 @@ def seal_beliefs(tx: Transaction) -> None:
 
 def _check_item(tx: Transaction, item: Node) -> None:
     retired = bool(item.props.get("deprecated"))
-    if (retired and tx.edges_out(item.id, CURRENT)) or (not retired and item.props.get(RETIRED_REVISION) is not None):
+    if (retired and tx.edges_out(item.id, CURRENT)) or (
+        not retired and item.props.get(RETIRED_REVISION) is not None
+    ):
         kref = str(item.props["kref"])
         raise ConstraintError(
-            f"{kref} would be retired and believed at once.", next_step="Call doxa.deprecate or doxa.restore; they keep both in step.", kref=kref
+            f"{kref} would be retired and believed at once.",
+            next_step="Call doxa.deprecate or doxa.restore; they keep both in step.",
+            kref=kref,
         )
 
 
 def _check_current(tx: Transaction, node: Node) -> None:
     kref = str(node.props["kref"])
     if status_of(tx, node) == "contested":
-        raise ConflictError(f"{kref} waits for a decision.", next_step="Decide its conflict with doxa.resolve.", kref=kref)
+        raise ConflictError(
+            f"{kref} waits for a decision.",
+            next_step="Decide its conflict with doxa.resolve.",
+            kref=kref,
+        )
     verdict = judge_revision(tx, node)
     if verdict is not None and verdict.lost:
         beside = verdict.told()[0].kref
-        raise ConflictError(f"{kref} would be believed beside {beside}, which contradicts it.", next_step="State it with doxa.revise.", kref=kref)
+        raise ConflictError(
+            f"{kref} would be believed beside {beside}, which contradicts it.",
+            next_step="State it with doxa.revise.",
+            kref=kref,
+        )

@@ -1,7 +1,9 @@
-"""How a belief comes to be believed: stated, made current again, or let in by a decision. Each finds what cannot stand beside it, wherever it is.
+"""How a belief comes to be believed: stated, made current again, or let in by a decision. Each
+finds what cannot stand beside it, wherever it is.
 
-What is stated is believed, and what contradicts it gives way; but nothing retires what is trusted more than itself: then the statement is kept as the
-challenger of an open conflict (conflicts.py). Everything here runs inside a transaction that the caller holds.
+What is stated is believed, and what contradicts it gives way; but nothing retires what is trusted
+more than itself: then the statement is kept as the challenger of an open conflict (conflicts.py).
+Everything here runs inside a transaction that the caller holds.
 """
 
 from __future__ import annotations
@@ -17,14 +19,42 @@ from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.belief.conflicts import close_conflict, open_conflict
 from doxa.belief.graph import CURRENT, SUPERSEDES, current_of, facts_of, item_of, last_of
-from doxa.belief.holding import Holding, Window, node_window, sentences_of, stated_by, trust_rank, window_of
+from doxa.belief.holding import (
+    Holding,
+    Window,
+    node_window,
+    sentences_of,
+    stated_by,
+    trust_rank,
+    window_of,
+)
 from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
-from doxa.belief.revising import Piece, Verdict, carry_edges, free_address, give_up, judge, judge_revision, minus, narrowed, rewrite
+from doxa.belief.revising import (
+    Piece,
+    Verdict,
+    carry_edges,
+    free_address,
+    give_up,
+    judge,
+    judge_revision,
+    minus,
+    narrowed,
+    rewrite,
+)
 from doxa.belief.support import settle
 from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
 from doxa.belief.verified import keep_verified
-from doxa.belief.writes import add_revision, content_hash, create_item, draft_kref, link, retire_for, set_current, set_deprecated
+from doxa.belief.writes import (
+    add_revision,
+    content_hash,
+    create_item,
+    draft_kref,
+    link,
+    retire_for,
+    set_current,
+    set_deprecated,
+)
 from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
 
@@ -32,11 +62,19 @@ Links = Iterable[tuple[str, str]]  # (edge type, kref)
 
 
 def state(
-    tx: Transaction, item: Node, draft: Draft, *, links: Links = (), again: bool = False, replacing: Node | None = None,
-    in_time: bool = False, carry: bool = False,
-) -> Change:  # fmt: skip
-    """The next revision of an item, and what gives way to it. Nothing is written if the current one says the same, unless it is stated `again`.
-    `replacing`: a belief at another address that this one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
+    tx: Transaction,
+    item: Node,
+    draft: Draft,
+    *,
+    links: Links = (),
+    again: bool = False,
+    replacing: Node | None = None,
+    in_time: bool = False,
+    carry: bool = False,
+) -> Change:
+    """The next revision of an item, and what gives way to it. Nothing is written if the current one
+    says the same, unless it is stated `again`. `replacing`: a belief at another address that this
+    one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
     goes to history. `carry`: what the item rested on it still rests on."""
     check_draft(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
@@ -44,10 +82,18 @@ def state(
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
     held = [node for node in (before, replacing) if node is not None]
     verdict = _verdict(tx, draft, leave_out=held)
-    higher = [node for node in (*held, *(verdict.losers if verdict else ())) if trust_rank(node) > TRUSTS.index(draft.trust)]
+    higher = [
+        node
+        for node in (*held, *(verdict.losers if verdict else ()))
+        if trust_rank(node) > TRUSTS.index(draft.trust)
+    ]
     if higher:
         return _challenge(tx, item, draft, links=links, held=higher)
-    later = [node for node in (verdict.losers if verdict and in_time else ()) if _time(node) > (tx.now if draft.time is None else draft.time)]
+    later = [
+        node
+        for node in (verdict.losers if verdict and in_time else ())
+        if _time(node) > (tx.now if draft.time is None else draft.time)
+    ]
     if later:
         return _said_otherwise(tx, item, draft, later)
     last = last_of(tx, item)
@@ -66,20 +112,42 @@ def state(
     fallen, risen = settle(tx)
     old = tuple(fact for node in held for fact in facts_of(node))
     return Change(
-        "revised" if last is not None else "created", str(made.props["kref"]), tx.tx, tx.now, previous=str(last.props["kref"]) if last else "",
-        gained=without(draft.facts, old), lost=without(old, draft.facts), unsupported=fallen, supported=risen,
-        losses=(*_replaced(held, draft, str(made.props["kref"])), *(verdict.told() if verdict else ())),
-    )  # fmt: skip
+        "revised" if last is not None else "created",
+        str(made.props["kref"]),
+        tx.tx,
+        tx.now,
+        previous=str(last.props["kref"]) if last else "",
+        gained=without(draft.facts, old),
+        lost=without(old, draft.facts),
+        unsupported=fallen,
+        supported=risen,
+        losses=(
+            *_replaced(held, draft, str(made.props["kref"])),
+            *(verdict.told() if verdict else ()),
+        ),
+    )
 
 
 def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
     """What an item said and does not say any more."""
-    again, window = {stored(sentence) for sentence in sentences_in(draft)}, window_of(draft.valid_from, draft.valid_until)
+    again, window = (
+        {stored(sentence) for sentence in sentences_in(draft)},
+        window_of(draft.valid_from, draft.valid_until),
+    )
     for node in held:
         for sentence in sentences_of(node):
             if stored(sentence) not in again:
-                left = " also for the time that it does not speak of" if not node_window(node).within(window) else ""
-                yield Lost(str(node.props["kref"]), worded(sentence), f"its item says something else now{left}", (kref,))
+                left = (
+                    " also for the time that it does not speak of"
+                    if not node_window(node).within(window)
+                    else ""
+                )
+                yield Lost(
+                    str(node.props["kref"]),
+                    worded(sentence),
+                    f"its item says something else now{left}",
+                    (kref,),
+                )
 
 
 def _time(node: Node) -> int:
@@ -92,7 +160,9 @@ def _said_otherwise(tx: Transaction, item: Node, draft: Draft, later: Sequence[N
     for node in later:
         tx.create_edge(SUPERSEDES, node.id, dst=made.id)
     names = ", ".join(str(node.props["kref"]) for node in later)
-    return Change("superseded", str(made.props["kref"]), tx.tx, tx.now, reason=f"{names} was said later")
+    return Change(
+        "superseded", str(made.props["kref"]), tx.tx, tx.now, reason=f"{names} was said later"
+    )
 
 
 def _same(before: Node, draft: Draft) -> str:
@@ -101,7 +171,11 @@ def _same(before: Node, draft: Draft) -> str:
         return "the current revision says the same"
     named = ("summary", "facts", "sentences", "valid_from", "valid_until")
     same = all(before.props.get(name) == draft.content().get(name) for name in named)
-    return f"the current revision says the same, and is {before.props['trust']}" if same and trust_rank(before) > TRUSTS.index(draft.trust) else ""
+    return (
+        f"the current revision says the same, and is {before.props['trust']}"
+        if same and trust_rank(before) > TRUSTS.index(draft.trust)
+        else ""
+    )
 
 
 def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Verdict | None:
@@ -109,11 +183,14 @@ def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Ver
     if not sentences:
         return None
     holding = Holding(tx, draft.project, leave_out=frozenset(node.id for node in leave_out))
-    return judge("revise", holding, sentences, within=window_of(draft.valid_from, draft.valid_until))
+    return judge(
+        "revise", holding, sentences, within=window_of(draft.valid_from, draft.valid_until)
+    )
 
 
 def sentences_in(draft: Draft) -> list[Sentence]:
-    """What a draft states. A fact about what no sentence can be about, such as a blank, is left out."""
+    """What a draft states. A fact about what no sentence can be about, such as a blank, is left
+    out."""
     found: list[Sentence] = []
     for fact in draft.facts:
         try:
@@ -137,56 +214,92 @@ def stated_facts(sentences: Iterable[Sentence]) -> tuple[tuple[Fact, ...], tuple
 def _pairs(links: Links) -> Iterable[tuple[str, str]]:
     for pair in links:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"A link is an edge type and an address; this is {pair!r:.60}.", next_step="Give pairs of both.", field="links")
+            raise InputError(
+                f"A link is an edge type and an address; this is {pair!r:.60}.",
+                next_step="Give pairs of both.",
+                field="links",
+            )
         yield pair[0], pair[1]
 
 
-def _challenge(tx: Transaction, item: Node, draft: Draft, *, links: Links, held: Sequence[Node]) -> Change:
+def _challenge(
+    tx: Transaction, item: Node, draft: Draft, *, links: Links, held: Sequence[Node]
+) -> Change:
     together = list({node.id: node for node in held}.values())
     made, conflict, new = open_conflict(tx, parse_kref(str(item.props["kref"])), draft, together)
     for kind, target in _pairs(links) if new else ():
         link(tx, made, kind=kind, target=target)
     names = ", ".join(str(node.props["kref"]) for node in together)
-    reason = f"it is {draft.trust} and contradicts {names}, which is trusted more: decide the conflict {conflict}"
+    reason = (
+        f"it is {draft.trust} and contradicts {names}, which is trusted more: decide the conflict"
+        f" {conflict}"
+    )
     if not new:
-        return Change("unchanged", str(made.props["kref"]), None, tx.now, reason=f"this conflict is open already: {conflict}", conflict=conflict)
+        return Change(
+            "unchanged",
+            str(made.props["kref"]),
+            None,
+            tx.now,
+            reason=f"this conflict is open already: {conflict}",
+            conflict=conflict,
+        )
     settle(tx)
-    return Change("challenged", str(made.props["kref"]), tx.tx, tx.now, reason=reason, conflict=conflict)
+    return Change(
+        "challenged", str(made.props["kref"]), tx.tx, tx.now, reason=reason, conflict=conflict
+    )
 
 
 def place_for(tx: Transaction, draft: Draft) -> Kref:
-    """Where a statement without an address of its own goes: to the item that said something else of just the same, else to a new one."""
+    """Where a statement without an address of its own goes: to the item that said something else of
+    just the same, else to a new one."""
     sentences = sentences_in(draft)
     address = _own_address(draft, sentences)
     if not sentences or not all(isinstance(sentence, Atom) for sentence in sentences):
         return address
     topics = {sentence.topic for sentence in sentences if isinstance(sentence, Atom)}
     single = laws_of(tx, draft.project).constraints.is_single
-    if len(topics) == 1 and single(topic := next(iter(topics))):  # the values come and go, what it is about stays
+    if len(topics) == 1 and single(
+        topic := next(iter(topics))
+    ):  # the values come and go, what it is about stays
         digest = hashlib.blake2b(canonical(list(topic)), digest_size=4).hexdigest()
-        address = replace(address, name="-".join(part for part in (slug(" ".join(topic))[:120], digest) if part))
+        address = replace(
+            address, name="-".join(part for part in (slug(" ".join(topic))[:120], digest) if part)
+        )
     verdict = _verdict(tx, draft, leave_out=())
     for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
         stated = sentences_of(node)
         about = {sentence.topic if isinstance(sentence, Atom) else None for sentence in stated}
-        alike = node.props.get("kind") == draft.kind and node_window(node) == window_of(draft.valid_from, draft.valid_until)
+        alike = node.props.get("kind") == draft.kind and node_window(node) == window_of(
+            draft.valid_from, draft.valid_until
+        )
         if alike and about == topics:
             return parse_kref(str(node.props["kref"])).item()
     return _untaken(tx, address, draft, sentences)
 
 
 def _own_address(draft: Draft, sentences: Sequence[Sentence]) -> Kref:
-    """Words of the text and a digest of what is stated, when, so that another statement in the same words has another address."""
+    """Words of the text and a digest of what is stated, when, so that another statement in the same
+    words has another address."""
     address = draft_kref(draft)
     if not sentences:
         return address
-    digest = hashlib.blake2b(canonical([sorted(map(stored, sentences)), draft.valid_from, draft.valid_until]), digest_size=4).hexdigest()
-    return replace(address, name="-".join(part for part in (slug(draft.title or draft.summary)[:120], digest) if part))
+    digest = hashlib.blake2b(
+        canonical([sorted(map(stored, sentences)), draft.valid_from, draft.valid_until]),
+        digest_size=4,
+    ).hexdigest()
+    return replace(
+        address,
+        name="-".join(part for part in (slug(draft.title or draft.summary)[:120], digest) if part),
+    )
 
 
 def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:
-    """The address, or one beside it: what is believed there and not said by the draft as well, or not for as long, must not be lost."""
-    said, window = {stored(sentence) for sentence in sentences}, window_of(draft.valid_from, draft.valid_until)
+    """The address, or one beside it: what is believed there and not said by the draft as well, or
+    not for as long, must not be lost."""
+    said, window = (
+        {stored(sentence) for sentence in sentences},
+        window_of(draft.valid_from, draft.valid_until),
+    )
     for number in range(1, ADDRESSES_TRIED_ITEMS_MAX):
         found = address if number == 1 else replace(address, name=f"{address.name}-{number}")
         item = tx.node_by_kref(str(found))
@@ -194,17 +307,32 @@ def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[S
         if held is None:
             return found
         again = {text for _, text, _ in stated_by(held)}
-        if again and again <= said and node_window(held).within(window) and trust_rank(held) <= TRUSTS.index(draft.trust):
+        if (
+            again
+            and again <= said
+            and node_window(held).within(window)
+            and trust_rank(held) <= TRUSTS.index(draft.trust)
+        ):
             return found
-    raise LimitError(f"{address} and what is beside it are taken.", next_step="Give the statement a name.", kref=str(address))
+    raise LimitError(
+        f"{address} and what is beside it are taken.",
+        next_step="Give the statement a name.",
+        kref=str(address),
+    )
 
 
 def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
-    """Believe an existing revision again: what cannot stand beside it gives way. Raises ConflictError or RoleError if that is trusted more."""
+    """Believe an existing revision again: what cannot stand beside it gives way. Raises
+    ConflictError or RoleError if that is trusted more."""
     before = current_of(tx, item.id)
     verdict = judge_revision(tx, node, instead_of=before)
     _may_take_over(node, verdict.losers if verdict is not None else ())
-    if before is not None and before.id != node.id and trust_rank(before) > trust_rank(node) and tx.identity.role == "agent":
+    if (
+        before is not None
+        and before.id != node.id
+        and trust_rank(before) > trust_rank(node)
+        and tx.identity.role == "agent"
+    ):
         _may_take_over(node, [before])
     if item.props.get("deprecated"):
         set_deprecated(tx, item, False)
@@ -219,13 +347,23 @@ def _may_take_over(node: Node, losers: Sequence[Node]) -> None:
     if higher:
         kref, other = str(node.props["kref"]), str(higher[0].props["kref"])
         raise ConflictError(
-            f"{kref} contradicts {other}, which is trusted more.", next_step="Ask an operator, or state it anew: that opens a conflict.",
-            kref=kref, held=other,
-        )  # fmt: skip
+            f"{kref} contradicts {other}, which is trusted more.",
+            next_step="Ask an operator, or state it anew: that opens a conflict.",
+            kref=kref,
+            held=other,
+        )
 
 
-def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node, list[Node]], at: int | None) -> tuple[Node, Verdict | None]:
-    """Carry a decision out; returns the revision that is believed by it (of a rejection: the challenger) and what gave way."""
+def decide(
+    tx: Transaction,
+    conflict: Node,
+    decision: str,
+    *,
+    sides: tuple[Node, list[Node]],
+    at: int | None,
+) -> tuple[Node, Verdict | None]:
+    """Carry a decision out; returns the revision that is believed by it (of a rejection: the
+    challenger) and what gave way."""
     challenger, held = sides
     close_conflict(tx, conflict, decision)
     item, window = item_of(tx, challenger.id), node_window(challenger)
@@ -236,22 +374,46 @@ def decide(tx: Transaction, conflict: Node, decision: str, *, sides: tuple[Node,
             before = current_of(tx, item.id)
             if before is None or before.id < challenger.id:  # what it was to replace
                 return challenger, _let_in(tx, item, challenger)
-            return _beside(tx, item, challenger, window=window, held=held, ended=True)  # its item has said something since
+            return _beside(
+                tx, item, challenger, window=window, held=held, ended=True
+            )  # its item has said something since
     if at is None:
-        raise InputError("Both can be kept only one after the other.", next_step="Give the time from which the challenger holds.", field="valid_from")
+        raise InputError(
+            "Both can be kept only one after the other.",
+            next_step="Give the time from which the challenger holds.",
+            field="valid_from",
+        )
     if not window.start < at < window.end:
-        raise InputError(f"The challenger does not hold at {format_time(at)}.", next_step="Give a time within its own.", field="valid_from")
+        raise InputError(
+            f"The challenger does not hold at {format_time(at)}.",
+            next_step="Give a time within its own.",
+            field="valid_from",
+        )
     return _beside(tx, item, challenger, window=Window(at, window.end), held=held, ended=False)
 
 
 def _beside(
-    tx: Transaction, item: Node, challenger: Node, *, window: Window, held: Sequence[Node], ended: bool
+    tx: Transaction,
+    item: Node,
+    challenger: Node,
+    *,
+    window: Window,
+    held: Sequence[Node],
+    ended: bool,
 ) -> tuple[Node, Verdict | None]:
-    """Believe a challenger for a time without taking away what its item says: at an address of its own if that is needed. `ended`: what it challenged
-    is not believed any more; else it keeps the rest of its time."""
-    home = item if current_of(tx, item.id) is None else create_item(tx, free_address(tx, item, window))
+    """Believe a challenger for a time without taking away what its item says: at an address of its
+    own if that is needed. `ended`: what it challenged is not believed any more; else it keeps the
+    rest of its time."""
+    home = (
+        item if current_of(tx, item.id) is None else create_item(tx, free_address(tx, item, window))
+    )
     texts = frozenset(text for _, text, _ in stated_by(challenger))
-    made = add_revision(tx, home, narrowed(challenger, Piece(window, texts)), author=str(challenger.props.get("author", "")))
+    made = add_revision(
+        tx,
+        home,
+        narrowed(challenger, Piece(window, texts)),
+        author=str(challenger.props.get("author", "")),
+    )
     verdict = judge_revision(tx, made)
     if verdict is not None:
         give_up(tx, verdict, by=made)
@@ -274,16 +436,24 @@ def _let_in(tx: Transaction, item: Node, challenger: Node) -> Verdict | None:
 
 
 def _make_room(tx: Transaction, node: Node, taken: Window, *, ended: bool) -> None:
-    """A belief that nothing has shortened yet, such as one that is only text, holds for what is left of its time; or not at all."""
+    """A belief that nothing has shortened yet, such as one that is only text, holds for what is
+    left of its time; or not at all."""
     item = item_of(tx, node.id)
     current = current_of(tx, item.id)
     if current is not None and current.id == node.id:
         texts = frozenset(text for _, text, _ in stated_by(node))
-        rewrite(tx, node, [] if ended else [Piece(window, texts) for window in minus(node_window(node), (taken,))])
+        rewrite(
+            tx,
+            node,
+            []
+            if ended
+            else [Piece(window, texts) for window in minus(node_window(node), (taken,))],
+        )
 
 
 def reconcile(tx: Transaction, item: Node) -> tuple[Lost, ...]:
-    """After an item was written as it was elsewhere: of what it says now and what is believed here, the less entrenched gives way."""
+    """After an item was written as it was elsewhere: of what it says now and what is believed here,
+    the less entrenched gives way."""
     current = current_of(tx, item.id)
     sentences = sentences_of(current) if current is not None else ()
     if current is None or not sentences:
@@ -294,12 +464,20 @@ def reconcile(tx: Transaction, item: Node) -> tuple[Lost, ...]:
 
 
 def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:
-    """After an undo: raise ConflictError if what came back contradicts what has been believed since."""
+    """After an undo: raise ConflictError if what came back contradicts what has been believed
+    since."""
     for node in tx.nodes(list(revisions)):
-        verdict = judge_revision(tx, node) if "Revision" in node.labels and tx.edges_in(node.id, CURRENT) else None
+        verdict = (
+            judge_revision(tx, node)
+            if "Revision" in node.labels and tx.edges_in(node.id, CURRENT)
+            else None
+        )
         if verdict is not None and verdict.lost:
             loss, said = verdict.told()[0], worded(sentences_of(node)[0])
             raise ConflictError(
-                f"Change {change} cannot be undone: {said!r:.200} would be believed again beside {loss.kref}, which contradicts it.",
-                next_step=f"Revise or retire {loss.kref} first.", change=change, kref=loss.kref,
-            )  # fmt: skip
+                f"Change {change} cannot be undone: {said!r:.200} would be believed again beside"
+                f" {loss.kref}, which contradicts it.",
+                next_step=f"Revise or retire {loss.kref} first.",
+                change=change,
+                kref=loss.kref,
+            )

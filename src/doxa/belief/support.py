@@ -2,14 +2,18 @@
 
     (a)-[:DEPENDS_ON]->(b)              b is a precondition of a
     (a)-[:DERIVED_FROM]->(b)            b alone is a ground of a; of several grounds one is enough
-    (a)-[:… {set: "x"}]->(b)            b is a ground of a together with all that the edges of set x lead to
+    (a)-[:… {set: "x"}]->(b)            b is a ground of a together with all that the edges of set x
+    lead to
 
-A belief without grounds stands by itself; one with grounds needs one of them whole, and every precondition. A current revision, or an exchange, is a
-ground while it is not retired and not unsupported itself. A revision that was replaced still is one if what is current of its item states all its
-facts. Grounds must lead somewhere: beliefs that are derived from each other in a circle support each other no more than nothing does.
+A belief without grounds stands by itself; one with grounds needs one of them whole, and every
+precondition. A current revision, or an exchange, is a ground while it is not retired and not
+unsupported itself. A revision that was replaced still is one if what is current of its item states
+all its facts. Grounds must lead somewhere: beliefs that are derived from each other in a circle
+support each other no more than nothing does.
 
-A current revision that lacks support carries the tag `unsupported`, whose edge says the cause. It stays believed, labelled: nothing is dropped.
-`settle` keeps the tags true at the end of every transaction, whatever door it came by. Source: Doyle, "A Truth Maintenance System", 1979.
+A current revision that lacks support carries the tag `unsupported`, whose edge says the cause. It
+stays believed, labelled: nothing is dropped. `settle` keeps the tags true at the end of every
+transaction, whatever door it came by. Source: Doyle, "A Truth Maintenance System", 1979.
 """
 
 from __future__ import annotations
@@ -25,23 +29,42 @@ from doxa.belief.types import Fallen
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
-# The joins are crossed so that SQLite keeps their order: each is a probe of an index for each row before it.
-_DEPENDENTS = f"SELECT DISTINCT e.src FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN {_TYPES}"
-_GROUND = f"SELECT DISTINCT e.dst FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN {_TYPES}"
+# The joins are crossed so that SQLite keeps their order: each is a probe of an index for each row
+# before it.
+_DEPENDENTS = (
+    "SELECT DISTINCT e.src FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN"
+    f" {_TYPES}"
+)
+_GROUND = (
+    "SELECT DISTINCT e.dst FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN"
+    f" {_TYPES}"
+)
 _BESIDE = (
-    "SELECT g.dst FROM carray(?) f CROSS JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION' "
-    "CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> f.value"
+    "SELECT g.dst FROM carray(?) f CROSS JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION'"
+    " CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> f.value"
 )
 STATE = (  # of a node n, as State takes it, beside its edge h from its item
-    "h.src, EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'), "
-    "coalesce((SELECT 1 + coalesce(t.props ->> '$.erased', 0) FROM edge t WHERE t.dst = n.id "
-    f"AND t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), 0), "
-    "EXISTS (SELECT 1 FROM edge g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
+    "h.src, EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'),"
+    " coalesce((SELECT 1 + coalesce(t.props ->> '$.erased', 0) FROM edge t WHERE t.dst = n.id AND"
+    f" t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), 0), EXISTS (SELECT 1 FROM edge"
+    " g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
 )
-_STATES = f"SELECT n.id, {STATE} FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst = n.id AND h.type = 'HAS_REVISION'"
-_RETIRED = "SELECT n.id FROM carray(?) f CROSS JOIN node n ON n.id = f.value WHERE n.props ->> '$.deprecated'"
-_GROUNDS = f"SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f CROSS JOIN edge e ON e.src = f.value AND e.type IN {_TYPES}"
-_CURRENT_FACTS = "SELECT e.dst, n.props -> '$.facts' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND e.type = 'CURRENT'"
+_STATES = (
+    f"SELECT n.id, {STATE} FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst ="
+    " n.id AND h.type = 'HAS_REVISION'"
+)
+_RETIRED = (
+    "SELECT n.id FROM carray(?) f CROSS JOIN node n ON n.id = f.value WHERE n.props ->>"
+    " '$.deprecated'"
+)
+_GROUNDS = (
+    "SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f CROSS JOIN edge e ON e.src"
+    f" = f.value AND e.type IN {_TYPES}"
+)
+_CURRENT_FACTS = (
+    "SELECT e.dst, n.props -> '$.facts' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND"
+    " e.type = 'CURRENT'"
+)
 
 
 class State(msgspec.Struct, frozen=True, gc=False):
@@ -54,7 +77,8 @@ class State(msgspec.Struct, frozen=True, gc=False):
 
 
 def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
-    """Tag what lost its support by this transaction so far, and untag what got it back: (lost it, got it back)."""
+    """Tag what lost its support by this transaction so far, and untag what got it back: (lost it,
+    got it back)."""
     stirred = tx.take_stirred()
     if not stirred:
         return (), ()
@@ -69,7 +93,11 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
         if identity not in supported and not state.tagged:
             cause, ground = region.cause(identity, supported)
             tag_unsupported(tx, identity, cause, ground=ground)
-            fallen.append(Fallen(_address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause))
+            fallen.append(
+                Fallen(
+                    _address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause
+                )
+            )
         elif identity in supported and state.tagged:
             _untag(tx, identity)
             risen.append(Fallen(_address(tx, identity), "what it rests on is believed"))
@@ -77,14 +105,26 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
 
 
 def would_fall(
-    reader: Reader, lost: Iterable[NodeId], reached: dict[NodeId, State] | None = None, broken: frozenset[NodeId] = frozenset()
+    reader: Reader,
+    lost: Iterable[NodeId],
+    reached: dict[NodeId, State] | None = None,
+    broken: frozenset[NodeId] = frozenset(),
 ) -> set[NodeId]:
-    """What would lose its support if these revisions or exchanges were not believed any more, but for what has lost it already. `reached`: whatever
-    rests on them, directly or not, where the caller knows it; `broken`: of these, what lacks a precondition for certain."""
+    """What would lose its support if these revisions or exchanges were not believed any more, but
+    for what has lost it already. `reached`: whatever rests on them, directly or not, where the
+    caller knows it; `broken`: of these, what lacks a precondition for certain."""
     gone = frozenset(lost)
-    seeds = [identity for identity in (_dependents(reader, gone) if reached is None else reached) if identity not in gone]
+    seeds = [
+        identity
+        for identity in (_dependents(reader, gone) if reached is None else reached)
+        if identity not in gone
+    ]
     region = _Region(reader, seeds, gone=gone, known=reached, broken=broken)
-    return {identity for identity in region.members - region.supported() if not region.states[identity].tagged}
+    return {
+        identity
+        for identity in region.members - region.supported()
+        if not region.states[identity].tagged
+    }
 
 
 def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:
@@ -93,7 +133,9 @@ def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:
     beside = [NodeId(row[0]) for row in tx.rows(_BESIDE, (int64_array(revisions),))]
     found = dict.fromkeys(identity for identity in revisions if states[identity].live)
     known = states | _states(tx, [identity for identity in beside if identity not in states])
-    for (target,) in tx.rows(_GROUND, (int64_array(sorted({*states, *beside})),)):  # of an item's many revisions usually none or few
+    for (target,) in tx.rows(
+        _GROUND, (int64_array(sorted({*states, *beside})),)
+    ):  # of an item's many revisions usually none or few
         state = known.get(target)
         stands = state is not None and _standing_for(tx, target, state, frozenset()) is not None
         for identity, dependent in _states(tx, _dependents(tx, [target])).items():
@@ -109,16 +151,28 @@ def _dependents(reader: Reader, targets: Iterable[NodeId]) -> list[NodeId]:
 def _states(reader: Reader, identities: Iterable[NodeId]) -> dict[NodeId, State]:
     rows = reader.rows(_STATES, (int64_array(sorted(set(identities))),))
     others = [NodeId(row[0]) for row in rows if row[1] is None]
-    if others:  # exchanges and the like are live unless they are retired; what was erased is not there
+    if (
+        others
+    ):  # exchanges and the like are live unless they are retired; what was erased is not there
         there = {node.id for node in reader.nodes(others)}
         retired = {row[0] for row in reader.rows(_RETIRED, (int64_array(others),))}
         known = [row for row in rows if row[1] is not None]
-        rows = known + [(identity, None, identity not in retired, 0, False) for identity in others if identity in there]
-    return {identity: State(item, bool(live), tagged, bool(beside)) for identity, item, live, tagged, beside in rows}
+        rows = known + [
+            (identity, None, identity not in retired, 0, False)
+            for identity in others
+            if identity in there
+        ]
+    return {
+        identity: State(item, bool(live), tagged, bool(beside))
+        for identity, item, live, tagged, beside in rows
+    }
 
 
-def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozenset[NodeId]) -> NodeId | None:
-    """Which node must be supported for this target to be a ground: itself while it is live, or what is current of its item and says as much."""
+def _standing_for(
+    reader: Reader, identity: NodeId, state: State, gone: frozenset[NodeId]
+) -> NodeId | None:
+    """Which node must be supported for this target to be a ground: itself while it is live, or what
+    is current of its item and says as much."""
     if identity in gone:
         return None
     if state.live:
@@ -126,7 +180,14 @@ def _standing_for(reader: Reader, identity: NodeId, state: State, gone: frozense
     node = reader.node(identity) if state.item is not None else None
     facts = node.props.get("facts") if node is not None else None
     row = reader.rows(_CURRENT_FACTS, (state.item,))
-    if isinstance(facts, list) and facts and row and row[0][0] not in gone and row[0][1] and set(facts) <= set(decode(row[0][1])):
+    if (
+        isinstance(facts, list)
+        and facts
+        and row
+        and row[0][0] not in gone
+        and row[0][1]
+        and set(facts) <= set(decode(row[0][1]))
+    ):
         return NodeId(row[0][0])
     return None
 
@@ -135,9 +196,14 @@ class _Region:
     """Current revisions whose support is judged together, and what stands around them as it is."""
 
     def __init__(
-        self, reader: Reader, seeds: list[NodeId], *, gone: frozenset[NodeId] = frozenset(), known: dict[NodeId, State] | None = None,
+        self,
+        reader: Reader,
+        seeds: list[NodeId],
+        *,
+        gone: frozenset[NodeId] = frozenset(),
+        known: dict[NodeId, State] | None = None,
         broken: frozenset[NodeId] = frozenset(),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`known`: the states of the seeds, where whatever rests on a seed is one as well."""
         self._reader = reader
         self.states: dict[NodeId, State] = {}
@@ -146,17 +212,37 @@ class _Region:
         while due:
             states = _states(reader, due) if known is None else known
             self.states |= states
-            live = [identity for identity, state in states.items() if state.live and identity not in gone]
+            live = [
+                identity
+                for identity, state in states.items()
+                if state.live and identity not in gone
+            ]
             self.members.update(live)
             several = [identity for identity in live if states[identity].beside]
-            beside = [NodeId(row[0]) for row in reader.rows(_BESIDE, (int64_array(several),))] if several else []
+            beside = (
+                [NodeId(row[0]) for row in reader.rows(_BESIDE, (int64_array(several),))]
+                if several
+                else []
+            )
             targets = beside if known is not None else [*live, *beside]
-            due = [identity for identity in _dependents(reader, targets) if identity not in self.states] if targets else []
+            due = (
+                [
+                    identity
+                    for identity in _dependents(reader, targets)
+                    if identity not in self.states
+                ]
+                if targets
+                else []
+            )
             known = None
         self._needed: dict[NodeId, list[NodeId]] = {}
-        self._either: dict[NodeId, dict[str, list[NodeId]]] = {}  # grounds of which one is enough, those that may still hold
+        self._either: dict[
+            NodeId, dict[str, list[NodeId]]
+        ] = {}  # grounds of which one is enough, those that may still hold
         self._users: dict[NodeId, list[NodeId]] = {}
-        self._lacking: dict[NodeId, NodeId] = {}  # a target that is no ground any more, of those that have such a one
+        self._lacking: dict[
+            NodeId, NodeId
+        ] = {}  # a target that is no ground any more, of those that have such a one
         self._broken = set(broken)  # members that have no support whatever becomes of the rest
         self._read_grounds(gone)
 
@@ -166,10 +252,19 @@ class _Region:
         edges = self._reader.rows(_GROUNDS, (int64_array(sorted(asked)),)) if asked else []
         standing: dict[NodeId, NodeId | None] = dict.fromkeys(gone)
         targets = {row[2] for row in edges} - standing.keys()
-        self.states |= _states(self._reader, [target for target in targets if target not in self.states])
+        self.states |= _states(
+            self._reader, [target for target in targets if target not in self.states]
+        )
         for target in targets:
-            standing[target] = target if self.states[target].live else _standing_for(self._reader, target, self.states[target], gone)
-        self.states |= _states(self._reader, [node for node in standing.values() if node is not None and node not in self.states])
+            standing[target] = (
+                target
+                if self.states[target].live
+                else _standing_for(self._reader, target, self.states[target], gone)
+            )
+        self.states |= _states(
+            self._reader,
+            [node for node in standing.values() if node is not None and node not in self.states],
+        )
         alternatives: set[NodeId] = set()
         incomplete: set[tuple[NodeId, str]] = set()
         either, users, lacking = self._either, self._users, self._lacking
@@ -196,7 +291,8 @@ class _Region:
         self._broken.update(src for src in alternatives if not either.get(src))
 
     def supported(self) -> set[NodeId]:
-        """The members that have support: the greatest set in which each has its preconditions and a ground that does not rest on itself."""
+        """The members that have support: the greatest set in which each has its preconditions and a
+        ground that does not rest on itself."""
         held = self.members - self._broken
         self._take_away(held, list(held))
         while True:
@@ -220,7 +316,11 @@ class _Region:
         due = list(held)
         while due:
             member = due.pop()
-            if member in held and member not in founded and self._is_supported(member, held, founded):
+            if (
+                member in held
+                and member not in founded
+                and self._is_supported(member, held, founded)
+            ):
                 founded.add(member)
                 due += self._users.get(member, ())
         return founded
@@ -230,7 +330,9 @@ class _Region:
             if not self._holds(node, needed):
                 return False
         groups = self._either.get(member)
-        return groups is None or any(all(self._holds(node, grounded) for node in together) for together in groups.values())
+        return groups is None or any(
+            all(self._holds(node, grounded) for node in together) for together in groups.values()
+        )
 
     def _holds(self, node: NodeId, within: set[NodeId]) -> bool:
         if node in self.members:
@@ -242,7 +344,10 @@ class _Region:
         """Why it lacks support, in words, and which ground is missing."""
         if member in self._lacking:
             return "what it rests on is not believed any more", self._lacking[member]
-        for node in (*self._needed.get(member, ()), *(one for together in self._either.get(member, {}).values() for one in together)):
+        for node in (
+            *self._needed.get(member, ()),
+            *(one for together in self._either.get(member, {}).values() for one in together),
+        ):
             if not self._holds(node, supported):
                 return "what it rests on has no support itself", node
         return "its grounds rest on itself", None
@@ -253,16 +358,34 @@ def _address(reader: Reader, identity: NodeId) -> str:
     return str(node.props.get("kref", "")) if node is not None else ""
 
 
-def tag_unsupported(tx: Transaction, revision: NodeId, cause: str, *, ground: NodeId | None = None, erased: bool = False) -> None:
-    """The tag, with its cause in words and the ground by its id: the words of an address may have to be erased."""
+def tag_unsupported(
+    tx: Transaction,
+    revision: NodeId,
+    cause: str,
+    *,
+    ground: NodeId | None = None,
+    erased: bool = False,
+) -> None:
+    """The tag, with its cause in words and the ground by its id: the words of an address may have
+    to be erased."""
     (held,) = tx.edges_in(revision, HAS_REVISION)
-    props = {"name": UNSUPPORTED, "cause": cause, "ground": ground, "erased": True if erased else None}
-    tx.create_edge(TAG, held.src, dst=revision, props={name: value for name, value in props.items() if value is not None})
+    props = {
+        "name": UNSUPPORTED,
+        "cause": cause,
+        "ground": ground,
+        "erased": True if erased else None,
+    }
+    tx.create_edge(
+        TAG,
+        held.src,
+        dst=revision,
+        props={name: value for name, value in props.items() if value is not None},
+    )
 
 
 class Erasure:
-    """What rests on elements that are to be erased: looked at before, since their edges go with them, and tagged after. The tag stays: nobody can
-    tell any more whether the rest is enough."""
+    """What rests on elements that are to be erased: looked at before, since their edges go with
+    them, and tagged after. The tag stays: nobody can tell any more whether the rest is enough."""
 
     def __init__(self, tx: Transaction, gone: Iterable[NodeId]) -> None:
         erased = frozenset(gone)

@@ -1,6 +1,7 @@
 """What the belief room takes and gives: plain frozen data, ready for any door.
 
-Times are integer ns UTC. A fact is a ground triple (subject, predicate, value); it is stored as the canonical JSON text of the three.
+Times are integer ns UTC. A fact is a ground triple (subject, predicate, value); it is stored as the
+canonical JSON text of the three.
 """
 
 from __future__ import annotations
@@ -15,13 +16,19 @@ import msgspec
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
-from doxa.base.limits import ENRICHMENT_CHARS_MAX, ENRICHMENT_ENTRIES_MAX, FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
+from doxa.base.limits import (
+    ENRICHMENT_CHARS_MAX,
+    ENRICHMENT_ENTRIES_MAX,
+    FACTS_PER_REVISION_MAX,
+    SENTENCES_PER_REVISION_MAX,
+)
 from doxa.base.values import Value, canonical, check_properties, check_text, decode
 from doxa.policy.sentence import Sentence, parse_sentence, stored
 from doxa.store import TRUST_DEFAULT, TRUSTS
 
-# What a belief gives besides what it states, in words of their own: each a list of short texts, each text found by itself. Nothing is concluded from
-# them: what happened and what followed, what may come, what is open, what was settled, who and what it is about.
+# What a belief gives besides what it states, in words of their own: each a list of short texts,
+# each text found by itself. Nothing is concluded from them: what happened and what followed, what
+# may come, what is open, what was settled, who and what it is about.
 ENRICHMENTS = ("events", "implications", "questions", "decisions", "entities")
 
 FactValue = bool | int | float | str  # of what a property may hold, what a sentence can say
@@ -43,10 +50,18 @@ def parse_fact(value: object) -> Fact:
     parts = decode(value) if isinstance(value, str) and value.startswith("[") else value
     if isinstance(parts, (list, tuple)) and len(parts) == 3:
         subject, predicate, content = parts
-        if isinstance(subject, str) and subject and isinstance(predicate, str) and predicate and _is_said(content):
+        if (
+            isinstance(subject, str)
+            and subject
+            and isinstance(predicate, str)
+            and predicate
+            and _is_said(content)
+        ):
             return Fact(subject, predicate, content)
     raise InputError(
-        f"This is no fact: {str(value)[:80]!r}.", next_step="Give three parts: subject, predicate, value (text, number or boolean).", field="facts"
+        f"This is no fact: {str(value)[:80]!r}.",
+        next_step="Give three parts: subject, predicate, value (text, number or boolean).",
+        field="facts",
     )
 
 
@@ -101,32 +116,54 @@ class Draft:
 
 
 def without(facts: tuple[Fact, ...], others: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """The facts that are not among the others, compared as they are stored: for Python the values 1, 1.0 and True are equal."""
+    """The facts that are not among the others, compared as they are stored: for Python the values
+    1, 1.0 and True are equal."""
     known = {fact.stored() for fact in others}
     return tuple(fact for fact in facts if fact.stored() not in known)
 
 
 def check_summary(summary: object) -> None:
     if not isinstance(summary, str) or not summary.strip():
-        raise InputError("A belief needs a summary; this one is blank.", next_step="Say in words what is believed.", field="summary")
+        raise InputError(
+            "A belief needs a summary; this one is blank.",
+            next_step="Say in words what is believed.",
+            field="summary",
+        )
     check_text(summary, field="summary")
 
 
 def check_draft(draft: Draft) -> None:
-    """Raise InputError or LimitError for what no revision may say: every field is of its type, so that whatever is stored can be read."""
+    """Raise InputError or LimitError for what no revision may say: every field is of its type, so
+    that whatever is stored can be read."""
     if not isinstance(draft, Draft):
-        raise InputError(f"A belief is stated as a Draft; this is {type(draft).__name__}.", next_step="Give a Draft.", field="draft")
+        raise InputError(
+            f"A belief is stated as a Draft; this is {type(draft).__name__}.",
+            next_step="Give a Draft.",
+            field="draft",
+        )
     check_summary(draft.summary)
     _check_texts(draft)
     if draft.kind in RESERVED_KINDS:
         raise InputError(
-            f"A belief cannot be of kind {draft.kind!r}: such addresses are of conversations.", next_step="Choose another kind.", field="kind"
+            f"A belief cannot be of kind {draft.kind!r}: such addresses are of conversations.",
+            next_step="Choose another kind.",
+            field="kind",
         )
     if draft.trust not in TRUSTS:
-        raise InputError(f"{draft.trust[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
-    if isinstance(draft.confidence, bool) or not isinstance(draft.confidence, (int, float)) or not 0 <= draft.confidence <= 1:
         raise InputError(
-            f"A confidence lies between 0 and 1; this is {draft.confidence!r:.60}.", next_step="Give a number from 0 to 1.", field="confidence"
+            f"{draft.trust[:40]!r} is no trust label.",
+            next_step=f"Use one of {', '.join(TRUSTS)}.",
+            field="trust",
+        )
+    if (
+        isinstance(draft.confidence, bool)
+        or not isinstance(draft.confidence, (int, float))
+        or not 0 <= draft.confidence <= 1
+    ):
+        raise InputError(
+            f"A confidence lies between 0 and 1; this is {draft.confidence!r:.60}.",
+            next_step="Give a number from 0 to 1.",
+            field="confidence",
         )
     _check_times(draft)
     _check_facts(draft.facts)
@@ -135,13 +172,25 @@ def check_draft(draft: Draft) -> None:
         _check_enrichment(name, getattr(draft, name))
     if not isinstance(draft.metadata, Mapping):
         raise InputError(
-            f"metadata is a mapping of names to values; this is {type(draft.metadata).__name__}.", next_step="Give a mapping.", field="metadata"
+            f"metadata is a mapping of names to values; this is {type(draft.metadata).__name__}.",
+            next_step="Give a mapping.",
+            field="metadata",
         )
-    check_properties({"title": draft.title, "topics": list(draft.topics), "keywords": list(draft.keywords), **draft.metadata}, owner="Revision")
+    check_properties(
+        {
+            "title": draft.title,
+            "topics": list(draft.topics),
+            "keywords": list(draft.keywords),
+            **draft.metadata,
+        },
+        owner="Revision",
+    )
     reserved = RESERVED & draft.metadata.keys()
     if reserved:
         raise InputError(
-            f"Metadata may not be named {', '.join(sorted(reserved))}: doxa keeps these itself.", next_step="Choose another name.", field="metadata"
+            f"Metadata may not be named {', '.join(sorted(reserved))}: doxa keeps these itself.",
+            next_step="Choose another name.",
+            field="metadata",
         )
 
 
@@ -149,30 +198,56 @@ def _check_texts(draft: Draft) -> None:
     for name in ("project", "space", "name", "kind", "title", "trust", "author"):
         value = getattr(draft, name)
         if not isinstance(value, str):
-            raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+            raise InputError(
+                f"{name} is text; this is {type(value).__name__}.",
+                next_step="Give it as text.",
+                field=name,
+            )
         check_text(value, field=name)
     for name in ("topics", "keywords", *ENRICHMENTS):
         values = getattr(draft, name)
-        if not isinstance(values, (tuple, list)) or not all(isinstance(value, str) for value in values):
-            raise InputError(f"{name} is a list of texts; this is {values!r:.60}.", next_step="Give each as text, in a list.", field=name)
+        if not isinstance(values, (tuple, list)) or not all(
+            isinstance(value, str) for value in values
+        ):
+            raise InputError(
+                f"{name} is a list of texts; this is {values!r:.60}.",
+                next_step="Give each as text, in a list.",
+                field=name,
+            )
 
 
 def _check_times(draft: Draft) -> None:
     for name in ("time", "valid_from", "valid_until"):
         value = getattr(draft, name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not -TIME_MAX <= value <= TIME_MAX):
+        if value is not None and (
+            isinstance(value, bool)
+            or not isinstance(value, int)
+            or not -TIME_MAX <= value <= TIME_MAX
+        ):
             raise InputError(
                 f"{name} is a time in integer nanoseconds since 1970 UTC; this is {value!r:.60}.",
                 next_step="Give a time, or leave it out.",
                 field=name,
             )
-    if draft.valid_from is not None and draft.valid_until is not None and draft.valid_from >= draft.valid_until:
-        raise InputError("valid_from is not before valid_until.", next_step="Give a window that begins before it ends.", field="valid_until")
+    if (
+        draft.valid_from is not None
+        and draft.valid_until is not None
+        and draft.valid_from >= draft.valid_until
+    ):
+        raise InputError(
+            "valid_from is not before valid_until.",
+            next_step="Give a window that begins before it ends.",
+            field="valid_until",
+        )
 
 
 def _check_facts(facts: object) -> None:
     if not isinstance(facts, (tuple, list)):
-        raise InputError(f"facts is a list of facts; this is {type(facts).__name__}.", next_step="Give facts in a list.", field="facts")
+        raise InputError(
+            f"facts is a list of facts; this is {type(facts).__name__}.",
+            next_step="Give facts in a list.",
+            field="facts",
+        )
     if len(facts) > FACTS_PER_REVISION_MAX:
         raise LimitError(
             f"A revision holds at most {FACTS_PER_REVISION_MAX} facts; this has {len(facts)}.",
@@ -186,10 +261,15 @@ def _check_facts(facts: object) -> None:
 def _check_sentences(sentences: object) -> None:
     if not isinstance(sentences, (tuple, list)):
         kind = type(sentences).__name__
-        raise InputError(f"sentences is a list of sentences; this is {kind}.", next_step="Give sentences in a list.", field="sentences")
+        raise InputError(
+            f"sentences is a list of sentences; this is {kind}.",
+            next_step="Give sentences in a list.",
+            field="sentences",
+        )
     if len(sentences) > SENTENCES_PER_REVISION_MAX:
         raise LimitError(
-            f"A revision holds at most {SENTENCES_PER_REVISION_MAX} sentences; this has {len(sentences)}.",
+            f"A revision holds at most {SENTENCES_PER_REVISION_MAX} sentences; this has"
+            f" {len(sentences)}.",
             next_step="Split them over several items.",
             limit_sentences=SENTENCES_PER_REVISION_MAX,
         )
@@ -201,24 +281,35 @@ def _check_enrichment(name: str, entries: tuple[str, ...]) -> None:
     if len(entries) > ENRICHMENT_ENTRIES_MAX:
         raise LimitError(
             f"A belief has at most {ENRICHMENT_ENTRIES_MAX} {name}; this has {len(entries)}.",
-            next_step="Keep those that matter, or split the belief.", field=name, limit_entries=ENRICHMENT_ENTRIES_MAX,
-        )  # fmt: skip
+            next_step="Keep those that matter, or split the belief.",
+            field=name,
+            limit_entries=ENRICHMENT_ENTRIES_MAX,
+        )
     for entry in entries:
         check_text(entry, field=name)
         if not entry.strip():
-            raise InputError(f"An entry of {name} is blank.", next_step="Leave it out, or say it in words.", field=name)
+            raise InputError(
+                f"An entry of {name} is blank.",
+                next_step="Leave it out, or say it in words.",
+                field=name,
+            )
         if len(entry) > ENRICHMENT_CHARS_MAX:
             raise LimitError(
-                f"An entry of {name} has {len(entry):,} characters; the limit is {ENRICHMENT_CHARS_MAX:,}.",
-                next_step="Say it in a sentence or two, or in several entries.", field=name, limit_chars=ENRICHMENT_CHARS_MAX,
-            )  # fmt: skip
+                f"An entry of {name} has {len(entry):,} characters; the limit is"
+                f" {ENRICHMENT_CHARS_MAX:,}.",
+                next_step="Say it in a sentence or two, or in several entries.",
+                field=name,
+                limit_chars=ENRICHMENT_CHARS_MAX,
+            )
 
 
 def check_fact(fact: object) -> Fact:
     """Raise InputError for what is no Fact, or one whose parts cannot be stored."""
     if not isinstance(fact, Fact):
         raise InputError(
-            f"This is no fact: {fact!r:.80}.", next_step="Give a Fact of three parts: subject, predicate, value.", field="facts"
+            f"This is no fact: {fact!r:.80}.",
+            next_step="Give a Fact of three parts: subject, predicate, value.",
+            field="facts",
         )
     check_properties(parse_fact(fact)._asdict(), owner="fact")
     return fact
@@ -228,10 +319,13 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def check_artifact(location: object, *, sha256: object, size_bytes: object) -> None:
-    """Raise InputError for what is no pointer to a file. No digest and no size (empty, 0) may be given."""
+    """Raise InputError for what is no pointer to a file. No digest and no size (empty, 0) may be
+    given."""
     if not isinstance(location, str) or not location.strip():
         raise InputError(
-            f"An artifact says where its file is; this is {location!r:.60}.", next_step="Give its path or address as text.", field="location"
+            f"An artifact says where its file is; this is {location!r:.60}.",
+            next_step="Give its path or address as text.",
+            field="location",
         )
     check_text(location, field="location")
     if not isinstance(sha256, str) or (sha256 and not _SHA256.fullmatch(sha256)):
@@ -240,27 +334,53 @@ def check_artifact(location: object, *, sha256: object, size_bytes: object) -> N
             next_step="Give the file's digest, or leave it out.",
             field="sha256",
         )
-    if isinstance(size_bytes, bool) or not isinstance(size_bytes, int) or not 0 <= size_bytes < 2**63:
+    if (
+        isinstance(size_bytes, bool)
+        or not isinstance(size_bytes, int)
+        or not 0 <= size_bytes < 2**63
+    ):
         raise InputError(
-            f"size_bytes is a number of bytes; this is {size_bytes!r:.60}.", next_step="Give the file's size, or leave it out.", field="size_bytes"
+            f"size_bytes is a number of bytes; this is {size_bytes!r:.60}.",
+            next_step="Give the file's size, or leave it out.",
+            field="size_bytes",
         )
 
 
 RESERVED = frozenset(
-    "kref number project space name kind title summary topics keywords facts sentences valid_from valid_until confidence trust author time created "
-    "content_hash deprecated".split()
+    "kref number project space name kind title summary topics keywords facts sentences valid_from"
+    " valid_until confidence trust author time created content_hash deprecated".split()
 ).union(ENRICHMENTS)
 
 CONFLICT_KIND = "conflict"
 RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND))
 
-Action = Literal["created", "revised", "unchanged", "contracted", "deprecated", "restored", "tagged", "untagged", "linked", "unlinked",
-                 "rolled_back", "undone", "superseded", "attached", "grouped", "erased", "challenged", "resolved", "constrained"]
+Action = Literal[
+    "created",
+    "revised",
+    "unchanged",
+    "contracted",
+    "deprecated",
+    "restored",
+    "tagged",
+    "untagged",
+    "linked",
+    "unlinked",
+    "rolled_back",
+    "undone",
+    "superseded",
+    "attached",
+    "grouped",
+    "erased",
+    "challenged",
+    "resolved",
+    "constrained",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A belief that was given up: where it stood, what it says in words, why it was the one, and the addresses of what it gave way to."""
+    """A belief that was given up: where it stood, what it says in words, why it was the one, and
+    the addresses of what it gave way to."""
 
     kref: str
     says: str
@@ -278,10 +398,12 @@ class Fallen:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one operation did, under one receipt. `change` is the number to give to undo; None when nothing was written.
+    """What one operation did, under one receipt. `change` is the number to give to undo; None when
+    nothing was written.
 
-    `gained` and `lost` are facts; `losses` every belief that gave way, wherever it stood; `conflict` the address of the conflict that was opened
-    instead; `unsupported` and `supported` what lost its support by it, or got it back.
+    `gained` and `lost` are facts; `losses` every belief that gave way, wherever it stood;
+    `conflict` the address of the conflict that was opened instead; `unsupported` and `supported`
+    what lost its support by it, or got it back.
     """
 
     action: Action
@@ -299,7 +421,9 @@ class Change:
     supported: tuple[Fallen, ...] = ()
 
 
-Status = Literal["current", "superseded", "deprecated", "detached", "contested"]  # contested: it waits for a conflict to be resolved
+Status = Literal[
+    "current", "superseded", "deprecated", "detached", "contested"
+]  # contested: it waits for a conflict to be resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +499,8 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle and what it holds: now, or at the system time `at`. `moves` is every membership there ever was, oldest first."""
+    """A bundle and what it holds: now, or at the system time `at`. `moves` is every membership
+    there ever was, oldest first."""
 
     kref: str
     project: str
@@ -390,9 +515,11 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A challenger that is not believed, since what it contradicts is trusted more, and the beliefs that it challenges.
+    """A challenger that is not believed, since what it contradicts is trusted more, and the beliefs
+    that it challenges.
 
-    `decision` is empty while it is open, else accept, reject, both, or undone (what opened it was)."""
+    `decision` is empty while it is open, else accept, reject, both, or undone (what opened it was).
+    """
 
     kref: str
     challenger: Revision
@@ -414,7 +541,9 @@ class TagMove:
     until: int | None
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):  # ten thousand of them are made in the time of one thousand data classes
+class Step(
+    msgspec.Struct, frozen=True, gc=False
+):  # ten thousand of them are made in the time of one thousand data classes
     """One element that a traversal reached: by which edge, at which depth, from where."""
 
     kref: str

@@ -1,10 +1,10 @@
 """How one change is reversed from the log: its entries in reverse order, each by its inverse.
 
-The ledger itself is kept: revisions, exchanges and places that the change made stay (their numbers must never mean something else), items
-and exchanges are deprecated instead, conflicts are closed, and structural edges to them stay. Everything else goes back exactly, edges under their
-own ids.
-If anything that the change touched is not as it left it, undo refuses and names the later change: changes are undone one after
-another, the last one first.
+The ledger itself is kept: revisions, exchanges and places that the change made stay (their numbers
+must never mean something else), items and exchanges are deprecated instead, conflicts are closed,
+and structural edges to them stay. Everything else goes back exactly, edges under their own ids. If
+anything that the change touched is not as it left it, undo refuses and names the later change:
+changes are undone one after another, the last one first.
 """
 
 from __future__ import annotations
@@ -21,30 +21,54 @@ from doxa.belief.graph import CHALLENGER, HELD, TAG, UNSUPPORTED
 from doxa.belief.writes import set_deprecated
 from doxa.store import SUPPRESSING, LogEntry, Receipt, Transaction
 
-_KEPT_EDGES = frozenset(("HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "HAS_THREAD", "HAS_EXCHANGE", "NEXT", CHALLENGER, HELD))
+_KEPT_EDGES = frozenset(
+    (
+        "HAS_SPACE",
+        "HAS_ITEM",
+        "HAS_REVISION",
+        "HAS_THREAD",
+        "HAS_EXCHANGE",
+        "NEXT",
+        CHALLENGER,
+        HELD,
+    )
+)
 _KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict"))
 _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 
 def undo(tx: Transaction, change: int) -> str:
-    """Reverse a change inside the given transaction; returns the address it was most about. Raises NotFoundError or ConflictError."""
+    """Reverse a change inside the given transaction; returns the address it was most about. Raises
+    NotFoundError or ConflictError."""
     numbered = isinstance(change, int) and not isinstance(change, bool) and 0 < change <= TIME_MAX
     receipt = tx.receipt(TxId(change)) if numbered else None
     if receipt is None:
-        raise NotFoundError(f"There is no change {change!s:.60}.", next_step="List changes with `doxa log`.", change=change)
+        raise NotFoundError(
+            f"There is no change {change!s:.60}.",
+            next_step="List changes with `doxa log`.",
+            change=change,
+        )
     entries = tx.log_of(TxId(change))
-    if any(entry.payload is None or entry.op == "erase" or _sets_a_rule(entry) for entry in entries):
+    if any(
+        entry.payload is None or entry.op == "erase" or _sets_a_rule(entry) for entry in entries
+    ):
         raise ConflictError(
-            f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its own content was erased.",
+            f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its"
+            " own content was erased.",
             next_step="Write the belief anew.",
             change=change,
         )
     about = ""
     done: set[int] = set()  # a node set twice in the change goes back once, to before the change
-    made, gone = ({entry.element for entry in entries if entry.op == op} for op in ("edge.create", "edge.delete"))
+    made, gone = (
+        {entry.element for entry in entries if entry.op == op}
+        for op in ("edge.create", "edge.delete")
+    )
     passing = made & gone  # edges that came and went within the change
     for entry in reversed(entries):
-        if (entry.op == "node.set" and entry.element in done) or (entry.op in ("edge.create", "edge.delete") and entry.element in passing):
+        if (entry.op == "node.set" and entry.element in done) or (
+            entry.op in ("edge.create", "edge.delete") and entry.element in passing
+        ):
             continue
         if entry.op == "node.set":
             done.add(entry.element)
@@ -83,7 +107,9 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
             tx.suppress(entry.element, edge=entry.op[0] == "e")
         case "node.access" | "edge.access":
             raise ConflictError(
-                f"Change {receipt.tx} notes accesses, which have happened.", next_step="Undo what was decided by them.", change=receipt.tx
+                f"Change {receipt.tx} notes accesses, which have happened.",
+                next_step="Undo what was decided by them.",
+                change=receipt.tx,
             )
         case "node.delete":
             return _restore_node(tx, NodeId(entry.element), receipt)
@@ -118,22 +144,33 @@ def _restore_edge(tx: Transaction, identity: EdgeId, receipt: Receipt) -> str:
     if tx.edge(identity) is not None:
         raise _later(tx, f"an edge {kind}", receipt=receipt, src=src)
     name = decode_properties(props).get("name")
-    if kind in ("CURRENT", "TAG") and any(edge.props.get("name") == name for edge in tx.edges_out(src, kind)):
-        raise _later(tx, "what is current" if kind == "CURRENT" else f"the tag {name}", receipt=receipt, src=src)
+    if kind in ("CURRENT", "TAG") and any(
+        edge.props.get("name") == name for edge in tx.edges_out(src, kind)
+    ):
+        raise _later(
+            tx,
+            "what is current" if kind == "CURRENT" else f"the tag {name}",
+            receipt=receipt,
+            src=src,
+        )
     tx.restore_edge(identity, kind, src=src, dst=dst, props=decode_properties(props))
     _suppress_again(tx, "edge", identity)
     return _address(tx, src)
 
 
 def _restore_node(tx: Transaction, identity: NodeId, receipt: Receipt) -> str:
-    rows = tx.rows("SELECT labels, json(props) FROM node_past WHERE id = ? AND until = ?", (identity, receipt.time))
+    rows = tx.rows(
+        "SELECT labels, json(props) FROM node_past WHERE id = ? AND until = ?",
+        (identity, receipt.time),
+    )
     if not rows:
         return ""  # made and removed within the change itself
     labels, props = decode(rows[0][0]), decode_properties(rows[0][1])
     kref = str(props.get("kref", ""))
     if tx.node(identity) is not None or tx.node_by_kref(kref) is not None:
         raise ConflictError(
-            f"Change {receipt.tx} cannot be undone: {kref or f'node {identity}'}, which it removed, is there again.",
+            f"Change {receipt.tx} cannot be undone: {kref or f'node {identity}'}, which it removed,"
+            " is there again.",
             next_step="Undo the later change first, or leave what is there.",
             change=receipt.tx,
             kref=kref,
@@ -144,7 +181,8 @@ def _restore_node(tx: Transaction, identity: NodeId, receipt: Receipt) -> str:
 
 
 def _suppress_again(tx: Transaction, kind: str, identity: int) -> None:
-    """What was hidden by hand when it was removed is hidden again: that was a decision, other than how often it was used."""
+    """What was hidden by hand when it was removed is hidden again: that was a decision, other than
+    how often it was used."""
     sql = "SELECT op FROM log WHERE element = ? AND op IN (?, ?) ORDER BY seq DESC LIMIT 1"
     if tx.rows(sql, (identity, f"{kind}.suppress", f"{kind}.restore")) == [(f"{kind}.suppress",)]:
         tx.suppress(identity, edge=kind == "edge")
@@ -164,21 +202,34 @@ def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:
 
 
 def _past(tx: Transaction, table: str, element: int, *, receipt: Receipt) -> Any:
-    rows = tx.rows(f"SELECT json(props) FROM {table} WHERE id = ? AND until = ?", (element, receipt.time))
+    rows = tx.rows(
+        f"SELECT json(props) FROM {table} WHERE id = ? AND until = ?", (element, receipt.time)
+    )
     if not rows:
-        raise ConflictError(f"The version before change {receipt.tx} is gone.", next_step="Write the belief anew.", change=receipt.tx)
+        raise ConflictError(
+            f"The version before change {receipt.tx} is gone.",
+            next_step="Write the belief anew.",
+            change=receipt.tx,
+        )
     return rows[0]
 
 
-def _require_as_made(tx: Transaction, table: str, element: int, props: Mapping[str, Any], *, receipt: Receipt) -> None:
-    """Raise ConflictError unless an element is as the change left it: never touched again, or brought back by undoing what came later."""
+def _require_as_made(
+    tx: Transaction, table: str, element: int, props: Mapping[str, Any], *, receipt: Receipt
+) -> None:
+    """Raise ConflictError unless an element is as the change left it: never touched again, or
+    brought back by undoing what came later."""
     held = tx.node(NodeId(element)) if table == "node" else tx.edge(EdgeId(element))
     if held is None or encode_properties(held.props, owner=table) != canonical(props):
         raise _later(tx, f"{table} {element}", receipt=receipt, src=element)
 
 
 def _later(tx: Transaction, what: str, *, receipt: Receipt, src: int) -> ConflictError:
-    rows = tx.rows("SELECT max(l.tx) FROM edge e JOIN log l ON l.element = e.id AND l.op = 'edge.create' WHERE e.src = ?", (src,))
+    rows = tx.rows(
+        "SELECT max(l.tx) FROM edge e JOIN log l ON l.element = e.id AND l.op = 'edge.create' WHERE"
+        " e.src = ?",
+        (src,),
+    )
     later = rows[0][0] if rows else None
     hint = f" by change {later}" if later and later != receipt.tx else ""
     return ConflictError(

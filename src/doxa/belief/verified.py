@@ -1,5 +1,6 @@
-"""What an operator verified stays believed until an operator decides otherwise, and nobody else calls a belief verified. The end of every transaction
-looks at it, so that no verb, query or undo goes around it."""
+"""What an operator verified stays believed until an operator decides otherwise, and nobody else
+calls a belief verified. The end of every transaction looks at it, so that no verb, query or undo
+goes around it."""
 
 from __future__ import annotations
 
@@ -22,15 +23,23 @@ def keep_verified(tx: Transaction, stirred: Iterable[NodeId]) -> None:
             continue
         live = bool(tx.edges_in(node.id, CURRENT))
         if live and node.born == tx.now:
-            raise _refused(f"Only an operator may call a belief verified; this would be {node.props['kref']}.", "State it with trust 'stated'.")
+            raise _refused(
+                f"Only an operator may call a belief verified; this would be {node.props['kref']}.",
+                "State it with trust 'stated'.",
+            )
         if not live and _was_current(tx, node):
             said = f"{node.props['kref']} is verified: it gives way only to an operator."
-            raise _refused(said, "Ask the operator, or state what contradicts it: that opens a conflict.")
+            raise _refused(
+                said, "Ask the operator, or state what contradicts it: that opens a conflict."
+            )
 
 
 def _was_current(tx: Transaction, node: Node) -> bool:
     """Whether it was believed when the transaction began."""
-    sql = "SELECT 1 FROM edge_past WHERE dst = ? AND type = 'CURRENT' AND until = ? AND since < until LIMIT 1"
+    sql = (
+        "SELECT 1 FROM edge_past WHERE dst = ? AND type = 'CURRENT' AND until = ? AND since < until"
+        " LIMIT 1"
+    )
     return bool(tx.rows(sql, (node.id, tx.now)))
 
 

@@ -1,4 +1,5 @@
-"""The steps that belief operations are made of, each inside a transaction that the caller holds, so that steps combine into one unit."""
+"""The steps that belief operations are made of, each inside a transaction that the caller holds, so
+that steps combine into one unit."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ from doxa.policy.sentence import Sentence, worded
 from doxa.store import Edge, Identity, Node, Transaction
 
 RULE_AUTHOR = "rule:"
-EMBEDDING_TEXT = "embedding_text"  # what a vector is made of instead of the text: it says what the former words said
+# what a vector is made of instead of the text: it says what the former words said
+EMBEDDING_TEXT = "embedding_text"
 
 
 def ensure_place(tx: Transaction, place: Kref) -> NodeId:
@@ -38,13 +40,19 @@ def ensure_place(tx: Transaction, place: Kref) -> NodeId:
     found = tx.node_by_kref(str(place))
     if found is not None:
         if {"Project", "Space"}.isdisjoint(found.labels):
-            raise InputError(f"What is at {place} is no project or space.", next_step="Choose another name.", kref=str(place))
+            raise InputError(
+                f"What is at {place} is no project or space.",
+                next_step="Choose another name.",
+                kref=str(place),
+            )
         return found.id
     check_address(Kref(place.project, place.spaces, "name", "kind"))
     if not place.spaces:
         return tx.create_node(("Project",), {"kref": str(place), "name": place.project})
     parent = ensure_place(tx, Kref(place.project, place.spaces[:-1]))
-    made = tx.create_node(("Space",), {"kref": str(place), "name": place.spaces[-1], "project": place.project})
+    made = tx.create_node(
+        ("Space",), {"kref": str(place), "name": place.spaces[-1], "project": place.project}
+    )
     tx.create_edge("HAS_SPACE", parent, dst=made)
     return made
 
@@ -52,7 +60,11 @@ def ensure_place(tx: Transaction, place: Kref) -> NodeId:
 def place_of(project: str, space: str) -> Kref:
     """The address of a space given as a project name and a path such as `a/b` (or nothing)."""
     if not isinstance(space, str):
-        raise InputError(f"A space is text; this is {type(space).__name__}.", next_step="Give a path such as a/b, or nothing.", field="space")
+        raise InputError(
+            f"A space is text; this is {type(space).__name__}.",
+            next_step="Give a path such as a/b, or nothing.",
+            field="space",
+        )
     spaces = tuple(check_name(part, what="space") for part in space.split("/")) if space else ()
     return Kref(check_name(project, what="project"), spaces)
 
@@ -72,10 +84,17 @@ def draft_kref(draft: Draft) -> Kref:
 
 
 def check_address(kref: Kref) -> Kref:
-    """What is written must be found again by its address: raise KrefError if its printed form, with a pin and an artifact, is no address."""
-    pinned = replace(kref, revision=kref.revision or _PIN_WIDEST, artifact=kref.artifact or _ARTIFACT_WIDEST)
+    """What is written must be found again by its address: raise KrefError if its printed form, with
+    a pin and an artifact, is no address."""
+    pinned = replace(
+        kref, revision=kref.revision or _PIN_WIDEST, artifact=kref.artifact or _ARTIFACT_WIDEST
+    )
     if parse_kref(print_kref(pinned)) != pinned:
-        raise InputError(f"{kref} would not be read back as it is written.", next_step="Choose another name.", kref=str(kref))
+        raise InputError(
+            f"{kref} would not be read back as it is written.",
+            next_step="Choose another name.",
+            kref=str(kref),
+        )
     return kref
 
 
@@ -85,7 +104,13 @@ _PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # room that every item's addres
 def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> Node:
     check_address(kref)
     parent = ensure_place(tx, kref.space())
-    props = {"kref": str(kref), "project": kref.project, "space": "/".join(kref.spaces), "name": kref.name, "kind": kref.kind}
+    props = {
+        "kref": str(kref),
+        "project": kref.project,
+        "space": "/".join(kref.spaces),
+        "name": kref.name,
+        "kind": kref.kind,
+    }
     made = tx.create_node(("Item", *labels), props)
     tx.create_edge("HAS_ITEM", parent, dst=made)
     node = tx.node(made)
@@ -94,12 +119,17 @@ def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> N
 
 
 def content_hash(draft: Draft) -> str:
-    return hashlib.blake2b(encode_properties(draft.content(), owner="Revision"), digest_size=12).hexdigest()
+    return hashlib.blake2b(
+        encode_properties(draft.content(), owner="Revision"), digest_size=12
+    ).hexdigest()
 
 
-def add_revision(tx: Transaction, item: Node, draft: Draft, *, author: str = "", current: bool = True) -> Node:
-    """A new revision that becomes current and SUPERSEDES the one that was; without `current` it is written and not believed. The caller has checked
-    that the content is new. `author`: of a belief that is only written anew, who stated it."""
+def add_revision(
+    tx: Transaction, item: Node, draft: Draft, *, author: str = "", current: bool = True
+) -> Node:
+    """A new revision that becomes current and SUPERSEDES the one that was; without `current` it is
+    written and not believed. The caller has checked that the content is new. `author`: of a belief
+    that is only written anew, who stated it."""
     check_draft(draft)
     before = current_of(tx, item.id)
     number = next_number(tx, item)
@@ -126,15 +156,19 @@ def add_revision(tx: Transaction, item: Node, draft: Draft, *, author: str = "",
 
 
 def _author(draft: Draft, identity: Identity) -> str:
-    """Who stated it: the one who acts. Others are named only by those who may vouch for them, and rules by the ingest that runs them."""
+    """Who stated it: the one who acts. Others are named only by those who may vouch for them, and
+    rules by the ingest that runs them."""
     if identity.role != "agent" or draft.author.startswith(RULE_AUTHOR):
         return draft.author or identity.actor
     return identity.actor
 
 
 def next_number(tx: Transaction, item: Node) -> int:
-    """One more than the highest number ever used, also after an erasure (then the item remembers it)."""
-    last = tx.rows("SELECT max(dst) FROM edge WHERE src = ? AND type = ?", (item.id, HAS_REVISION))[0][0]
+    """One more than the highest number ever used, also after an erasure (then the item remembers
+    it)."""
+    last = tx.rows("SELECT max(dst) FROM edge WHERE src = ? AND type = ?", (item.id, HAS_REVISION))[
+        0
+    ][0]
     floor = item.props.get("next_number", 1)
     assert isinstance(floor, int)
     if last is None:
@@ -171,12 +205,15 @@ def move_tag(tx: Transaction, item: Node, *, tag: str, revision: Node | None) ->
 
 
 def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None) -> None:
-    """Compare-and-set: raise ConflictError unless the tag points to revision `expect` (0 = nothing)."""
+    """Compare-and-set: raise ConflictError unless the tag points to revision `expect` (0 =
+    nothing)."""
     if expect is None:
         return
     if isinstance(expect, bool) or not isinstance(expect, int):
         raise InputError(
-            f"expect is the number of a revision, 0 for none; this is {expect!r:.60}.", next_step="Give the number, or leave it out.", field="expect"
+            f"expect is the number of a revision, 0 for none; this is {expect!r:.60}.",
+            next_step="Give the number, or leave it out.",
+            field="expect",
         )
     edge = tag_edge(tx, item.id, tag)
     node = tx.node(edge.dst) if edge else None
@@ -193,7 +230,8 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
 
 
 def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
-    """Retire an item or exchange, or bring it back: an item with the revision that was current last."""
+    """Retire an item or exchange, or bring it back: an item with the revision that was current
+    last."""
     props = dict(node.props)
     if bool(props.get("deprecated")) is value:
         return
@@ -240,38 +278,70 @@ _LINKED = frozenset(("Revision", "Exchange", "Item"))
 
 
 def check_link_type(kind: str) -> str:
-    """An edge type that callers may write: those that make what a belief is are written by the operations alone."""
+    """An edge type that callers may write: those that make what a belief is are written by the
+    operations alone."""
     if check_edge_type(kind) not in RESERVED_EDGES:
         return kind
     raise InputError(
         f"Edges of type {kind} are written by doxa itself.",
-        next_step="Use a type of your own, such as DEPENDS_ON, or the operation that is for this: tag, revise, supersede, attach, bundle.",
+        next_step=(
+            "Use a type of your own, such as DEPENDS_ON, or the operation that is for this: tag,"
+            " revise, supersede, attach, bundle."
+        ),
         field="edge_type",
     )
 
 
 def check_edge_type(kind: str) -> str:
-    if isinstance(kind, str) and kind.isascii() and kind[:1].isalpha() and kind.isupper() and kind.replace("_", "").isalnum() and len(kind) <= 64:
+    if (
+        isinstance(kind, str)
+        and kind.isascii()
+        and kind[:1].isalpha()
+        and kind.isupper()
+        and kind.replace("_", "").isalnum()
+        and len(kind) <= 64
+    ):
         return kind
     raise InputError(
-        f"{str(kind)[:40]!r} is no edge type.", next_step="Use upper-case letters, digits and _, such as DEPENDS_ON.", field="edge_type"
+        f"{str(kind)[:40]!r} is no edge type.",
+        next_step="Use upper-case letters, digits and _, such as DEPENDS_ON.",
+        field="edge_type",
     )
 
 
 def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, ...]) -> Draft:
-    """A successor of a revision that says the same but for its facts and sentences; its summary is then written from those that stay."""
+    """A successor of a revision that says the same but for its facts and sentences; its summary is
+    then written from those that stay."""
     old = build_revision(node, status="current")
-    summary = "; ".join([*(f"{fact.subject} {fact.predicate} {fact.value}" for fact in facts), *map(worded, sentences)])
+    summary = "; ".join(
+        [
+            *(f"{fact.subject} {fact.predicate} {fact.value}" for fact in facts),
+            *map(worded, sentences),
+        ]
+    )
     return Draft(
-        summary=summary, project=old.project, space=old.space, kind=old.kind, topics=old.topics, facts=facts, sentences=sentences,
-        valid_from=old.valid_from, valid_until=old.valid_until, confidence=old.confidence, trust=old.trust,
+        summary=summary,
+        project=old.project,
+        space=old.space,
+        kind=old.kind,
+        topics=old.topics,
+        facts=facts,
+        sentences=sentences,
+        valid_from=old.valid_from,
+        valid_until=old.valid_until,
+        confidence=old.confidence,
+        trust=old.trust,
         metadata={name: value for name, value in old.metadata.items() if name != EMBEDDING_TEXT},
-    )  # fmt: skip
+    )
 
 
 def require_item(tx: Transaction, kref: Kref) -> Node:
     if not kref.is_item:
-        raise InputError(f"{kref} is no item.", next_step="Give the address of an item, such as kref://project/name.kind.", kref=str(kref))
+        raise InputError(
+            f"{kref} is no item.",
+            next_step="Give the address of an item, such as kref://project/name.kind.",
+            kref=str(kref),
+        )
     node = tx.node_by_kref(str(kref.item()))
     if node is None or _HELD.isdisjoint(node.labels):
         raise missing(tx, kref.item())
@@ -286,7 +356,9 @@ def require_belief(tx: Transaction, kref: Kref) -> Node:
     node = require_item(tx, kref)
     if "Bundle" in node.labels:
         raise InputError(
-            f"{kref.item()} is a bundle: it has members, no revisions and no tags.", next_step="Use bundle to change what it holds.", kref=str(kref)
+            f"{kref.item()} is a bundle: it has members, no revisions and no tags.",
+            next_step="Use bundle to change what it holds.",
+            kref=str(kref),
         )
     if "Item" not in node.labels:
         raise InputError(

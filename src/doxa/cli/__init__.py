@@ -1,8 +1,10 @@
 """The command line: the same verbs as Python, for people and scripts.
 
-Every command takes --db and --json. Exit codes: 0 done; 1 error; 2 the command line or input is wrong; 3 nothing is there; 4 refused (conflict,
-constraint, role, confirmation); 5 the file or disk. With --json, results go to standard output and errors to standard error, each one JSON
-value. Whoever types at a terminal acts as operator. Imports are inside the functions: a command pays only for what it uses.
+Every command takes --db and --json. Exit codes: 0 done; 1 error; 2 the command line or input is
+wrong; 3 nothing is there; 4 refused (conflict, constraint, role, confirmation); 5 the file or disk.
+With --json, results go to standard output and errors to standard error, each one JSON value.
+Whoever types at a terminal acts as operator. Imports are inside the functions: a command pays only
+for what it uses.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
-from doxa.cli import beliefs, care, content, cypher, doors, policy, revision, serve  # noqa: F401 - importing them registers their commands
+# Importing them registers their commands.
+from doxa.cli import beliefs, care, content, cypher, doors, policy, revision, serve  # noqa: F401
 from doxa.cli.frame import EXIT_CODES, app
 
 __all__ = ["EXIT_CODES", "app", "main"]
@@ -20,5 +23,7 @@ def main() -> None:
     """The entry point of the `doxa` command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows fewer characters is no reason to fail
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that knows fewer characters is no reason to fail
     app()

@@ -56,11 +56,20 @@ def revise(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """A new revision of an item; the old one leaves recall and stays in history. What is not given is carried over."""
+    """A new revision of an item; the old one leaves recall and stays in history. What is not given
+    is carried over."""
     with opened(db, as_json) as memory:
-        given = given_of(title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence)
+        given = given_of(
+            title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence
+        )
         given |= given_of(valid_from=valid_from, valid_until=valid_until)
-        given |= given_of(events=event, implications=implication, questions=question, decisions=decision, entities=entity)
+        given |= given_of(
+            events=event,
+            implications=implication,
+            questions=question,
+            decisions=decision,
+            entities=entity,
+        )
         change = memory.revise(kref, text, expect=expect, again=again, dry_run=dry_run, **given)
         embed_some(memory)
         show(change, as_json, said_text)
@@ -70,7 +79,9 @@ def revise(
 def supersede(
     kref: KrefArg,
     text: Annotated[str, typer.Argument(help="What replaces it.")],
-    name: Annotated[str, typer.Option(help="A new name; without one the item keeps its address.")] = "",
+    name: Annotated[
+        str, typer.Option(help="A new name; without one the item keeps its address.")
+    ] = "",
     kind: Annotated[str | None, typer.Option(help="The new item's kind.")] = None,
     space: Annotated[str | None, typer.Option(help="The new item's space.")] = None,
     fact: FactOption = None,
@@ -90,10 +101,20 @@ def supersede(
 ) -> None:
     """Replace a belief, under its own address or a new one. What is not given is carried over."""
     with opened(db, as_json) as memory:
-        given = given_of(title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence)
+        given = given_of(
+            title=title, topics=topic, facts=facts_of(fact), trust=trust, confidence=confidence
+        )
         given |= given_of(valid_from=valid_from, valid_until=valid_until)
-        given |= given_of(events=event, implications=implication, questions=question, decisions=decision, entities=entity)
-        change = memory.supersede(kref, text, **given, **given_of(name=name or None, kind=kind, space=space))
+        given |= given_of(
+            events=event,
+            implications=implication,
+            questions=question,
+            decisions=decision,
+            entities=entity,
+        )
+        change = memory.supersede(
+            kref, text, **given, **given_of(name=name or None, kind=kind, space=space)
+        )
         embed_some(memory)
         show(change, as_json, said_text)
 
@@ -101,18 +122,26 @@ def supersede(
 @app.command()
 def contract(
     kref: KrefArg,
-    fact: Annotated[str | None, typer.Option("--fact", help="Only this fact: 'subject|predicate|value'.")] = None,
+    fact: Annotated[
+        str | None, typer.Option("--fact", help="Only this fact: 'subject|predicate|value'.")
+    ] = None,
     dry_run: DryRun = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
     """Stop believing an item, a pinned revision, or one fact."""
     with opened(db, as_json) as memory:
-        show(memory.contract(kref, fact=facts_of([fact])[0] if fact else None, dry_run=dry_run), as_json, said_text)
+        show(
+            memory.contract(kref, fact=facts_of([fact])[0] if fact else None, dry_run=dry_run),
+            as_json,
+            said_text,
+        )
 
 
 @app.command("restore-item")
-def restore_item(kref: KrefArg, dry_run: DryRun = False, db: Db = None, as_json: Json = False) -> None:
+def restore_item(
+    kref: KrefArg, dry_run: DryRun = False, db: Db = None, as_json: Json = False
+) -> None:
     """Bring a deprecated item or turn back into recall."""
     with opened(db, as_json) as memory:
         show(memory.restore(kref, dry_run=dry_run), as_json, said_text)
@@ -126,7 +155,13 @@ def history(kref: KrefArg, db: Db = None, as_json: Json = False) -> None:
 
 
 @app.command("as-of")
-def as_of(kref: KrefArg, time: Annotated[str, typer.Argument(help="ISO 8601.")], tag: str = "current", db: Db = None, as_json: Json = False) -> None:
+def as_of(
+    kref: KrefArg,
+    time: Annotated[str, typer.Argument(help="ISO 8601.")],
+    tag: str = "current",
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """What a tag of an item pointed to at a time."""
     with opened(db, as_json) as memory:
         show(memory.as_of(kref, time, tag=tag), as_json, fields_text)
@@ -134,7 +169,11 @@ def as_of(kref: KrefArg, time: Annotated[str, typer.Argument(help="ISO 8601.")],
 
 @app.command()
 def tag(
-    kref: KrefArg, name: Annotated[str, typer.Argument(help="The tag.")], expect: int | None = None, db: Db = None, as_json: Json = False
+    kref: KrefArg,
+    name: Annotated[str, typer.Argument(help="The tag.")],
+    expect: int | None = None,
+    db: Db = None,
+    as_json: Json = False,
 ) -> None:
     """Point a tag at the revision that the address means."""
     with opened(db, as_json) as memory:
@@ -143,7 +182,11 @@ def tag(
 
 @app.command()
 def untag(
-    kref: KrefArg, name: Annotated[str, typer.Argument(help="The tag.")], expect: int | None = None, db: Db = None, as_json: Json = False
+    kref: KrefArg,
+    name: Annotated[str, typer.Argument(help="The tag.")],
+    expect: int | None = None,
+    db: Db = None,
+    as_json: Json = False,
 ) -> None:
     """Take a tag off an item."""
     with opened(db, as_json) as memory:
@@ -213,18 +256,34 @@ def traverse(
 ) -> None:
     """What is reached over typed edges."""
     with opened(db, as_json) as memory:
-        show(memory.traverse(kref, direction=direction, depth=depth, types=edge or ()), as_json, walk_text)  # type: ignore[arg-type]
+        show(
+            memory.traverse(kref, direction=direction, depth=depth, types=edge or ()),
+            as_json,
+            walk_text,
+        )  # type: ignore[arg-type]
 
 
 @app.command()
-def link(source: KrefArg, edge: EdgeArg, target: Annotated[str, typer.Argument(help="kref")], db: Db = None, as_json: Json = False) -> None:
+def link(
+    source: KrefArg,
+    edge: EdgeArg,
+    target: Annotated[str, typer.Argument(help="kref")],
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """A typed edge between two beliefs."""
     with opened(db, as_json) as memory:
         show(memory.link(source, target, kind=edge), as_json, said_text)
 
 
 @app.command()
-def unlink(source: KrefArg, edge: EdgeArg, target: Annotated[str, typer.Argument(help="kref")], db: Db = None, as_json: Json = False) -> None:
+def unlink(
+    source: KrefArg,
+    edge: EdgeArg,
+    target: Annotated[str, typer.Argument(help="kref")],
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """Take a typed edge away."""
     with opened(db, as_json) as memory:
         show(memory.unlink(source, target, kind=edge), as_json, said_text)
@@ -242,14 +301,22 @@ def attach(
 ) -> None:
     """Name a file that belongs to a revision."""
     with opened(db, as_json) as memory:
-        show(memory.attach(kref, name, location=location, sha256=sha256, size_bytes=size), as_json, said_text)
+        show(
+            memory.attach(kref, name, location=location, sha256=sha256, size_bytes=size),
+            as_json,
+            said_text,
+        )
 
 
 @app.command()
 def bundle(
     kref: Annotated[str, typer.Argument(help="kref://project/name.bundle", metavar="KREF")],
-    add: Annotated[list[str] | None, typer.Option(help="kref of an item to put in (repeatable).")] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="kref of an item to take out (repeatable).")] = None,
+    add: Annotated[
+        list[str] | None, typer.Option(help="kref of an item to put in (repeatable).")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(help="kref of an item to take out (repeatable).")
+    ] = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -261,7 +328,9 @@ def bundle(
 @app.command()
 def forget(
     kref: KrefArg,
-    erase: Annotated[bool, typer.Option("--erase", help="Destroy the content for good instead of retiring it.")] = False,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Destroy the content for good instead of retiring it.")
+    ] = False,
     confirm: Annotated[str, typer.Option(help="The token of the preview.")] = "",
     preview: Annotated[bool, typer.Option("--preview", help="Only say what would go.")] = False,
     db: Db = None,

@@ -12,7 +12,9 @@ from doxa.cli.text import doctor_text, fields_text, log_text, show
 
 
 @app.command()
-def log(limit: Annotated[int, typer.Option("--limit", "-n")] = 20, db: Db = None, as_json: Json = False) -> None:
+def log(
+    limit: Annotated[int, typer.Option("--limit", "-n")] = 20, db: Db = None, as_json: Json = False
+) -> None:
     """The latest changes: number, time, who, what."""
     with opened(db, as_json) as memory:
         rows = [
@@ -32,7 +34,11 @@ def log(limit: Annotated[int, typer.Option("--limit", "-n")] = 20, db: Db = None
 
 @app.command()
 def verify(
-    expect: Annotated[str, typer.Option(help="A head hash noted earlier: the log must still contain it.")] = "", db: Db = None, as_json: Json = False
+    expect: Annotated[
+        str, typer.Option(help="A head hash noted earlier: the log must still contain it.")
+    ] = "",
+    db: Db = None,
+    as_json: Json = False,
 ) -> None:
     """Prove that the log is whole and that the state is what the log says."""
     with opened(db, as_json, read_only=True) as memory:
@@ -41,25 +47,40 @@ def verify(
             from doxa.base.errors import CorruptError
 
             raise CorruptError(
-                f"No receipt of this log has the hash {expect[:80]}.", next_step="Compare with the backup it was noted from.", expected=expect[:80]
+                f"No receipt of this log has the hash {expect[:80]}.",
+                next_step="Compare with the backup it was noted from.",
+                expected=expect[:80],
             )
-        show(proof, as_json, lambda p: f"{p.receipts} receipts and {p.entries} entries verify and replay ({p.erased} erased); head {p.head}")
+        show(
+            proof,
+            as_json,
+            lambda p: (
+                f"{p.receipts} receipts and {p.entries} entries verify and replay ({p.erased}"
+                f" erased); head {p.head}"
+            ),
+        )
 
 
 @app.command()
 def doctor(
-    models: Annotated[bool, typer.Option("--models", help="Call each configured model once, also over the network.")] = False,
+    models: Annotated[
+        bool,
+        typer.Option("--models", help="Call each configured model once, also over the network."),
+    ] = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Look at everything that can be wrong. Exit code 1 if something is; a model that is not installed is only noted."""
+    """Look at everything that can be wrong. Exit code 1 if something is; a model that is not
+    installed is only noted."""
     from doxa.app import open_memory
     from doxa.base.errors import CorruptError
     from doxa.curation.doctor import unopened
 
     with errors_told(as_json):
         try:
-            with open_memory(db, role="operator", actor=user(), background=False, decay_enabled=decay_enabled()) as memory:
+            with open_memory(
+                db, role="operator", actor=user(), background=False, decay_enabled=decay_enabled()
+            ) as memory:
                 findings = memory.doctor(models=models)
         except CorruptError as error:  # too damaged to be opened: that is a finding too
             findings = [unopened(error)]
@@ -70,7 +91,11 @@ def doctor(
 
 @app.command()
 def backup(
-    target: Annotated[Path, typer.Argument(help="A path that does not exist yet.", show_default=False)], db: Db = None, as_json: Json = False
+    target: Annotated[
+        Path, typer.Argument(help="A path that does not exist yet.", show_default=False)
+    ],
+    db: Db = None,
+    as_json: Json = False,
 ) -> None:
     """A verified copy, while others read and write."""
     with opened(db, as_json, read_only=True) as memory:

@@ -1,4 +1,5 @@
-"""What a word in the shell may become: keywords, names of the graph, functions, procedures, parameters, commands. Of the graph it reads little."""
+"""What a word in the shell may become: keywords, names of the graph, functions, procedures,
+parameters, commands. Of the graph it reads little."""
 
 from __future__ import annotations
 
@@ -16,20 +17,22 @@ if TYPE_CHECKING:
     from doxa.app import Memory
 
 _KEYWORDS = tuple(
-    "ALL AND ANY AS ASC BY CALL CASE COLLECT CONSTRAINT CONTAINS COUNT CREATE CSV DELETE DESC DETACH DISTINCT DROP ELSE END ENDS EXISTS EXPLAIN "
-    "FALSE FIELDTERMINATOR FINISH FOR FOREACH FROM HEADERS IF IN INDEX IS KEY LIMIT LOAD MATCH MERGE NODE NONE NOT NULL OF ON OPTIONAL OR ORDER "
-    "OVERLAP POINT PROFILE RANGE REDUCE REMOVE REQUIRE RETURN ROWS SET SHOW SINGLE SKIP STARTS SYSTEM TEMPORAL TEXT THEN TIME TRANSACTIONS TRUE "
-    "UNION UNIQUE UNWIND VALID WHEN WHERE WITH XOR YIELD CONSTRAINTS DATABASES FUNCTIONS INDEXES PROCEDURES SETTINGS shortestPath "
-    "allShortestPaths".split()
+    "ALL AND ANY AS ASC BY CALL CASE COLLECT CONSTRAINT CONTAINS COUNT CREATE CSV DELETE DESC"
+    " DETACH DISTINCT DROP ELSE END ENDS EXISTS EXPLAIN FALSE FIELDTERMINATOR FINISH FOR FOREACH"
+    " FROM HEADERS IF IN INDEX IS KEY LIMIT LOAD MATCH MERGE NODE NONE NOT NULL OF ON OPTIONAL OR"
+    " ORDER OVERLAP POINT PROFILE RANGE REDUCE REMOVE REQUIRE RETURN ROWS SET SHOW SINGLE SKIP"
+    " STARTS SYSTEM TEMPORAL TEXT THEN TIME TRANSACTIONS TRUE UNION UNIQUE UNWIND VALID WHEN WHERE"
+    " WITH XOR YIELD CONSTRAINTS DATABASES FUNCTIONS INDEXES PROCEDURES SETTINGS shortestPath"
+    " allShortestPaths".split()
 )
 _POLICY_KEYWORDS = tuple(
-    "ACCESS ALTER APPLY DECAY DISABLE ENABLE FLOOR HALF KALMAN LIFE NO OPTIONS POLICIES POLICY PROFILES PROMOTION REPLACE THRESHOLD "
-    "VISIBILITY".split()
+    "ACCESS ALTER APPLY DECAY DISABLE ENABLE FLOOR HALF KALMAN LIFE NO OPTIONS POLICIES POLICY"
+    " PROFILES PROMOTION REPLACE THRESHOLD VISIBILITY".split()
 )
 _ALL_KEYWORDS = _KEYWORDS + _POLICY_KEYWORDS
 OPTION_KEYS = tuple(
-    "decayEnabled enabled function halfLifeSeconds multiplier q r scope scoreCap scoreFloor scoreFrom scoreFromProperty varianceScale "
-    "visibilityThreshold windowSize".split()
+    "decayEnabled enabled function halfLifeSeconds multiplier q r scope scoreCap scoreFloor"
+    " scoreFrom scoreFromProperty varianceScale visibilityThreshold windowSize".split()
 )
 _OPTION = re.compile(r"(?:OPTIONS|KALMAN)\s*\{[^}]*$", re.IGNORECASE)
 _AFTER_COLON = re.compile(r"[:|&!]\s*$")
@@ -48,23 +51,39 @@ class Names:
 
 
 def names_of(memory: Memory) -> Names:
-    """The names in use now. Properties are those of a few elements of each label and type: a whole graph is not read for a key press."""
+    """The names in use now. Properties are those of a few elements of each label and type: a whole
+    graph is not read for a key press."""
     procedures = tuple(procedure.signature.name for procedure in memory.queries.registry.all())
     try:
         labels = _column(memory, "CALL db.labels()")
         types = _column(memory, "CALL db.relationshipTypes()")
         keys: set[str] = set()
         for label in labels[:_SAMPLE_NAMES]:
-            keys |= set(_column(memory, f"MATCH (n:{name(label)}) WITH n LIMIT {_SAMPLE_ROWS} UNWIND keys(n) AS key RETURN DISTINCT key"))
+            keys |= set(
+                _column(
+                    memory,
+                    f"MATCH (n:{name(label)}) WITH n LIMIT {_SAMPLE_ROWS} UNWIND keys(n) AS key"
+                    " RETURN DISTINCT key",
+                )
+            )
         for kind in types[:_SAMPLE_NAMES]:
-            keys |= set(_column(memory, f"MATCH ()-[r:{name(kind)}]->() WITH r LIMIT {_SAMPLE_ROWS} UNWIND keys(r) AS key RETURN DISTINCT key"))
+            keys |= set(
+                _column(
+                    memory,
+                    f"MATCH ()-[r:{name(kind)}]->() WITH r LIMIT {_SAMPLE_ROWS} UNWIND keys(r) AS"
+                    " key RETURN DISTINCT key",
+                )
+            )
     except DoxaError:  # too slow, or the file is busy: the words of the language remain
         return Names(procedures=procedures)
     return Names(labels, types, tuple(sorted(keys)), procedures)
 
 
-def candidates(before: str, word: str, *, names: Names, parameters: Iterable[str], commands: Mapping[str, Any]) -> list[str]:
-    """What `word` may become; `before` is what stands in front of it, from the beginning of the statement."""
+def candidates(
+    before: str, word: str, *, names: Names, parameters: Iterable[str], commands: Mapping[str, Any]
+) -> list[str]:
+    """What `word` may become; `before` is what stands in front of it, from the beginning of the
+    statement."""
     if before.strip() == ":":
         return _beginning(word, commands)
     if word.startswith("$"):
@@ -82,7 +101,9 @@ def candidates(before: str, word: str, *, names: Names, parameters: Iterable[str
         return _beginning(word, [*(f"{name(key)}: " for key in names.properties), *functions])
     if inside == "{" and _OPTION.search(before):
         return _beginning(word, (f"{option}: " for option in OPTION_KEYS))
-    keywords = [keyword.lower() for keyword in _ALL_KEYWORDS] if word.islower() else list(_ALL_KEYWORDS)
+    keywords = (
+        [keyword.lower() for keyword in _ALL_KEYWORDS] if word.islower() else list(_ALL_KEYWORDS)
+    )
     return _beginning(word, [*keywords, *functions])
 
 

@@ -1,4 +1,5 @@
-"""`doxa cypher`: statements from the command line, a file or a pipe; on a terminal without any, the shell."""
+"""`doxa cypher`: statements from the command line, a file or a pipe; on a terminal without any, the
+shell."""
 
 from __future__ import annotations
 
@@ -19,16 +20,51 @@ if TYPE_CHECKING:
 
 @app.command()
 def cypher(
-    query: Annotated[str | None, typer.Argument(help="Statements, with ; between them; - reads standard input.", show_default=False)] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the statements from this file.", show_default=False)] = None,
-    param: Annotated[list[str] | None, typer.Option("--param", help="A parameter: name=JSON value (repeatable).")] = None,
-    params: Annotated[Path | None, typer.Option("--params", help="A JSON file with an object of parameters.", show_default=False)] = None,
-    as_of: Annotated[str | None, typer.Option("--as-of", help="The graph as it was committed at this time (ISO 8601).")] = None,
-    valid_at: Annotated[str | None, typer.Option("--valid-at", help="Only what is valid at this time.")] = None,
-    read: Annotated[bool, typer.Option("--read", help="Open the file read-only and refuse statements that write.")] = False,
-    transaction: Annotated[bool, typer.Option("--transaction", help="All statements in one transaction, instead of one each.")] = False,
-    timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds that one statement may take.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False)] = None,
+    query: Annotated[
+        str | None,
+        typer.Argument(
+            help="Statements, with ; between them; - reads standard input.", show_default=False
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file", "-f", help="Read the statements from this file.", show_default=False
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", help="A parameter: name=JSON value (repeatable).")
+    ] = None,
+    params: Annotated[
+        Path | None,
+        typer.Option(
+            "--params", help="A JSON file with an object of parameters.", show_default=False
+        ),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", help="The graph as it was committed at this time (ISO 8601)."),
+    ] = None,
+    valid_at: Annotated[
+        str | None, typer.Option("--valid-at", help="Only what is valid at this time.")
+    ] = None,
+    read: Annotated[
+        bool,
+        typer.Option("--read", help="Open the file read-only and refuse statements that write."),
+    ] = False,
+    transaction: Annotated[
+        bool,
+        typer.Option(
+            "--transaction", help="All statements in one transaction, instead of one each."
+        ),
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Seconds that one statement may take.")
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False),
+    ] = None,
     form: Annotated[str, typer.Option("--format", help="table, json, jsonl or csv")] = "table",
     db: Db = None,
     as_json: Json = False,
@@ -36,7 +72,14 @@ def cypher(
     """Run Cypher on the graph: a query, a file of them, or a shell."""
     as_json = as_json or form == "json"
     with errors_told(as_json):
-        from doxa.cli.given import check_folder, check_form, milliseconds, moment, parameters_of, script_of
+        from doxa.cli.given import (
+            check_folder,
+            check_form,
+            milliseconds,
+            moment,
+            parameters_of,
+            script_of,
+        )
 
         check_form(form, as_json=as_json)
         script = script_of(query, file)
@@ -45,7 +88,10 @@ def cypher(
         timeout_ms = milliseconds(timeout)
         folder = check_folder(csv)
         pieces = _cut(script) if script is not None else []
-        with opened(db, as_json, read_only=read, csv_folder=folder) as memory, memory.graph() as session:
+        with (
+            opened(db, as_json, read_only=read, csv_folder=folder) as memory,
+            memory.graph() as session,
+        ):
             session.system_time, session.valid_time = times
             session.timeout_ms = timeout_ms or session.timeout_ms
             form = "json" if as_json else form
@@ -55,14 +101,27 @@ def cypher(
                 _not_joined(transaction)
                 Shell(memory, session, params=given, form=form, reads=read).run()
             else:
-                _run(memory, session, script, pieces=pieces, params=given, form=form, transaction=transaction, reads=read)
+                _run(
+                    memory,
+                    session,
+                    script,
+                    pieces=pieces,
+                    params=given,
+                    form=form,
+                    transaction=transaction,
+                    reads=read,
+                )
 
 
 def _not_joined(transaction: bool) -> None:
     from doxa.base.errors import InputError
 
     if transaction:
-        raise InputError("--transaction joins the statements of a script.", next_step="In the shell, begin one with :begin.", field="transaction")
+        raise InputError(
+            "--transaction joins the statements of a script.",
+            next_step="In the shell, begin one with :begin.",
+            field="transaction",
+        )
 
 
 def _cut(script: str) -> list[Any]:
@@ -71,12 +130,24 @@ def _cut(script: str) -> list[Any]:
 
     pieces = statements(script)
     if not pieces:
-        raise InputError("There is no statement in what was given.", next_step='Give one, such as "MATCH (n) RETURN n LIMIT 5".', field="query")
+        raise InputError(
+            "There is no statement in what was given.",
+            next_step='Give one, such as "MATCH (n) RETURN n LIMIT 5".',
+            field="query",
+        )
     return pieces
 
 
 def _run(
-    memory: Memory, session: GraphSession, script: str, *, pieces: list[Any], params: dict[str, Any], form: str, transaction: bool, reads: bool
+    memory: Memory,
+    session: GraphSession,
+    script: str,
+    *,
+    pieces: list[Any],
+    params: dict[str, Any],
+    form: str,
+    transaction: bool,
+    reads: bool,
 ) -> None:
     """Every statement is read and checked before the first one runs."""
     from doxa.cli.results import write_result
@@ -92,7 +163,10 @@ def _run(
         session.begin(read_only=not wrote)
     several = form == "json" and len(pieces) > 1
     for number, piece in enumerate(pieces, 1):
-        with _placed(piece, script, number=number, count=len(pieces)), session.run(piece.text, params) as result:
+        with (
+            _placed(piece, script, number=number, count=len(pieces)),
+            session.run(piece.text, params) as result,
+        ):
             if several or (number > 1 and form in ("table", "csv")):
                 sys.stdout.write(("[" if number == 1 else ",") if several else "\n")
             write_result(result, form)

@@ -1,4 +1,5 @@
-"""What `doxa cypher` is given beside a query, made into what a session takes. Each wrong option is an InputError that names it."""
+"""What `doxa cypher` is given beside a query, made into what a session takes. Each wrong option is
+an InputError that names it."""
 
 from __future__ import annotations
 
@@ -21,15 +22,25 @@ _TIMEOUT_S_MAX = 366 * 86_400
 
 def check_form(form: str, *, as_json: bool) -> None:
     if form not in FORMATS:
-        raise InputError(f"{form[:40]!r} is no format.", next_step=f"Use one of {', '.join(FORMATS)}.", field="format")
+        raise InputError(
+            f"{form[:40]!r} is no format.",
+            next_step=f"Use one of {', '.join(FORMATS)}.",
+            field="format",
+        )
     if as_json and form not in ("table", "json"):
-        raise InputError(f"--json and --format {form} are two formats.", next_step="Give one of them.", field="format")
+        raise InputError(
+            f"--json and --format {form} are two formats.",
+            next_step="Give one of them.",
+            field="format",
+        )
 
 
 def script_of(query: str | None, file: Path | None) -> str | None:
     """The statements as text; None where a person sits at a terminal and gave none."""
     if query is not None and file is not None:
-        raise InputError("A query and --file were both given.", next_step="Give one of them.", field="file")
+        raise InputError(
+            "A query and --file were both given.", next_step="Give one of them.", field="file"
+        )
     if file is not None:
         return _text_of(arguments.path(file, "file"))
     if query is not None and query != "-":
@@ -50,7 +61,12 @@ def _text_of(path: Path) -> str:
 
 
 def _undecoded(what: str, error: UnicodeDecodeError) -> InputError:
-    return InputError(f"{what} is no UTF-8 text at byte {error.start}.", next_step="Save it as UTF-8.", field="query", position=error.start)
+    return InputError(
+        f"{what} is no UTF-8 text at byte {error.start}.",
+        next_step="Save it as UTF-8.",
+        field="query",
+        position=error.start,
+    )
 
 
 def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
@@ -58,13 +74,25 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if file is not None:
         path = arguments.path(file, "params")
-        found = _decoded(path.read_bytes(), what=str(path), step="Give a file with one JSON object, such as {\"name\": 1}.")
+        found = _decoded(
+            path.read_bytes(),
+            what=str(path),
+            step='Give a file with one JSON object, such as {"name": 1}.',
+        )
         if not isinstance(found, dict):
-            raise InputError(f"{path} holds no JSON object.", next_step='Give a file such as {"name": 1}.', field="params")
+            raise InputError(
+                f"{path} holds no JSON object.",
+                next_step='Give a file such as {"name": 1}.',
+                field="params",
+            )
     for item in given:
         name, equal, text = item.partition("=")
         if not equal or not name:
-            raise InputError(f"A parameter is name=value; this is {item[:80]!r}.", next_step="Give --param 'name=1'.", field="param")
+            raise InputError(
+                f"A parameter is name=value; this is {item[:80]!r}.",
+                next_step="Give --param 'name=1'.",
+                field="param",
+            )
         found[name.removeprefix("$")] = json_value(text, name=name)
     return found
 
@@ -72,7 +100,9 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
 def json_value(text: str, *, name: str) -> Any:
     """One parameter's value."""
     step = f"Give a JSON value; text stands in double quotes: --param '{name[:40]}=\"text\"'."
-    return _decoded(text.encode(errors="surrogatepass"), what=f"The value of {name[:40]!r}", step=step)
+    return _decoded(
+        text.encode(errors="surrogatepass"), what=f"The value of {name[:40]!r}", step=step
+    )
 
 
 def _decoded(data: bytes, *, what: str, step: str) -> Any:
@@ -92,7 +122,11 @@ def _fitting(value: Any, *, what: str) -> Any:
         for item in value:
             _fitting(item, what=what)
     elif isinstance(value, int) and not _INT_MIN <= value <= _INT_MAX:
-        raise InputError(f"{what} holds {value}, which does not fit in 64 bits.", next_step="Give it as a float or as text.", field="params")
+        raise InputError(
+            f"{what} holds {value}, which does not fit in 64 bits.",
+            next_step="Give it as a float or as text.",
+            field="params",
+        )
     return value
 
 
@@ -105,7 +139,11 @@ def milliseconds(seconds: float | None) -> int:
     if seconds is None:
         return QUERY_TIMEOUT_MS
     if not (math.isfinite(seconds) and 0 < seconds <= _TIMEOUT_S_MAX):
-        raise InputError(f"--timeout is a number of seconds above 0; this is {seconds}.", next_step="Give such as 30 or 0.5.", field="timeout")
+        raise InputError(
+            f"--timeout is a number of seconds above 0; this is {seconds}.",
+            next_step="Give such as 30 or 0.5.",
+            field="timeout",
+        )
     return max(1, int(seconds * 1000))
 
 
@@ -114,5 +152,9 @@ def check_folder(folder: Path | None) -> Path | None:
         return None
     found = arguments.path(folder, "csv")
     if not found.is_dir():
-        raise InputError(f"{found} is no folder.", next_step="Give the folder that LOAD CSV may read.", field="csv")
+        raise InputError(
+            f"{found} is no folder.",
+            next_step="Give the folder that LOAD CSV may read.",
+            field="csv",
+        )
     return found

@@ -1,7 +1,9 @@
-"""Lines from a person at a terminal: a prompt, editing and completion where the system has readline, and a history.
+"""Lines from a person at a terminal: a prompt, editing and completion where the system has
+readline, and a history.
 
-The history is a text file in the user's state folder, one entry a line, readable by its owner alone. What begins with a blank is not kept.
-It is written here rather than by readline, whose variants write different formats; entries are appended, so two shells lose nothing.
+The history is a text file in the user's state folder, one entry a line, readable by its owner
+alone. What begins with a blank is not kept. It is written here rather than by readline, whose
+variants write different formats; entries are appended, so two shells lose nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +20,20 @@ _DELIMITERS = " \t\n\"'`()[]{}<>=+-*/%^,;:|&!?\\~"
 
 
 def history_path() -> Path | None:
-    """doxa/cypher_history in the state folder (XDG_STATE_HOME, or ~/.local/state); None for a user without a home."""
+    """doxa/cypher_history in the state folder (XDG_STATE_HOME, or ~/.local/state); None for a user
+    without a home."""
     base = os.environ.get("XDG_STATE_HOME")
     try:
-        return (Path(base) if base else Path.home() / ".local" / "state") / "doxa" / "cypher_history"
+        return (
+            (Path(base) if base else Path.home() / ".local" / "state") / "doxa" / "cypher_history"
+        )
     except RuntimeError:
         return None
 
 
 class Prompt:
-    """Asks for lines. `complete(before, word)` gives what a word may become; `before` is the line up to it."""
+    """Asks for lines. `complete(before, word)` gives what a word may become; `before` is the line
+    up to it."""
 
     def __init__(self, complete: Callable[[str, str], list[str]], history: Path | None) -> None:
         self._complete = complete
@@ -57,7 +63,9 @@ class Prompt:
         if self._readline is not None:
             self._readline.add_history(entry)
         if self._path is not None:
-            with suppress(OSError, UnicodeEncodeError):  # a history that cannot be written is no reason to stop
+            with suppress(
+                OSError, UnicodeEncodeError
+            ):  # a history that cannot be written is no reason to stop
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 _write(self._path, [entry], os.O_APPEND)
 
@@ -74,7 +82,11 @@ class Prompt:
     def _kept(self) -> list[str]:
         """The entries of earlier shells; a file that has grown to twice the limit is cut to it."""
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines() if self._path is not None else []
+            lines = (
+                self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+                if self._path is not None
+                else []
+            )
             if self._path is not None and len(lines) > 2 * SHELL_HISTORY_LINES_MAX:
                 part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
                 _write(part, lines[-SHELL_HISTORY_LINES_MAX:], os.O_TRUNC)

@@ -1,7 +1,8 @@
 """The result of a Cypher statement as it comes: a table, one JSON value, JSON lines or CSV.
 
-Rows are written as they arrive and never held, however many there are; a table is set a thousand rows at a time. What is no row (counts,
-counters, a plan) stands under a table and inside the JSON value; of JSON lines and CSV it goes to standard error, so that the output is rows.
+Rows are written as they arrive and never held, however many there are; a table is set a thousand
+rows at a time. What is no row (counts, counters, a plan) stands under a table and inside the JSON
+value; of JSON lines and CSV it goes to standard error, so that the output is rows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ _WIDE = 1_000_000  # no line of a file or pipe is folded
 
 
 def write_result(result: GraphResult, form: str) -> None:
-    """All of one result to standard output. Raises QueryError where the query fails on the way; the first row comes before any output."""
+    """All of one result to standard output. Raises QueryError where the query fails on the way; the
+    first row comes before any output."""
     rows = iter(result)
     first = list(islice(rows, 1))
     _WRITERS[form](result, _chained(first, rows))
@@ -32,9 +34,15 @@ def write_result(result: GraphResult, form: str) -> None:
 
 def notes_of(result: GraphResult, count: int) -> list[str]:
     """What is to be said under the rows: how many, what was changed, the plan."""
-    changed = ", ".join(f"{name.replace('_', ' ')}: {number:,}" for name, number in result.counters.items() if number)
+    changed = ", ".join(
+        f"{name.replace('_', ' ')}: {number:,}"
+        for name, number in result.counters.items()
+        if number
+    )
     plan = result.description()
-    explained = plan is not None and result.plan is not None and result.plan.statement.mode == "EXPLAIN"
+    explained = (
+        plan is not None and result.plan is not None and result.plan.statement.mode == "EXPLAIN"
+    )
     lines = list(plan.lines()) if plan is not None else []
     if result.columns and not explained:
         lines.append(f"{count:,} row{'' if count == 1 else 's'}")
@@ -46,7 +54,10 @@ def _table(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
     for chunk in iter(lambda: list(islice(rows, _TABLE_ROWS)), []):
         print_table(result.columns, chunk)
         count += len(chunk)
-    odd = [f"note: {one.title} {one.description} (line {one.line}, column {one.column})" for one in result.notices()]
+    odd = [
+        f"note: {one.title} {one.description} (line {one.line}, column {one.column})"
+        for one in result.notices()
+    ]
     sys.stdout.write("\n".join([*notes_of(result, count), *odd]) + "\n")
 
 
@@ -67,8 +78,16 @@ def table_text(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
         table.add_column(Text(line_text(column)), overflow="fold")
     for row in rows:
         table.add_row(*[Text(cypher_text(value)) for value in row])
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDE, markup=False, emoji=False, highlight=False)
-    with console.capture() as set_:  # and not printed: rich has an answer of its own to a reader that stops early
+    console = Console(
+        file=sys.stdout,
+        width=None if sys.stdout.isatty() else _WIDE,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+    with (
+        console.capture() as set_
+    ):  # and not printed: rich has an answer of its own to a reader that stops early
         console.print(table)
     return "".join(f"{line.rstrip()}\n" for line in set_.get().splitlines())
 
@@ -78,9 +97,14 @@ def _json(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
     write(f'{{"columns":{encoded(result.columns)},"rows":[')
     for number, row in enumerate(rows):
         write(("," if number else "") + encoded(plain(row)))
-    write(f'],"counters":{encoded({name: number for name, number in result.counters.items() if number})}')
+    write(
+        f'],"counters":{encoded({name: number for name, number in result.counters.items() if number})}'
+    )
     plan = result.description()
-    notices = [{"title": one.title, "description": one.description, "line": one.line, "column": one.column} for one in result.notices()]
+    notices = [
+        {"title": one.title, "description": one.description, "line": one.line, "column": one.column}
+        for one in result.notices()
+    ]
     write(f',"notices":{encoded(notices)}' if notices else "")
     write((f',"plan":{encoded(plan.as_dict())}' if plan is not None else "") + "}")
 
@@ -107,9 +131,16 @@ def _aside(result: GraphResult) -> None:
         sys.stderr.write("\n".join(line for line in lines if line != "0 rows") + "\n")
 
 
-def _chained(first: list[tuple[Any, ...]], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def _chained(
+    first: list[tuple[Any, ...]], rows: Iterator[tuple[Any, ...]]
+) -> Iterator[tuple[Any, ...]]:
     yield from first
     yield from rows
 
 
-_WRITERS: dict[str, Callable[[GraphResult, Iterator[tuple[Any, ...]]], None]] = {"table": _table, "json": _json, "jsonl": _json_lines, "csv": _csv}
+_WRITERS: dict[str, Callable[[GraphResult, Iterator[tuple[Any, ...]]], None]] = {
+    "table": _table,
+    "json": _json,
+    "jsonl": _json_lines,
+    "csv": _csv,
+}

@@ -18,35 +18,81 @@ if TYPE_CHECKING:
     from doxa.servers.http import HttpServer
 
 Users = Annotated[
-    Path | None, typer.Option("--users", help="The file of users (default: the memory file's path with .users.json).", show_default=False)
+    Path | None,
+    typer.Option(
+        "--users",
+        help="The file of users (default: the memory file's path with .users.json).",
+        show_default=False,
+    ),
 ]
 Name = Annotated[str, typer.Argument(help="The name to log in with.", show_default=False)]
 RoleOption = Annotated[str, typer.Option("--role", help="agent or operator")]
 
 users = typer.Typer(
-    name="users", no_args_is_help=True, help="Who may log in to the servers: names with passwords, and tokens.", rich_markup_mode=None
+    name="users",
+    no_args_is_help=True,
+    help="Who may log in to the servers: names with passwords, and tokens.",
+    rich_markup_mode=None,
 )
 app.add_typer(users)
 
 
 @app.command()
 def serve(
-    bolt: Annotated[bool, typer.Option("--bolt", help="Serve Neo4j's drivers and tools by the Bolt protocol.")] = False,
-    http: Annotated[bool, typer.Option("--http", help="Serve queries as JSON over HTTP, as Neo4j's Query API does.")] = False,
+    bolt: Annotated[
+        bool, typer.Option("--bolt", help="Serve Neo4j's drivers and tools by the Bolt protocol.")
+    ] = False,
+    http: Annotated[
+        bool,
+        typer.Option("--http", help="Serve queries as JSON over HTTP, as Neo4j's Query API does."),
+    ] = False,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help="The port of --bolt, 7687 unless given; 0 takes a free one.", show_default=False)
+        int | None,
+        typer.Option(
+            min=0,
+            max=65_535,
+            help="The port of --bolt, 7687 unless given; 0 takes a free one.",
+            show_default=False,
+        ),
     ] = None,
     http_port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help="The port of --http, 7474 unless given; 0 takes a free one.", show_default=False)
+        int | None,
+        typer.Option(
+            min=0,
+            max=65_535,
+            help="The port of --http, 7474 unless given; 0 takes a free one.",
+            show_default=False,
+        ),
     ] = None,
-    certificate: Annotated[Path | None, typer.Option(help="TLS: the certificate chain, PEM.", show_default=False)] = None,
-    key: Annotated[Path | None, typer.Option(help="TLS: the key of the certificate, PEM.", show_default=False)] = None,
-    plaintext: Annotated[bool, typer.Option("--plaintext", help="Let others connect without TLS: something else encrypts the line.")] = False,
-    advertise: Annotated[str, typer.Option(help="The host:port that Bolt's routing tables name, where clients see another one.")] = "",
-    no_login: Annotated[bool, typer.Option("--no-login", help="Let every program on this machine in, as operator.")] = False,
-    timeout: Annotated[float | None, typer.Option(help="Seconds that one statement may take.")] = None,
-    csv: Annotated[Path | None, typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False)] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="TLS: the certificate chain, PEM.", show_default=False)
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="TLS: the key of the certificate, PEM.", show_default=False)
+    ] = None,
+    plaintext: Annotated[
+        bool,
+        typer.Option(
+            "--plaintext", help="Let others connect without TLS: something else encrypts the line."
+        ),
+    ] = False,
+    advertise: Annotated[
+        str,
+        typer.Option(
+            help="The host:port that Bolt's routing tables name, where clients see another one."
+        ),
+    ] = "",
+    no_login: Annotated[
+        bool, typer.Option("--no-login", help="Let every program on this machine in, as operator.")
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds that one statement may take.")
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False),
+    ] = None,
     project: Project = "default",
     users: Users = None,
     db: Db = None,
@@ -61,22 +107,48 @@ def serve(
         from doxa.servers.listening import serve as serve_doors
         from doxa.servers.memory import MemoryDatabase
 
-        given = {"port": ("bolt", port), "advertise": ("bolt", advertise or None), "http-port": ("http", http_port)}
+        given = {
+            "port": ("bolt", port),
+            "advertise": ("bolt", advertise or None),
+            "http-port": ("http", http_port),
+        }
         _check_doors({"bolt": bolt, "http": http}, given)
-        kinds = _kinds(bolt=bolt, http=http)  # before anything is opened, as all that can be told at once
-        shared = {"host": host, "certificate": certificate, "key": key, "plaintext": plaintext, "timeout_ms": milliseconds(timeout)}
-        own = {"bolt": {"port": port, "advertised": advertise}, "http": {"port": http_port, "version": __version__}}
+        kinds = _kinds(
+            bolt=bolt, http=http
+        )  # before anything is opened, as all that can be told at once
+        shared = {
+            "host": host,
+            "certificate": certificate,
+            "key": key,
+            "plaintext": plaintext,
+            "timeout_ms": milliseconds(timeout),
+        }
+        own = {
+            "bolt": {"port": port, "advertised": advertise},
+            "http": {"port": http_port, "version": __version__},
+        }
         folder = check_folder(csv)
         known = None if no_login else _credentials(users, db)
         count = len(known.users()) if known else 0
         guard = guarded(known)  # one for all doors: wrong passwords count together
         with open_memory(
-            db, role="operator", actor=user(), project=project, csv_folder=folder, decay_enabled=decay_enabled()
+            db,
+            role="operator",
+            actor=user(),
+            project=project,
+            csv_folder=folder,
+            decay_enabled=decay_enabled(),
         ) as memory:
             database = MemoryDatabase(memory)
-            made = {name: kind(database, guard, **given_of(**shared, **own[name])) for name, kind in kinds.items()}
+            made = {
+                name: kind(database, guard, **given_of(**shared, **own[name]))
+                for name, kind in kinds.items()
+            }
             told = _Told(memory.config.path, known, count, as_json)
-            serve_doors(*made.values(), ready=lambda: told.show({name: server.uri for name, server in made.items()}))
+            serve_doors(
+                *made.values(),
+                ready=lambda: told.show({name: server.uri for name, server in made.items()}),
+            )
 
 
 def _check_doors(doors: dict[str, bool], options: Mapping[str, tuple[str, object]]) -> None:
@@ -84,11 +156,17 @@ def _check_doors(doors: dict[str, bool], options: Mapping[str, tuple[str, object
     from doxa.base.errors import InputError
 
     if not any(doors.values()):
-        raise InputError("No door was named to serve.", next_step="Give --bolt, --http or both.", field="command line")
+        raise InputError(
+            "No door was named to serve.",
+            next_step="Give --bolt, --http or both.",
+            field="command line",
+        )
     for option, (door, value) in options.items():
         if value is not None and not doors[door]:
             raise InputError(
-                f"--{option} is for --{door}, which is not served.", next_step=f"Give --{door} too, or leave --{option} out.", field="command line"
+                f"--{option} is for --{door}, which is not served.",
+                next_step=f"Give --{door} too, or leave --{option} out.",
+                field="command line",
             )
 
 
@@ -105,7 +183,9 @@ def _kinds(*, bolt: bool, http: bool) -> dict[str, type[BoltServer] | type[HttpS
             from doxa.servers.http import HttpServer
         except ImportError:
             step = "Install it where doxa is: pip install 'starlette>=1' 'uvicorn>=0.54'"
-            raise InputError("The HTTP door needs the extra http.", next_step=step, extra="http") from None
+            raise InputError(
+                "The HTTP door needs the extra http.", next_step=step, extra="http"
+            ) from None
         found["http"] = HttpServer
     return found
 
@@ -121,23 +201,46 @@ class _Told(NamedTuple):
     def show(self, addresses: dict[str, str]) -> None:
         known, count = self.known, self.logins
         if self.as_json:
-            sys.stdout.write(json_text(addresses | {"db": str(self.path), "users": None if known is None else str(known.path)}) + "\n")
+            sys.stdout.write(
+                json_text(
+                    addresses
+                    | {"db": str(self.path), "users": None if known is None else str(known.path)}
+                )
+                + "\n"
+            )
         else:
-            who = f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
+            who = (
+                f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
+            )
             several = len(addresses) > 1
-            sys.stdout.write(f"{' and '.join(addresses.values())} serve{'' if several else 's'} {self.path} ({who}); interrupt to stop\n")
+            sys.stdout.write(
+                f"{' and '.join(addresses.values())} serve{'' if several else 's'} {self.path}"
+                f" ({who}); interrupt to stop\n"
+            )
         sys.stdout.flush()
         if known and not count:
-            sys.stderr.write(f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n")
+            sys.stderr.write(
+                f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n"
+            )
 
 
 @users.command("add")
-def add_user(name: Name, role: RoleOption = "agent", users: Users = None, db: Db = None, as_json: Json = False) -> None:
+def add_user(
+    name: Name,
+    role: RoleOption = "agent",
+    users: Users = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
     """A new user. The password is asked for, or read as one line of standard input."""
     with errors_told(as_json):
         known = _credentials(users, db)
         made = known.add(name, _password(), role=role)  # type: ignore[arg-type]  # checked there
-        show({"name": made.name, "role": made.role, "users": str(known.path)}, as_json, lambda _: f"{made.name} may log in as {made.role}")
+        show(
+            {"name": made.name, "role": made.role, "users": str(known.path)},
+            as_json,
+            lambda _: f"{made.name} may log in as {made.role}",
+        )
 
 
 @users.command("token")
@@ -159,14 +262,19 @@ def add_token(
 def list_users(users: Users = None, db: Db = None, as_json: Json = False) -> None:
     """Who may log in, as what and with what; no secrets."""
     with errors_told(as_json):
-        found = [{"name": name, "role": role, "with": how} for name, role, how in _credentials(users, db).users()]
+        found = [
+            {"name": name, "role": role, "with": how}
+            for name, role, how in _credentials(users, db).users()
+        ]
         show(found, as_json, _users_text)
 
 
 @users.command("remove")
 def remove_user(
     name: Name,
-    label: Annotated[str | None, typer.Option(help="Only the tokens of this label.", show_default=False)] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Only the tokens of this label.", show_default=False)
+    ] = None,
     users: Users = None,
     db: Db = None,
     as_json: Json = False,

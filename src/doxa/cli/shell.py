@@ -1,7 +1,9 @@
-"""The Cypher shell: statements that end with ; run as they are, lines that begin with : are for the shell itself.
+"""The Cypher shell: statements that end with ; run as they are, lines that begin with : are for the
+shell itself.
 
-A statement by itself is a transaction of its own; between :begin and :commit they share one. A statement that fails ends the transaction
-around it, and the shell says so. The interrupt key drops what is being typed, or ends the query that runs.
+A statement by itself is a transaction of its own; between :begin and :commit they share one. A
+statement that fails ends the transaction around it, and the shell says so. The interrupt key drops
+what is being typed, or ends the query that runs.
 """
 
 from __future__ import annotations
@@ -36,7 +38,15 @@ _SCHEMA = (
 class Shell:
     """One conversation. `run` returns when the person leaves."""
 
-    def __init__(self, memory: Memory, session: GraphSession, *, params: Mapping[str, Any], form: str, reads: bool) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        session: GraphSession,
+        *,
+        params: Mapping[str, Any],
+        form: str,
+        reads: bool,
+    ) -> None:
         self.memory, self.session = memory, session
         self.params = dict(params)
         self.form, self.reads = form, reads
@@ -51,8 +61,14 @@ class Shell:
             "rollback": (self._rollback, "end it without a trace"),
             "param": (self._param, "NAME VALUE: set $NAME to a JSON value or a Cypher expression"),
             "params": (self._params, "show all parameters; `:params clear` forgets them"),
-            "as-of": (self._as_of, "TIME: read the graph as it was committed then; without TIME, as it is now"),
-            "valid-at": (self._valid_at, "TIME: see only what was valid then; without TIME, everything"),
+            "as-of": (
+                self._as_of,
+                "TIME: read the graph as it was committed then; without TIME, as it is now",
+            ),
+            "valid-at": (
+                self._valid_at,
+                "TIME: see only what was valid then; without TIME, everything",
+            ),
             "schema": (self._schema, "labels, relationship types, indexes and constraints"),
             "format": (self._format, "table, json, jsonl or csv"),
             "help": (self._help, "this list"),
@@ -60,7 +76,10 @@ class Shell:
         }
 
     def run(self) -> None:
-        sys.stdout.write(f"{self.memory.store.path}\nA statement ends with a semicolon. Type :help for the shell's own commands, :quit to leave.\n")
+        sys.stdout.write(
+            f"{self.memory.store.path}\nA statement ends with a semicolon. Type :help for the"
+            " shell's own commands, :quit to leave.\n"
+        )
         try:
             while not self.leaving:
                 self._turn()
@@ -90,7 +109,11 @@ class Shell:
     def _prompt(self) -> str:
         if self.typed:
             return "  ...> "
-        past = f"@{format_time(self.session.system_time)}" if self.session.system_time is not None else ""
+        past = (
+            f"@{format_time(self.session.system_time)}"
+            if self.session.system_time is not None
+            else ""
+        )
         return f"doxa{past}{' (transaction)' if self.session.in_transaction else ''}> "
 
     # Statements
@@ -113,7 +136,8 @@ class Shell:
                 break
 
     def _keep(self, script: str) -> None:
-        """One entry of the history for what was typed, if it means the same on one line; else its lines."""
+        """One entry of the history for what was typed, if it means the same on one line; else its
+        lines."""
         if script[:1].isspace():
             return
         lines = script.rstrip("\n").split("\n")
@@ -136,7 +160,8 @@ class Shell:
             sys.stdout.write("\n")
 
     def _guarded(self, call: Callable[[], None]) -> bool:
-        """Whether it went well; if not, what was wrong is said, and whether it took the transaction with it."""
+        """Whether it went well; if not, what was wrong is said, and whether it took the transaction
+        with it."""
         inside = self.session.in_transaction
         try:
             call()
@@ -148,7 +173,9 @@ class Shell:
             said = "\nThe query was ended."
         sys.stdout.flush()
         lost = inside and not self.session.in_transaction
-        sys.stderr.write(f"{said}\n{'The transaction was rolled back.' if lost else ''}".rstrip() + "\n")
+        sys.stderr.write(
+            f"{said}\n{'The transaction was rolled back.' if lost else ''}".rstrip() + "\n"
+        )
         return False
 
     # Commands
@@ -157,7 +184,11 @@ class Shell:
         word, _, rest = line[1:].rstrip("; ").partition(" ")
         found = self.commands.get("quit" if word == "exit" else word)
         if found is None:
-            raise InputError(f"The shell has no command :{word[:40]}.", next_step=":help lists what it has.", field="command")
+            raise InputError(
+                f"The shell has no command :{word[:40]}.",
+                next_step=":help lists what it has.",
+                field="command",
+            )
         found[0](rest.strip())
 
     def _begin(self, _: str) -> None:
@@ -172,7 +203,11 @@ class Shell:
     def _param(self, text: str) -> None:
         name, _, value = text.partition(" ")
         if not name or not value.strip():
-            raise InputError("A parameter has a name and a value.", next_step='Type for example :param name "Ana"', field="param")
+            raise InputError(
+                "A parameter has a name and a value.",
+                next_step='Type for example :param name "Ana"',
+                field="param",
+            )
         self.params[name.removeprefix("$")] = self._value(value.strip(), name)
 
     def _value(self, text: str, name: str) -> Any:
@@ -201,7 +236,10 @@ class Shell:
 
     def _schema(self, _: str) -> None:
         self._names = names = names_of(self.memory)
-        sys.stdout.write(f"Labels: {', '.join(names.labels) or 'none'}\nRelationship types: {', '.join(names.types) or 'none'}\n")
+        sys.stdout.write(
+            f"Labels: {', '.join(names.labels) or 'none'}\nRelationship types:"
+            f" {', '.join(names.types) or 'none'}\n"
+        )
         with self.memory.graph() as session:
             for title, query in _SCHEMA:
                 result = session.run(query)
@@ -226,7 +264,13 @@ class Shell:
     def _complete(self, before: str, word: str) -> list[str]:
         if self._names is None:
             self._names = names_of(self.memory)
-        return candidates(f"{self.typed}{before}", word, names=self._names, parameters=self.params, commands=self.commands)
+        return candidates(
+            f"{self.typed}{before}",
+            word,
+            names=self._names,
+            parameters=self.params,
+            commands=self.commands,
+        )
 
 
 def _same(one: str, other: str) -> bool:

@@ -6,7 +6,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-TIMES = frozenset(("time", "recorded", "created", "since", "until", "valid_from", "valid_until", "opened", "decided"))
+TIMES = frozenset(
+    (
+        "time",
+        "recorded",
+        "created",
+        "since",
+        "until",
+        "valid_from",
+        "valid_until",
+        "opened",
+        "decided",
+    )
+)
 
 
 def json_text(value: object) -> str:
@@ -24,7 +36,9 @@ def encoded(value: object) -> str:
         text = msgspec.json.encode(value).decode()
         text.encode(sys.stdout.encoding or "utf-8")
         return text
-    except UnicodeEncodeError:  # an argument that is not UTF-8, quoted by an error; or an output that is not
+    except (
+        UnicodeEncodeError
+    ):  # an argument that is not UTF-8, quoted by an error; or an output that is not
         import json
 
         return json.dumps(value)
@@ -35,7 +49,12 @@ def _with_times(value: Any) -> Any:
     from doxa.base.clock import format_time
 
     if isinstance(value, dict):
-        return {k: format_time(v) if k in TIMES and isinstance(v, int) and not isinstance(v, bool) else _with_times(v) for k, v in value.items()}
+        return {
+            k: format_time(v)
+            if k in TIMES and isinstance(v, int) and not isinstance(v, bool)
+            else _with_times(v)
+            for k, v in value.items()
+        }
     return [_with_times(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
@@ -44,12 +63,17 @@ def show(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:
 
 
 def said_text(change: Any, warnings: tuple[str, ...] = ()) -> str:
-    lines = [f"{change.action}: {change.kref or '(several)'}" + (f"  (change {change.change})" if change.change else "")]
+    lines = [
+        f"{change.action}: {change.kref or '(several)'}"
+        + (f"  (change {change.change})" if change.change else "")
+    ]
     lines += [f"  was: {change.previous}"] if change.previous else []
     lines += [f"  + {f.subject} | {f.predicate} | {f.value}" for f in change.gained]
     lines += [f"  - {f.subject} | {f.predicate} | {f.value}" for f in change.lost]
     lines += [f"  gave way: {loss.says} ({loss.kref}): {loss.why}" for loss in change.losses]
-    lines += [f"  no longer supported: {fallen.kref}: {fallen.cause}" for fallen in change.unsupported]
+    lines += [
+        f"  no longer supported: {fallen.kref}: {fallen.cause}" for fallen in change.unsupported
+    ]
     lines += [f"  supported again: {risen.kref}" for risen in change.supported]
     lines += [f"  {change.reason}"] if change.reason else []
     return "\n".join([*lines, *(f"  note: {w}" for w in warnings)])
@@ -62,13 +86,18 @@ def recall_text(answer: Any) -> str:
     lines = []
     for number, hit in enumerate(answer.hits, 1):
         status = "" if hit.status == "current" else f" [{hit.status}]"
-        lines.append(f"{number:2}. {visible(hit.text)}{status}")  # what others wrote must not steer the terminal
+        lines.append(
+            f"{number:2}. {visible(hit.text)}{status}"
+        )  # what others wrote must not steer the terminal
         lines.append(f"    {hit.kref}")
         time = format_time(hit.time)[:16].replace("T", " ")
-        lines.append(f"    {time}  {hit.trust}  by {one_line(hit.speaker)}  from {one_line(hit.source)}")
+        lines.append(
+            f"    {time}  {hit.trust}  by {one_line(hit.speaker)}  from {one_line(hit.source)}"
+        )
         lines.append(f"    why: {one_line(hit.why)}")
     lines.append(
-        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}, {answer.answerable:.0%} likely to hold the answer"
+        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}, {answer.answerable:.0%}"
+        " likely to hold the answer"
         + (f", {answer.pending} not embedded yet" if answer.pending else "")
     )
     return "\n".join([*lines, *(f"note: {w}" for w in answer.warnings)])
@@ -78,7 +107,9 @@ def fields_text(value: Any) -> str:
     import msgspec
 
     data = _with_times(msgspec.to_builtins(value, enc_hook=str))
-    return "\n".join(f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {}))
+    return "\n".join(
+        f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {})
+    )
 
 
 def _plain(item: Any) -> str:
@@ -87,7 +118,9 @@ def _plain(item: Any) -> str:
     if isinstance(item, list) and item and isinstance(item[0], dict):
         return "".join(f"\n  {_plain(part)}" for part in item)
     if isinstance(item, list):
-        return "; ".join(" | ".join(map(str, part)) if isinstance(part, list) else str(part) for part in item)
+        return "; ".join(
+            " | ".join(map(str, part)) if isinstance(part, list) else str(part) for part in item
+        )
     return str(item)
 
 
@@ -96,10 +129,15 @@ def history_text(value: Any) -> str:
 
     lines = [value.item]
     for revision in value.revisions:
-        lines.append(f"  r={revision.number} {format_time(revision.created)} {revision.status} by {revision.author}: {revision.summary}")
+        lines.append(
+            f"  r={revision.number} {format_time(revision.created)} {revision.status} by"
+            f" {revision.author}: {revision.summary}"
+        )
     for move in value.tags:
         until = format_time(move.until) if move.until is not None else "now"
-        lines.append(f"  {move.tag}: {move.kref.partition('?')[2]} from {format_time(move.since)} to {until}")
+        lines.append(
+            f"  {move.tag}: {move.kref.partition('?')[2]} from {format_time(move.since)} to {until}"
+        )
     for member in value.members:
         until = format_time(member.until) if member.until is not None else "now"
         lines.append(f"  {member.kref} from {format_time(member.since)} to {until}")
@@ -108,16 +146,33 @@ def history_text(value: Any) -> str:
 
 def walk_text(walk: Any) -> str:
     lines = [walk.start]
-    notes = {(True, True): " [would lose its support]", (False, False): " [retired]", (False, True): " [retired]"}
-    lines += [f"{'  ' * s.depth}{s.edge} {s.kref}{notes.get((s.current, s.falls), '')}" for s in walk.steps]
-    return "\n".join([*lines, *([f"({walk.cut})"] if walk.cut else []), *(["nothing"] if not walk.steps and not walk.cut else [])])
+    notes = {
+        (True, True): " [would lose its support]",
+        (False, False): " [retired]",
+        (False, True): " [retired]",
+    }
+    lines += [
+        f"{'  ' * s.depth}{s.edge} {s.kref}{notes.get((s.current, s.falls), '')}"
+        for s in walk.steps
+    ]
+    return "\n".join(
+        [
+            *lines,
+            *([f"({walk.cut})"] if walk.cut else []),
+            *(["nothing"] if not walk.steps and not walk.cut else []),
+        ]
+    )
 
 
 def match_text(found: Any) -> str:
     lines = [found.verdict]
     for one in found.proposals:
         fact = f"{one.fact.subject} | {one.fact.predicate} | {one.fact.value}"
-        lines += [f"  {one.score:.2f} {one.relation} {one.kref}", f"       {fact}", *(f"       {reason}" for reason in one.reasons)]
+        lines += [
+            f"  {one.score:.2f} {one.relation} {one.kref}",
+            f"       {fact}",
+            *(f"       {reason}" for reason in one.reasons),
+        ]
     return "\n".join(lines)
 
 
@@ -125,23 +180,39 @@ def conflicts_text(found: list[Any]) -> str:
     lines = []
     for conflict in found:
         lines.append(conflict.kref + (f"  [{conflict.decision}]" if conflict.decision else ""))
-        lines.append(f"  {conflict.challenger.trust}: {conflict.challenger.summary}  ({conflict.challenger.kref})")
-        lines += [f"  against {held.trust}: {held.summary}  ({held.kref})" for held in conflict.held]
+        lines.append(
+            f"  {conflict.challenger.trust}: {conflict.challenger.summary} "
+            f" ({conflict.challenger.kref})"
+        )
+        lines += [
+            f"  against {held.trust}: {held.summary}  ({held.kref})" for held in conflict.held
+        ]
     return "\n".join(lines) or "Nothing waits for a decision."
 
 
 def forgotten_text(value: Any) -> str:
     if value.done:
-        undo = f"; undo with: doxa undo {value.changes[-1]}" if value.mode == "retire" and value.changes else ""
+        undo = (
+            f"; undo with: doxa undo {value.changes[-1]}"
+            if value.mode == "retire" and value.changes
+            else ""
+        )
         return f"{value.mode}d {value.count}{undo}" + (f" ({value.note})" if value.note else "")
     shown = "\n".join(f"  {kref}" for kref in value.krefs)
-    return f"This would {value.mode} {value.count}:\n{shown}\nTo go on, repeat with --confirm {value.token}"
+    return (
+        f"This would {value.mode} {value.count}:\n{shown}\nTo go on, repeat with --confirm"
+        f" {value.token}"
+    )
 
 
 def log_text(rows: list[dict[str, Any]]) -> str:
     from doxa.base.clock import format_time
 
-    return "\n".join(f"{r['change']:6} {format_time(r['time'])[:19]} {r['op']:12} {r['entries']:5} entries  {r['actor']} ({r['role']})" for r in rows)
+    return "\n".join(
+        f"{r['change']:6} {format_time(r['time'])[:19]} {r['op']:12} {r['entries']:5} entries "
+        f" {r['actor']} ({r['role']})"
+        for r in rows
+    )
 
 
 def doctor_text(findings: Any) -> str:

@@ -1,12 +1,14 @@
 """Cypher values outside: as Cypher text for people and tables, as plain JSON for programs.
 
-Text can be pasted into a query where a query can say it; times and durations are ISO text in both. JSON of elements:
+Text can be pasted into a query where a query can say it; times and durations are ISO text in both.
+JSON of elements:
 
     node          {"id": 7, "labels": ["A"], "properties": {...}}
     relationship  {"id": 3, "type": "R", "start": 7, "end": 8, "properties": {...}}
     path          {"nodes": [...], "relationships": [...]}
     point         {"srid": 4326, "x": 1.0, "y": 2.0}         (and "z")
-    bytes         base64 text;   NaN, Infinity, -Infinity as these texts: JSON has no numbers for them
+    bytes         base64 text;   NaN, Infinity, -Infinity as these texts: JSON has no numbers for
+    them
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def _text(value: Any) -> str:
             return _float(value)
         case Node():
             labels = "".join(f":{name(label)}" for label in value.labels)
-            return f"({' '.join(part for part in (labels, _map(value.properties, empty='')) if part)})"
+            return (
+                f"({' '.join(part for part in (labels, _map(value.properties, empty='')) if part)})"
+            )
         case Edge():
             return f"[:{' '.join(part for part in (name(value.type), _map(value.properties, empty='')) if part)}]"
         case Path():
@@ -62,7 +66,13 @@ def plain_text(value: Any) -> str:
     """A value as a cell of CSV: text as it is, nothing for null, the rest as Cypher text."""
     if value is None:
         return ""
-    return value if isinstance(value, str) else base64.b64encode(value).decode() if isinstance(value, bytes) else cypher_text(value)
+    return (
+        value
+        if isinstance(value, str)
+        else base64.b64encode(value).decode()
+        if isinstance(value, bytes)
+        else cypher_text(value)
+    )
 
 
 def plain(value: Any) -> Any:
@@ -73,11 +83,24 @@ def plain(value: Any) -> Any:
         case float():
             return value if math.isfinite(value) else _float(value)
         case Node():
-            return {"id": value.id, "labels": list(value.labels), "properties": plain(value.properties)}
+            return {
+                "id": value.id,
+                "labels": list(value.labels),
+                "properties": plain(value.properties),
+            }
         case Edge():
-            return {"id": value.id, "type": value.type, "start": value.start, "end": value.end, "properties": plain(value.properties)}
+            return {
+                "id": value.id,
+                "type": value.type,
+                "start": value.start,
+                "end": value.end,
+                "properties": plain(value.properties),
+            }
         case Path():
-            return {"nodes": [plain(node) for node in value.nodes], "relationships": [plain(edge) for edge in value.edges]}
+            return {
+                "nodes": [plain(node) for node in value.nodes],
+                "relationships": [plain(edge) for edge in value.edges],
+            }
         case dict():
             return {key: plain(item) for key, item in value.items()}
         case list() | tuple():
@@ -85,7 +108,9 @@ def plain(value: Any) -> Any:
         case bytes():
             return base64.b64encode(value).decode()
         case Point():
-            return {"srid": value.srid, "x": value.x, "y": value.y} | ({} if value.z is None else {"z": value.z})
+            return {"srid": value.srid, "x": value.x, "y": value.y} | (
+                {} if value.z is None else {"z": value.z}
+            )
         case _:
             return str(value)
 

@@ -1,16 +1,20 @@
-"""Deterministic extraction from one turn: names, dates and candidate facts, when no language model is there to ask.
+"""Deterministic extraction from one turn: names, dates and candidate facts, when no language model
+is there to ask.
 
     Turn(speaker="Ana", text="We moved from MySQL to PostgreSQL yesterday.", time 2026-03-03)
       entities    MySQL, PostgreSQL
       dates       "yesterday" = 2026-03-02 .. 2026-03-03, precision day
-      candidates  decision  Ana | moved to | PostgreSQL, replaces MySQL, certainty 0.8, rule moved-from-to, span of the sentence
+      candidates  decision  Ana | moved to | PostgreSQL, replaces MySQL, certainty 0.8, rule
+      moved-from-to, span of the sentence
 
-Every subject and value is text of the turn (a deadline's value is the ISO form of a date written there), first person is the speaker's
-name, and what a rule is not sure of is left out: questions, hypotheticals, quoted speech and negated sentences give no candidate.
-The rules are English. Days are UTC days, weeks begin on Monday, `end_ns` is exclusive.
+Every subject and value is text of the turn (a deadline's value is the ISO form of a date written
+there), first person is the speaker's name, and what a rule is not sure of is left out: questions,
+hypotheticals, quoted speech and negated sentences give no candidate. The rules are English. Days
+are UTC days, weeks begin on Monday, `end_ns` is exclusive.
 
-The path: code and links are blanked; sentences and dates are found; each sentence is offered to the rules in order and the first that
-fits takes it. All expressions are bounded or anchored at a clause, and only the first `EXTRACT_CHARS_MAX` characters are read.
+The path: code and links are blanked; sentences and dates are found; each sentence is offered to the
+rules in order and the first that fits takes it. All expressions are bounded or anchored at a
+clause, and only the first `EXTRACT_CHARS_MAX` characters are read.
 """
 
 from __future__ import annotations
@@ -40,7 +44,8 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement to consider. `quote` is text[start:end]; `replaces` is the value given up, where the sentence names it."""
+    """A statement to consider. `quote` is text[start:end]; `replaces` is the value given up, where
+    the sentence names it."""
 
     kind: CandidateKind
     subject: str
@@ -63,60 +68,72 @@ class Extraction:
 
 
 def extract(turn: Turn) -> Extraction:
-    """Names, dates and candidates of one turn; spans are character offsets in `turn.text`. Never raises, never guesses."""
+    """Names, dates and candidates of one turn; spans are character offsets in `turn.text`. Never
+    raises, never guesses."""
     # One apostrophe instead of two keeps every span and halves the rules.
     text = turn.text[: limits.EXTRACT_CHARS_MAX].replace("’", "'")
     text, entities = _links(_blank(_FENCE, text) if "```" in text or "~~~" in text else text)
     entities += _names(text)
     dates = find_dates(text, turn.time_ns)
     candidates = _candidates(text, turn, dates=dates)
-    return Extraction(_distinct(entities), dates, candidates, len(turn.text) > limits.EXTRACT_CHARS_MAX)
+    return Extraction(
+        _distinct(entities), dates, candidates, len(turn.text) > limits.EXTRACT_CHARS_MAX
+    )
 
 
 # -- Entities
 
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
 _URL = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"')\]]{1,2000}")
-_HOST = re.compile(r"(?:https?://)?(?:[^/?#@]{0,200}@)?([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,10})(?![A-Za-z0-9-])")
+_HOST = re.compile(
+    r"(?:https?://)?(?:[^/?#@]{0,200}@)?([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,10})(?![A-Za-z0-9-])"
+)
 _HANDLE = re.compile(r"(?<![\w@./])@[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_])){1,63}")
 _TITLE = re.compile(r"[\"“]([A-Z0-9][^\"“”\n]{1,78}?)[,.!?]?[\"”]")
 _UPPER = "A-ZÀ-ÖØ-Þ"
-_WORD = re.compile(rf"[{_UPPER}](?:[\w&#+]|['-](?=\w)|\.(?=[a-z]{{2}}|[{_UPPER}](?:\.|\b))){{0,60}}")
+_WORD = re.compile(
+    rf"[{_UPPER}](?:[\w&#+]|['-](?=\w)|\.(?=[a-z]{{2}}|[{_UPPER}](?:\.|\b))){{0,60}}"
+)
 _JOIN = re.compile(r" (?:(?:of|of the|de|van|von|der|di|du) )?")
 _HONORIFICS = frozenset({"Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Mt"})
 _TECHNICAL = re.compile(
     rf"[a-z]{{1,12}}[{_UPPER}]|[{_UPPER}][a-z]+[{_UPPER}]|[{_UPPER}]{{2,}}[a-z]|[A-Za-z]+[-.]?\d|[A-Z][a-z]*[+#]|[A-Z][a-z]+\.[a-z]"
 )
 _CALENDAR = frozenset(
-    "January February March April May June July August September October November December Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
-    " Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun Mondays Tuesdays Wednesdays"
-    " Thursdays Fridays Saturdays Sundays".split()
+    "January February March April May June July August September October November December Jan Feb"
+    " Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Monday Tuesday Wednesday Thursday Friday Saturday"
+    " Sunday Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun Mondays Tuesdays Wednesdays Thursdays"
+    " Fridays Saturdays Sundays".split()
 )
-# Never names by themselves, and cut from the front of a longer run. What opens a sentence in conversation is mostly here.
+# Never names by themselves, and cut from the front of a longer run. What opens a sentence in
+# conversation is mostly here.
 _COMMON = frozenset(
-    "a about absolutely actually after again agreed ah aha all almost also although always am amazing an and another any anyone anything"
-    " anyway apparently appreciate are as at aw awesome aww basically be beautiful because been before being best better big both"
-    " bro btw but"
-    " by bye call can cannot check cheers clearly come congrats congratulations cool could currently dad damn dear definitely"
-    " despite did do"
-    " does doing done dude during each either else enjoy even eventually ever every everyone everything exactly excellent fair fantastic"
-    " fascinating feel finally fine first follow for from fun fyi get getting girl give glad go god good got gotcha great guess guys had"
-    " haha happy hard has have having he heck hello help her here hey hi him his hm hmm hold honestly hope hopefully how however huge i if"
-    " imagine impressive in incredible indeed inspiring instead interesting into is it its jeez just keep know last lately later let like"
-    " little lol look looking looks lots love lovely lucky make man many may maybe me might mine mom more most mostly mum much must my nah"
-    " nearly need neither never next nice no nobody none nope normally not note nothing now obviously of off oh ok okay omg on"
-    " once one only"
-    " or other others otherwise ouch our out over perfect perhaps personally phew pic please plus pretty probably put quite read"
-    " ready really"
-    " recently remember right sadly same say see seeing seems seriously several shall she should similarly since sir so some"
-    " somebody someone"
-    " something sometimes soon sorry sounds speaking still stay stop such super sure sweet take talk tbh tell thank thanks that the their"
-    " them then there therefore these they thing things think this those though thought through thus til till to today together tomorrow"
-    " tonight too totally true truly try trying two ugh um unfortunately unless until up upon us use used usually very via wait wanna want"
-    " was way we well were what whatever when whenever where whether which while who whoa whole whose why will wish with without woah"
-    " wonderful woo woohoo yikes yay hooray kudos bravo phew welcome wow would wow ya yay yea yeah yep yes yesterday yet you your yours"
-    " yup am pm tv ps asap aka faq diy ceo idk imo imho lmao rofl"
-    " dm pls plz thx np nvm todo done fixed added updated error warning info debug true false null none".split()
+    "a about absolutely actually after again agreed ah aha all almost also although always am"
+    " amazing an and another any anyone anything anyway apparently appreciate are as at aw awesome"
+    " aww basically be beautiful because been before being best better big both bro btw but by bye"
+    " call can cannot check cheers clearly come congrats congratulations cool could currently dad"
+    " damn dear definitely despite did do does doing done dude during each either else enjoy even"
+    " eventually ever every everyone everything exactly excellent fair fantastic fascinating feel"
+    " finally fine first follow for from fun fyi get getting girl give glad go god good got gotcha"
+    " great guess guys had haha happy hard has have having he heck hello help her here hey hi him"
+    " his hm hmm hold honestly hope hopefully how however huge i if imagine impressive in"
+    " incredible indeed inspiring instead interesting into is it its jeez just keep know last"
+    " lately later let like little lol look looking looks lots love lovely lucky make man many may"
+    " maybe me might mine mom more most mostly mum much must my nah nearly need neither never next"
+    " nice no nobody none nope normally not note nothing now obviously of off oh ok okay omg on"
+    " once one only or other others otherwise ouch our out over perfect perhaps personally phew pic"
+    " please plus pretty probably put quite read ready really recently remember right sadly same"
+    " say see seeing seems seriously several shall she should similarly since sir so some somebody"
+    " someone something sometimes soon sorry sounds speaking still stay stop such super sure sweet"
+    " take talk tbh tell thank thanks that the their them then there therefore these they thing"
+    " things think this those though thought through thus til till to today together tomorrow"
+    " tonight too totally true truly try trying two ugh um unfortunately unless until up upon us"
+    " use used usually very via wait wanna want was way we well were what whatever when whenever"
+    " where whether which while who whoa whole whose why will wish with without woah wonderful woo"
+    " woohoo yikes yay hooray kudos bravo phew welcome wow would wow ya yay yea yeah yep yes"
+    " yesterday yet you your yours yup am pm tv ps asap aka faq diy ceo idk imo imho lmao rofl dm"
+    " pls plz thx np nvm todo done fixed added updated error warning info debug true false null"
+    " none".split()
 )
 
 
@@ -135,20 +152,32 @@ def _links(text: str) -> tuple[str, list[Entity]]:
                 entities.append(Entity(host[1].lower(), "host", start, start + len(host[1])))
         text = _URL.sub(lambda match: " " * len(match[0]), text)
     if "@" in text:
-        entities += (Entity(match[0], "handle", match.start(), match.end()) for match in _HANDLE.finditer(text))
+        entities += (
+            Entity(match[0], "handle", match.start(), match.end())
+            for match in _HANDLE.finditer(text)
+        )
     if '"' in text or "“" in text:
-        entities += (Entity(match[1], "title", match.start(1), match.end(1)) for match in _TITLE.finditer(text) if _is_title(match[1]))
+        entities += (
+            Entity(match[1], "title", match.start(1), match.end(1))
+            for match in _TITLE.finditer(text)
+            if _is_title(match[1])
+        )
     return text, entities
 
 
 def _is_title(text: str) -> bool:
     """Most longer words start with a capital: the title of a work, not quoted speech."""
     words = [word for word in text.split() if len(word) > 3 or word[0].isupper()]
-    return 1 <= len(words) <= 12 and all(word[0].isupper() or word[0].isdigit() for word in words) and words[0].lower() not in _COMMON
+    return (
+        1 <= len(words) <= 12
+        and all(word[0].isupper() or word[0].isdigit() for word in words)
+        and words[0].lower() not in _COMMON
+    )
 
 
 def _names(text: str) -> list[Entity]:
-    """Runs of capitalised words. One that opens a sentence counts when it looks technical, is longer than a word, or recurs inside one."""
+    """Runs of capitalised words. One that opens a sentence counts when it looks technical, is
+    longer than a word, or recurs inside one."""
     entities: list[Entity] = []
     doubtful: list[Entity] = []
     run: list[tuple[int, int]] = []
@@ -176,7 +205,9 @@ def _joins(text: str, run: list[tuple[int, int]], *, start: int) -> bool:
     return start - end <= 8 and _JOIN.fullmatch(text, end, start) is not None
 
 
-def _close(text: str, run: list[tuple[int, int]], *, sure: list[Entity], doubtful: list[Entity]) -> None:
+def _close(
+    text: str, run: list[tuple[int, int]], *, sure: list[Entity], doubtful: list[Entity]
+) -> None:
     words = [(start, end, text[start:end]) for start, end in run]
     if len(words) > 2 and all(word.isupper() for _, _, word in words):
         return
@@ -194,10 +225,16 @@ def _close(text: str, run: list[tuple[int, int]], *, sure: list[Entity], doubtfu
         end -= 2
     name = text[start:end]
     technical = len(words) == 1 and _TECHNICAL.match(name) is not None
-    if len(name) < 2 or not name[0].isalpha() or ("'" in name and name.partition("'")[0].lower() in _COMMON):
+    if (
+        len(name) < 2
+        or not name[0].isalpha()
+        or ("'" in name and name.partition("'")[0].lower() in _COMMON)
+    ):
         return
     entity = Entity(name, "technical" if technical else "name", start, end)
-    (doubtful if opens and len(words) == 1 and not technical and not name.isupper() else sure).append(entity)
+    (
+        doubtful if opens and len(words) == 1 and not technical and not name.isupper() else sure
+    ).append(entity)
 
 
 def _is_common(word: str) -> bool:
@@ -223,18 +260,28 @@ def _distinct(entities: list[Entity]) -> tuple[Entity, ...]:
 
 # -- Candidates
 
-_BOUNDARY = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)[.!?…]+[\"'”’)\]]{0,3}(?=\s|$)|\n+")
-_CLAUSE = re.compile(r";\s+|,?\s(?:and|but|so|because)\s(?=(?:I|we|my|our|I'm|we're)\b)", re.IGNORECASE)
+_BOUNDARY = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)[.!?…]+[\"'”’)\]]{0,3}(?=\s|$)|\n+"
+)
+_CLAUSE = re.compile(
+    r";\s+|,?\s(?:and|but|so|because)\s(?=(?:I|we|my|our|I'm|we're)\b)", re.IGNORECASE
+)
 _UNREAL = re.compile(
     r"\b(?:if|would|might|maybe|perhaps|could|should|unless|wish|suppose|supposing|imagine|hypothetically|probably|possibly|potentially"
     r"|guess|wonder|wondering|whether|seems?|seemed|hope|hoping|hopefully|pretend|considering|thinking|think|thought|almost|nearly"
-    r"|said|says|told|tells|asked|asks|according|claims?|claimed|heard|wrote|joking|kidding|as though|once upon)\b|'d\b|[\"“”«»]|^\s*>",
+    r"|said|says|told|tells|asked|asks|according|claims?|claimed|heard|wrote|joking|kidding|as"
+    r" though|once upon)\b|'d\b|[\"“”«»]|^\s*>",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(r"\b(?:not|no|never|none|nor|without|hardly|neither|cannot|nothing|nobody)\b|n't\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|none|nor|without|hardly|neither|cannot|nothing|nobody)\b|n't\b",
+    re.IGNORECASE,
+)
 _OPENER = (
-    r"(?:(?:ok|okay|so|well|also|and|but|yes|yeah|yep|oh|wow|honestly|personally|btw|fyi|update|note|now|thanks|thank you|sure|great|done"
-    r"|actually|correction|right|it is done|it's done|by the way|for the record|as of (?:now|today))(?:,\s*|:\s*|\s+)){0,3}"
+    r"(?:(?:ok|okay|so|well|also|and|but|yes|yeah|yep|oh|wow|honestly|personally|btw|fyi|update|note|now|thanks|thank"
+    r" you|sure|great|done"
+    r"|actually|correction|right|it is done|it's done|by the way|for the record|as of"
+    r" (?:now|today))(?:,\s*|:\s*|\s+)){0,3}"
 )
 _ADVERB = (
     r"(?:(?:really|absolutely|just|still|also|always|truly|definitely|generally|usually|much|strongly|totally|now|finally|recently"
@@ -247,7 +294,8 @@ _OWNER = r"(?:(?P<mine>my|our)|the) "
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One sentence form. Named groups: value, and where they exist old, subject, predicate, mine; `predicate` may name groups in braces."""
+    """One sentence form. Named groups: value, and where they exist old, subject, predicate, mine;
+    `predicate` may name groups in braces."""
 
     name: str
     kind: CandidateKind
@@ -270,7 +318,8 @@ _RULES: tuple[_Rule, ...] = (
         "correction",
         (" not ",),
         _form(
-            rf"(?:actually|no|correction|sorry)[,:]? +(?:it|that|(?:(?P<mine>my|our)|the) (?P<subject>{_NOUN}))(?: (?:is|was|are)|'s)"
+            r"(?:actually|no|correction|sorry)[,:]? +(?:it|that|(?:(?P<mine>my|our)|the)"
+            rf" (?P<subject>{_NOUN}))(?: (?:is|was|are)|'s)"
             rf" (?P<value>[^,;]{{1,80}}),? (?:and )?not (?P<old>[^,;]{{1,80}})"
         ),
         "is",
@@ -282,8 +331,10 @@ _RULES: tuple[_Rule, ...] = (
         "correction",
         ("no longer",),
         _form(
-            rf"(?:(?P<mine>my|our) |the )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there)\b){_NOUN})"
-            rf" no longer (?P<predicate>works at|works for|lives in|runs on|uses|depends on|supports) {_VALUE}"
+            r"(?:(?P<mine>my|our) |the"
+            rf" )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there)\b){_NOUN})"
+            r" no longer (?P<predicate>works at|works for|lives in|runs on|uses|depends"
+            rf" on|supports) {_VALUE}"
         ),
         "no longer {predicate}",
         0.75,
@@ -294,7 +345,9 @@ _RULES: tuple[_Rule, ...] = (
         "correction",
         ("no longer",),
         _form(
-            rf"(?:(?P<mine>my|our) |the )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there)\b){_NOUN}) (?P<predicate>is|are|runs"
+            r"(?:(?P<mine>my|our) |the"
+            rf" )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there)\b){_NOUN})"
+            r" (?P<predicate>is|are|runs"
             rf" on|lives in|works at|uses|depends on)? ?no longer {_VALUE}"
         ),
         "no longer {predicate}",
@@ -306,7 +359,8 @@ _RULES: tuple[_Rule, ...] = (
         "correction",
         ("no longer",),
         _form(
-            rf"(?:I|we)(?: am| are|'m|'re)? no longer (?P<predicate>use|using|work at|work for|work with|live in|like|want|need|support"
+            rf"(?:I|we)(?: am| are|'m|'re)? no longer (?P<predicate>use|using|work at|work for|work"
+            rf" with|live in|like|want|need|support"
             rf"|have|own|drink|eat|play) {_VALUE}"
         ),
         "no longer {predicate}",
@@ -318,7 +372,8 @@ _RULES: tuple[_Rule, ...] = (
         "correction",
         (" instead of ",),
         _form(
-            r"(?:I|we|let's)(?: are|'re|'ll| will| now)? (?:now )?(?P<predicate>use|using|prefer|chose|picked|run|running|take|drink|eat"
+            r"(?:I|we|let's)(?: are|'re|'ll| will| now)? (?:now"
+            r" )?(?P<predicate>use|using|prefer|chose|picked|run|running|take|drink|eat"
             r"|deploy to|deploying to) (?P<value>[^,;]{1,80}?) instead of (?P<old>[^,;]{1,80})"
         ),
         "{predicate}",
@@ -347,7 +402,8 @@ _RULES: tuple[_Rule, ...] = (
         "decision",
         (" from ",),
         _form(
-            rf"(?:I|we)(?:'ve| have)? {_ADVERB}(?P<predicate>moved|switched|migrated|changed) (?:[\w ]{{1,40}} )?from"
+            rf"(?:I|we)(?:'ve| have)? {_ADVERB}(?P<predicate>moved|switched|migrated|changed)"
+            r" (?:[\w ]{1,40} )?from"
             rf" (?P<old>[^,;]{{1,60}}?) to {_VALUE}"
         ),
         "{predicate} to",
@@ -358,7 +414,10 @@ _RULES: tuple[_Rule, ...] = (
         "switched-to",
         "decision",
         ("switched to", "migrated to", "moved to"),
-        _form(rf"(?:I|we)(?:'ve| have)? {_ADVERB}(?P<predicate>switched to|migrated to|moved to) {_VALUE}"),
+        _form(
+            rf"(?:I|we)(?:'ve| have)? {_ADVERB}(?P<predicate>switched to|migrated to|moved to)"
+            rf" {_VALUE}"
+        ),
         "{predicate}",
         0.75,
         "object",
@@ -368,7 +427,8 @@ _RULES: tuple[_Rule, ...] = (
         "decision",
         ("decided", "agreed", "chose", "going with", "went with", "settled on"),
         _form(
-            rf"(?:I|we)(?:'ve| have| are|'re)? {_ADVERB}(?P<predicate>decided to|decided on|agreed to|agreed on|chose|are going with|going"
+            rf"(?:I|we)(?:'ve| have| are|'re)? {_ADVERB}(?P<predicate>decided to|decided on|agreed"
+            r" to|agreed on|chose|are going with|going"
             rf" with|went with|settled on) {_VALUE}"
         ),
         "{predicate}",
@@ -380,7 +440,8 @@ _RULES: tuple[_Rule, ...] = (
         "decision",
         ("will", "'ll", "let's"),
         _form(
-            rf"(?:we(?: will|'ll)|let's) {_ADVERB}(?P<predicate>use|switch to|move to|adopt|go with|ship|release|launch|deploy to|migrate"
+            rf"(?:we(?: will|'ll)|let's) {_ADVERB}(?P<predicate>use|switch to|move to|adopt|go"
+            r" with|ship|release|launch|deploy to|migrate"
             rf" to|replace|drop|standardi[sz]e on) {_VALUE}"
         ),
         "will {predicate}",
@@ -392,7 +453,8 @@ _RULES: tuple[_Rule, ...] = (
         "fact",
         ("deadline", "due date"),
         _form(
-            rf"{_OWNER}(?P<subject>(?:{_NOUN} )?(?:deadline|due date)(?: for (?:the |my |our )?{_NOUN})?) (?:is|was moved to|has moved to"
+            rf"{_OWNER}(?P<subject>(?:{_NOUN} )?(?:deadline|due date)(?: for (?:the |my |our"
+            rf" )?{_NOUN})?) (?:is|was moved to|has moved to"
             rf"|moved to|is set for|remains)(?: now)?(?: on| by)? {_VALUE}"
         ),
         "is",
@@ -413,8 +475,11 @@ _RULES: tuple[_Rule, ...] = (
         "fact",
         ("runs ", "lives ", "hosted ", "depends ", "written in", "works ", "based in", "listens "),
         _form(
-            rf"(?:(?P<mine>my|our) |the )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there|what|who|which)\b){_NOUN}) (?:now"
-            rf" )?(?P<predicate>runs on|runs in|lives in|is hosted on|is hosted at|depends on|is written in|works at|works for|is based in"
+            r"(?:(?P<mine>my|our) |the"
+            rf" )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there|what|who|which)\b){_NOUN})"
+            r" (?:now"
+            rf" )?(?P<predicate>runs on|runs in|lives in|is hosted on|is hosted at|depends on|is"
+            rf" written in|works at|works for|is based in"
             rf"|listens on) {_VALUE}"
         ),
         "{predicate}",
@@ -425,7 +490,10 @@ _RULES: tuple[_Rule, ...] = (
         "is-of",
         "fact",
         (" of ", " for "),
-        _form(rf"the (?P<predicate>{_NOUN}) (?:of|for) (?:the |my |our )?(?P<subject>{_NOUN}) {_IS}(?: now)? {_VALUE}"),
+        _form(
+            rf"the (?P<predicate>{_NOUN}) (?:of|for) (?:the |my |our )?(?P<subject>{_NOUN})"
+            rf" {_IS}(?: now)? {_VALUE}"
+        ),
         "{predicate}",
         0.75,
         "concrete",
@@ -461,8 +529,10 @@ _RULES: tuple[_Rule, ...] = (
 )
 
 _TAIL = re.compile(
-    r"[,;:()–—]|\s-\s|\s(?:because|since|when|while|but|so|and I|and we|which|who|that|as|after|before|until|where|though|although|even|too"
-    r"|anyway|please|for now|now|again|here|there|these days|right now|lately|recently|instead)(?=[\s.!]|$)",
+    r"[,;:()–—]|\s-\s|\s(?:because|since|when|while|but|so|and I|and"
+    r" we|which|who|that|as|after|before|until|where|though|although|even|too"
+    r"|anyway|please|for now|now|again|here|there|these days|right"
+    r" now|lately|recently|instead)(?=[\s.!]|$)",
     re.IGNORECASE,
 )
 _VAGUE_WORD = re.compile(
@@ -471,24 +541,49 @@ _VAGUE_WORD = re.compile(
     re.IGNORECASE,
 )
 _VAGUE_START = re.compile(
-    r"(?:how|what|when|why|who|where|to (?:see|hear|say|think|know|admit|tell|ask|be)|being|(?:the|a|an) (?:best|worst|reason|same|bit|lot"
+    r"(?:how|what|when|why|who|where|to"
+    r" (?:see|hear|say|think|know|admit|tell|ask|be)|being|(?:the|a|an)"
+    r" (?:best|worst|reason|same|bit|lot"
     r"|few|great|good"
-    r"|nice|huge|big|real|key|only|most|first|next|last|whole|whole lot|fact|feeling|vibe|vibes|sound|look|point|problem|thought|blast"
+    r"|nice|huge|big|real|key|only|most|first|next|last|whole|whole"
+    r" lot|fact|feeling|vibe|vibes|sound|look|point|problem|thought|blast"
     r"|mess|must|part)\b"
-    r"|so\b|very\b|really\b|too\b|just\b|all\b|always\b|also\b|still\b|quite\b|pretty\b|such\b|like\b|about\b|my everything|more\b|less\b)",
+    r"|so\b|very\b|really\b|too\b|just\b|all\b|always\b|also\b|still\b|quite\b|pretty\b|such\b|like\b|about\b|my"
+    r" everything|more\b|less\b)",
     re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(
-    r"(?:name|birthday|email|e-mail|phone|number|address|job|role|version|age|height|timezone|time zone|language|editor|color"
+    r"(?:name|birthday|email|e-mail|phone|number|address|job|role|version|age|height|timezone|time"
+    r" zone|language|editor|color"
     r"|colour|deadline"
     r"|budget|port|username|handle|city|country|database|branch|host|hostname|url|repo|repository|framework|nationality|owner|manager"
     r"|capital)s?$",
     re.IGNORECASE,
 )
-_EMPTY = frozenset({"to", "the", "an", "on", "in", "at", "by", "of", "so", "too", "more", "most", "both", "all", "yes", "no", "not"})
+_EMPTY = frozenset(
+    {
+        "to",
+        "the",
+        "an",
+        "on",
+        "in",
+        "at",
+        "by",
+        "of",
+        "so",
+        "too",
+        "more",
+        "most",
+        "both",
+        "all",
+        "yes",
+        "no",
+        "not",
+    }
+)
 _FILLER = frozenset(
-    "thing point problem truth fact question issue best worst idea plan goal rest key trick thought way other one same only"
-    " first last next".split()
+    "thing point problem truth fact question issue best worst idea plan goal rest key trick thought"
+    " way other one same only first last next".split()
 )
 
 
@@ -497,21 +592,40 @@ def _candidates(text: str, turn: Turn, *, dates: tuple[DateMention, ...]) -> tup
     for start, end in _sentences(text):
         lowered = text[start:end].lower()
         rules = [rule for rule in _RULES if any(hint in lowered for hint in rule.hints)]
-        if not rules or text[end - 1] == "?" or "?" in text[end - 3 : end] or _UNREAL.search(text, start, end):
+        if (
+            not rules
+            or text[end - 1] == "?"
+            or "?" in text[end - 3 : end]
+            or _UNREAL.search(text, start, end)
+        ):
             continue
         negated = _NEGATED.search(text, start, end) is not None
         for clause_start, clause_end in _clauses(text, start=start, end=end):
-            candidate = _first_fit(text, (clause_start, clause_end), rules=rules, negated=negated, speaker=turn.speaker, dates=dates)
+            candidate = _first_fit(
+                text,
+                (clause_start, clause_end),
+                rules=rules,
+                negated=negated,
+                speaker=turn.speaker,
+                dates=dates,
+            )
             if candidate is not None:
                 fields = (candidate.subject, candidate.predicate, candidate.value)
                 candidates.append(
                     Candidate(
-                        candidate.kind, *fields, candidate.certainty, candidate.rule, start, end, turn.text[start:end], candidate.replaces
+                        candidate.kind,
+                        *fields,
+                        candidate.certainty,
+                        candidate.rule,
+                        start,
+                        end,
+                        turn.text[start:end],
+                        candidate.replaces,
                     )
                 )
         if len(candidates) >= limits.CANDIDATES_PER_TURN_MAX:
             break
-    return tuple(candidates[:limits.CANDIDATES_PER_TURN_MAX])
+    return tuple(candidates[: limits.CANDIDATES_PER_TURN_MAX])
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -552,7 +666,13 @@ class _Fit:
 
 
 def _first_fit(
-    text: str, span: tuple[int, int], *, rules: list[_Rule], negated: bool, speaker: str, dates: tuple[DateMention, ...]
+    text: str,
+    span: tuple[int, int],
+    *,
+    rules: list[_Rule],
+    negated: bool,
+    speaker: str,
+    dates: tuple[DateMention, ...],
 ) -> _Fit | None:
     for rule in rules:
         if rule.negated != negated and (negated or rule.name != "actually-not"):
@@ -594,7 +714,9 @@ def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMe
             end = date.start
     tail = _TAIL.search(text, start, end)
     value = re.sub(
-        r"\s+(?:on|in|at|since|by|from|until|about|around|the|just|back)$", "", _plain(text[start : tail.start() if tail else end])
+        r"\s+(?:on|in|at|since|by|from|until|about|around|the|just|back)$",
+        "",
+        _plain(text[start : tail.start() if tail else end]),
     )
     return value if len(value) <= limits.CANDIDATE_VALUE_CHARS_MAX else ""
 
@@ -602,15 +724,31 @@ def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMe
 def _acceptable(rule: _Rule, about: str, *, value: str) -> bool:
     if rule.check == "date":
         return True
-    if _VAGUE_WORD.search(value) or _VAGUE_START.match(value) or len(value) < 2 or value.lower() in _EMPTY:
+    if (
+        _VAGUE_WORD.search(value)
+        or _VAGUE_START.match(value)
+        or len(value) < 2
+        or value.lower() in _EMPTY
+    ):
         return False
     if rule.check == "choice":
         return len(value.split()) <= 6
     if rule.check == "place":
-        return len(value.split()) <= 6 and (value[0].isupper() or any(map(str.isdigit, value)) or rule.name == "runs-on")
+        return len(value.split()) <= 6 and (
+            value[0].isupper() or any(map(str.isdigit, value)) or rule.name == "runs-on"
+        )
     if rule.check == "concrete":
         words = about.lower().split()
-        if _VAGUE_WORD.search(about) or words[0] in _FILLER or words[-1] in _FILLER or len(value.split()) > 8:
+        if (
+            _VAGUE_WORD.search(about)
+            or words[0] in _FILLER
+            or words[-1] in _FILLER
+            or len(value.split()) > 8
+        ):
             return False
-        return value[0].isupper() or any(map(str.isdigit, value)) or _ATTRIBUTE.search(about) is not None
+        return (
+            value[0].isupper()
+            or any(map(str.isdigit, value))
+            or _ATTRIBUTE.search(about) is not None
+        )
     return True

@@ -1,11 +1,15 @@
-"""Which words say the same thing of something, as one table: "lives in", "moved to" and "is based in" all say where its home is.
+"""Which words say the same thing of something, as one table: "lives in", "moved to" and "is based
+in" all say where its home is.
 
-A predicate has a name, the verbs that say it (after any form of be, have or do), and the nouns that say it ("the price of X", "X's boss").
-Single: a thing has one such value at a time, so another value takes its place. Several: a person likes more than one thing; there only words
-that say so ("instead of", "no longer") retire anything. Inverse verbs name the two sides the other way round: "Nadia leads the team" is
-what "the team is led by Nadia" says. What ends is the same predicate, taken back: "left Acme" is "works at Acme" no more.
+A predicate has a name, the verbs that say it (after any form of be, have or do), and the nouns that
+say it ("the price of X", "X's boss"). Single: a thing has one such value at a time, so another
+value takes its place. Several: a person likes more than one thing; there only words that say so
+("instead of", "no longer") retire anything. Inverse verbs name the two sides the other way round:
+"Nadia leads the team" is what "the team is led by Nadia" says. What ends is the same predicate,
+taken back: "left Acme" is "works at Acme" no more.
 
-A change verb tells of a step and not of a habit ("joined", "moved to"): in the past tense it still says what holds now, which "lived in" does not.
+A change verb tells of a step and not of a habit ("joined", "moved to"): in the past tense it still
+says what holds now, which "lived in" does not.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ from doxa.base.words import stem
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """One way of saying something; the texts are regular expressions of words in lower case, separated by bars."""
+    """One way of saying something; the texts are regular expressions of words in lower case,
+    separated by bars."""
 
     name: str
     verbs: str = ""
@@ -35,81 +40,182 @@ ANY = "any"
 
 PREDICATES: tuple[Predicate, ...] = (
     Predicate(
-        "home", "lives? in|lives? at|living in|resides? in|resident in|based in|headquartered in|located in|settled in|home is in",
-        changes="moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to", ends="moved (?:away|out) (?:from|of)|"
-        "moved from",
-        nouns="home|residence|headquarters", family="place",
+        "home",
+        "lives? in|lives? at|living in|resides? in|resident in|based in|headquartered in|located"
+        " in|settled in|home is in",
+        changes=(
+            "moved (?:back |house |home )?to|relocated to|has moved to|resettled in|came back to"
+        ),
+        ends="moved (?:away|out) (?:from|of)|moved from",
+        nouns="home|residence|headquarters",
+        family="place",
     ),
     Predicate("where", "(?:lives?|sits?|lies) on", nouns="location|whereabouts", family="place"),
     Predicate(
-        "work", "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have a job at",
-        changes="joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an) (?:new )?job (?:at|with)|got hired (?:by|"
-        "at)|hired by|went to work for",
-        ends="(?:left|quit|lost)(?: \\w+ job)(?: (?:at|with|in))?|resigned from|resigned|laid off (?:by|from)|fired (?:by|from)|retired from",
+        "work",
+        "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have"
+        " a job at",
+        changes=(
+            "joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an)"
+            " (?:new )?job (?:at|with)|got hired (?:by|at)|hired by|went to work for"
+        ),
+        ends=(
+            "(?:left|quit|lost)(?: \\w+ job)(?: (?:at|with|in))?|resigned from|resigned|laid off"
+            " (?:by|from)|fired (?:by|from)|retired from"
+        ),
         nouns="job|employer|workplace",
     ),
-    Predicate("school", "goes to|go to|attends?|enrolled (?:at|in)|studies at|study at", changes="switched schools to|enrolled at", nouns="school"),
-    Predicate("name", "called|named|goes by|known as", changes="renamed to|now called", nouns="name|nickname"),
-    Predicate("price", "costs?|priced at|sells for", changes="went (?:up|down) in price to", nouns="price|cost|fee|fare"),
+    Predicate(
+        "school",
+        "goes to|go to|attends?|enrolled (?:at|in)|studies at|study at",
+        changes="switched schools to|enrolled at",
+        nouns="school",
+    ),
+    Predicate(
+        "name",
+        "called|named|goes by|known as",
+        changes="renamed to|now called",
+        nouns="name|nickname",
+    ),
+    Predicate(
+        "price",
+        "costs?|priced at|sells for",
+        changes="went (?:up|down) in price to",
+        nouns="price|cost|fee|fare",
+    ),
     Predicate("weight", "weighs?", nouns="weight"),
     Predicate("age", changes="turned(?= \\d)", nouns="age"),
     Predicate(
-        "when", "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned for|(?:runs?|happens?|occurs?)(?= "
-        "(?:at|every|each|on [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set for|slated for",
-        changes="postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved (?:forward|up|back) to|brought forward to|delayed (?:to|"
-        "until)",
-        ends="cancelled|canceled|called off", nouns="date|schedule|day", family="time",
+        "when",
+        "meets?(?= (?:on|at|every|each))|meets?(?= [A-Z])|takes? place|held|scheduled for|planned"
+        " for|(?:runs?|happens?|occurs?)(?= (?:at|every|each|on"
+        " [MTWFS]|daily|weekly|hourly|monthly))|happens|collected|due to take place|set"
+        " for|slated for",
+        changes=(
+            "postponed (?:to|until)|rescheduled (?:to|for)|pushed (?:back )?to|moved"
+            " (?:forward|up|back) to|brought forward to|delayed (?:to|until)"
+        ),
+        ends="cancelled|canceled|called off",
+        nouns="date|schedule|day",
+        family="time",
     ),
     Predicate("birthday", "born on", nouns="birthday|birth date|date of birth"),
     Predicate("birthplace", "born in", nouns="birthplace"),
     Predicate("deadline", "due (?:on|by|in)?", changes="now due", nouns="deadline|due date"),
-    Predicate("duration", "takes?(?= (?:about |around )?(?:\\d|an? |one|two|three|half))|lasts?", nouns="duration"),
-    Predicate("port", "(?:listens?|runs?|listening|running) on port|listens? on (?:port )?|listening on (?:port )?|bound to port|exposed on "
-    "port", nouns="port"),
-    Predicate("manager", "reports? to|managed by", inverse="manages", nouns="manager|boss|supervisor"),
-    Predicate("lead", "led by|headed by|run by|chaired by", inverse="leads?|heads?|chairs?", nouns="lead|leader|head"),
-    Predicate("assignee", "assigned to|handled by", changes="reassigned to|handed over to", nouns="assignee"),
+    Predicate(
+        "duration",
+        "takes?(?= (?:about |around )?(?:\\d|an? |one|two|three|half))|lasts?",
+        nouns="duration",
+    ),
+    Predicate(
+        "port",
+        "(?:listens?|runs?|listening|running) on port|listens? on (?:port )?|listening on (?:port"
+        " )?|bound to port|exposed on port",
+        nouns="port",
+    ),
+    Predicate(
+        "manager", "reports? to|managed by", inverse="manages", nouns="manager|boss|supervisor"
+    ),
+    Predicate(
+        "lead",
+        "led by|headed by|run by|chaired by",
+        inverse="leads?|heads?|chairs?",
+        nouns="lead|leader|head",
+    ),
+    Predicate(
+        "assignee",
+        "assigned to|handled by",
+        changes="reassigned to|handed over to",
+        nouns="assignee",
+    ),
     Predicate("owner", "owned by|belongs? to", changes="taken over by", nouns="owner"),
-    Predicate("spouse", "married to", changes="got married to|married", ends="divorced|separated from", nouns="wife|husband|spouse"),
+    Predicate(
+        "spouse",
+        "married to",
+        changes="got married to|married",
+        ends="divorced|separated from",
+        nouns="wife|husband|spouse",
+    ),
     Predicate("kind", family="role"),
-    Predicate("role", "works? as|serves? as|working as", changes="promoted to|became|appointed(?: as)?", nouns="role|title|profession|"
-    "position", family="role"),
+    Predicate(
+        "role",
+        "works? as|serves? as|working as",
+        changes="promoted to|became|appointed(?: as)?",
+        nouns="role|title|profession|position",
+        family="role",
+    ),
     Predicate("drives", "drives?|driving"),
     Predicate("seat", "sits? (?:at|in|on)|seated (?:at|in)", family="place"),
     Predicate("holder", "with(?= [A-Z])|kept by"),
-    Predicate("hosting", "hosted (?:on|at|by|in|with)|deployed (?:on|to|in)", nouns="hosting|provider|hosting provider", family="stack"),
-    Predicate("runs on", "runs? on|running on|runs?(?= [A-Z])|powered by|built (?:on|with)", family="stack"),
-    Predicate("language", "written in|implemented in|coded in|built in", changes="rewritten in|ported to", nouns="language|programming "
-    "language", family="stack"),
     Predicate(
-        "uses", "uses?|using|relies on|rely on", changes="adopted|went with|chose|settled on|decided (?:on|to use)|going "
-        "with", single=False, family="stack",
+        "hosting",
+        "hosted (?:on|at|by|in|with)|deployed (?:on|to|in)",
+        nouns="hosting|provider|hosting provider",
+        family="stack",
     ),
     Predicate(
-        "switched", changes="switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back to|went over to|upgraded to|"
-        "downgraded to",
+        "runs on",
+        "runs? on|running on|runs?(?= [A-Z])|powered by|built (?:on|with)",
+        family="stack",
+    ),
+    Predicate(
+        "language",
+        "written in|implemented in|coded in|built in",
+        changes="rewritten in|ported to",
+        nouns="language|programming language",
+        family="stack",
+    ),
+    Predicate(
+        "uses",
+        "uses?|using|relies on|rely on",
+        changes="adopted|went with|chose|settled on|decided (?:on|to use)|going with",
+        single=False,
+        family="stack",
+    ),
+    Predicate(
+        "switched",
+        changes=(
+            "switched(?: back| over)? to|migrated(?: back)? to|changed(?: over)? to|went back"
+            " to|went over to|upgraded to|downgraded to"
+        ),
         family=ANY,
     ),
     Predicate(
-        "given up", family=ANY,
-        ends="gave up|given up|got rid of|gotten rid of|(?:dropped|left|quit|sold|lost)(?! (?:for|at|to|in|on|by|out|off|early|behind|with|\\w+ "
-        "job)\\b)|gave away|given away|threw away|parted with|abandoned|ditched|retired(?= the)|stopped (?:using|eating|drinking|playing|taking|"
-        "selling|supporting|working (?:at|for)|living in|learning|driving|smoking|going to)",
+        "given up",
+        family=ANY,
+        ends=(
+            "gave up|given up|got rid of|gotten rid of|(?:dropped|left|quit|sold|lost)(?!"
+            " (?:for|at|to|in|on|by|out|off|early|behind|with|\\w+ job)\\b)|gave away|given"
+            " away|threw away|parted with|abandoned|ditched|retired(?= the)|stopped"
+            " (?:using|eating|drinking|playing|taking|selling|supporting|working (?:at|for)|living"
+            " in|learning|driving|smoking|going to)"
+        ),
     ),
     Predicate(
-        "set", changes="(?:went|gone) (?:up|down) to|rose to|fell to|dropped to|increased to|decreased to|raised to|lowered to|reduced to|grew "
-        "to|grown to|changed to|changes to|updated to|bumped to|cut to|extended (?:to|until)|shortened to|corrected to|shifted to|now stands at|"
-        "set "
-        "to", family=ANY,
+        "set",
+        changes=(
+            "(?:went|gone) (?:up|down) to|rose to|fell to|dropped to|increased to|decreased"
+            " to|raised to|lowered to|reduced to|grew to|grown to|changed to|changes to|updated"
+            " to|bumped to|cut to|extended (?:to|until)|shortened to|corrected to|shifted to|now"
+            " stands at|set to"
+        ),
+        family=ANY,
     ),
     Predicate("allergic", "allergic to", nouns="allergy|allergies", single=False),
     Predicate(
-        "likes", "likes?|loves?|enjoys?|adores?|fond of|keen on|prefers?|into", ends="dislikes?|hates?|tired of|fed up with|went off",
+        "likes",
+        "likes?|loves?|enjoys?|adores?|fond of|keen on|prefers?|into",
+        ends="dislikes?|hates?|tired of|fed up with|went off",
         single=False,
     ),
     Predicate("knows", "knows?|familiar with", changes="learned|learnt", single=False),
     Predicate("speaks", "speaks?|fluent in", single=False),
-    Predicate("has", "(?:has|have)(?! been\\b)|owns?|having", changes="bought|acquired|adopted(?= an? )", single=False),
+    Predicate(
+        "has",
+        "(?:has|have)(?! been\\b)|owns?|having",
+        changes="bought|acquired|adopted(?= an? )",
+        single=False,
+    ),
     Predicate("plays", "plays?|playing", changes="took up", single=False),
     Predicate("takes", "takes?|taking|on medication", ends="came off", single=False),
     Predicate("consumes", "drinks?|drinking|eats?|eating", single=False),
@@ -117,35 +223,62 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("rides", "rides?|riding", single=False),
     Predicate("sells", "sells?|selling", single=False),
     Predicate("supports", "supports?|supporting", ends="dropped support for", single=False),
-    Predicate("depends", "depends? on|depending on|requires?|requiring", nouns="dependency", single=False),
+    Predicate(
+        "depends", "depends? on|depending on|requires?|requiring", nouns="dependency", single=False
+    ),
     Predicate("needs", "needs?|needing", single=False),
     Predicate("contains", "contains?|includes?|containing|including", single=False),
-    Predicate("member", "a member of|members of|belongs to the|part of", changes="became a member of", single=False),
+    Predicate(
+        "member",
+        "a member of|members of|belongs to the|part of",
+        changes="became a member of",
+        single=False,
+    ),
     Predicate("visited", "been to|visited", single=False),
     Predicate("teaches", "teaches|teach|teaching", single=False),
     Predicate("studies", "studies|study|studying|learning|learns?", single=False),
     Predicate("can", "able to", single=False),
     Predicate("opens", "opens|open(?= (?:at|from|on)\\b)", nouns="opening time"),
     Predicate("closes", "closes|close(?= (?:at|on)\\b)|shuts?(?= at)", nouns="closing time"),
-    Predicate("starts", "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))", nouns="start|start date|start time", family="time"),
     Predicate(
-        "ends", "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?|(?:valid|runs?|lasts?) (?:until|till|through)",
-        nouns="end|end date|expiry date", family="time",
+        "starts",
+        "starts?(?= (?:on|at|in|\\d))|begins?(?= (?:on|at|in|\\d))",
+        nouns="start|start date|start time",
+        family="time",
     ),
-    Predicate("leaves", "leaves?(?= at| on)|departs?(?= at| on)", nouns="departure|departure time", family="time"),
+    Predicate(
+        "ends",
+        "ends?(?= (?:on|at|in|\\d))|finishes|finish(?= (?:on|at))|expires?|(?:valid|runs?|lasts?)"
+        " (?:until|till|through)",
+        nouns="end|end date|expiry date",
+        family="time",
+    ),
+    Predicate(
+        "leaves",
+        "leaves?(?= at| on)|departs?(?= at| on)",
+        nouns="departure|departure time",
+        family="time",
+    ),
     Predicate("leaves from", "leaves? from|departs? from", nouns="departure gate"),
     Predicate("arrives", "arrives?(?= at| on)|lands?(?= at| on)", nouns="arrival"),
-    Predicate("stored", "stored (?:in|on|at)|kept (?:in|on)|saved (?:in|on|to)|lies in", family="place"),
+    Predicate(
+        "stored", "stored (?:in|on|at)|kept (?:in|on)|saved (?:in|on|to)|lies in", family="place"
+    ),
     Predicate("kept at", "kept at|limited to|capped at"),
-    Predicate("deploys", "(?:deploys?|ships?|releases?)(?: on| every| at)?(?= [A-Z\\d])|deploys?|ships?|releases?"),
+    Predicate(
+        "deploys",
+        "(?:deploys?|ships?|releases?)(?: on| every| at)?(?= [A-Z\\d])|deploys?|ships?|releases?",
+    ),
     Predicate("points", "points? to|resolves? to|connects? to|talks? to"),
     Predicate("pays", "pays?|earns?|charges?"),
     Predicate("maintained", "maintained by", inverse="maintains", nouns="maintainer"),
     Predicate("sponsor", "sponsored by|funded by", inverse="sponsors", nouns="sponsor"),
     Predicate("author", "written by", nouns="author"),
-    Predicate("supplier", "supplied by|delivered by", inverse="supplies|delivers", nouns="supplier"),
+    Predicate(
+        "supplier", "supplied by|delivered by", inverse="supplies|delivers", nouns="supplier"
+    ),
     Predicate("insurer", "insured (?:by|with|at)", nouns="insurer"),
-)  # fmt: skip
+)
 
 
 def _stems(words: str) -> frozenset[str]:
@@ -153,21 +286,50 @@ def _stems(words: str) -> frozenset[str]:
 
 
 # Of each of these a thing is one at a time; words of one line exclude each other.
-STATES: tuple[frozenset[str], ...] = tuple(_stems(line) for line in (
-    "open closed shut locked unlocked fixed resolved done finished pending merged reopened unresolved started completed",
-    "enabled disabled on off active inactive",
-    "up down online offline running stopped broken working healthy",
-    "alive dead", "single married divorced engaged widowed", "available unavailable free busy occupied", "public private", "full empty",
-    "vegetarian vegan", "pregnant", "employed unemployed retired", "approved rejected", "paid unpaid overdue", "deprecated stable experimental",
-    "sick ill well recovered", "awake asleep", "hired fired", "mandatory optional", "green amber yellow",
-))  # fmt: skip
+STATES: tuple[frozenset[str], ...] = tuple(
+    _stems(line)
+    for line in (
+        (
+            "open closed shut locked unlocked fixed resolved done finished pending merged reopened"
+            " unresolved started completed"
+        ),
+        "enabled disabled on off active inactive",
+        "up down online offline running stopped broken working healthy",
+        "alive dead",
+        "single married divorced engaged widowed",
+        "available unavailable free busy occupied",
+        "public private",
+        "full empty",
+        "vegetarian vegan",
+        "pregnant",
+        "employed unemployed retired",
+        "approved rejected",
+        "paid unpaid overdue",
+        "deprecated stable experimental",
+        "sick ill well recovered",
+        "awake asleep",
+        "hired fired",
+        "mandatory optional",
+        "green amber yellow",
+    )
+)
 
-# What stands in for each other in one place of a system, and the words for that place: where a service has one of these, another takes its place.
+# What stands in for each other in one place of a system, and the words for that place: where a
+# service has one of these, another takes its place.
 SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (_stems(names), _stems(line))
     for names, line in (
-        ("database db store storage", "mysql mariadb postgresql postgres sqlite oracle mongodb cassandra dynamodb cockroachdb mssql redis"),
-        ("host provider cloud", "heroku netlify vercel aws azure gcp fly fly.io hetzner render digitalocean linode ovh"),
+        (
+            "database db store storage",
+            (
+                "mysql mariadb postgresql postgres sqlite oracle mongodb cassandra dynamodb"
+                " cockroachdb mssql redis"
+            ),
+        ),
+        (
+            "host provider cloud",
+            "heroku netlify vercel aws azure gcp fly fly.io hetzner render digitalocean linode ovh",
+        ),
         ("os system", "linux windows macos debian ubuntu fedora arch nixos freebsd alpine centos"),
         ("editor ide", "vim emacs helix neovim vscode nano"),
         ("ci build", "jenkins circleci travis gitlab buildkite"),
@@ -181,26 +343,75 @@ SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("bundler", "webpack vite rollup"),
         ("queue broker", "kafka rabbitmq nats pulsar"),
         ("search", "elasticsearch opensearch solr meilisearch"),
-        ("language", "python java go rust kotlin ruby scala typescript javascript c++ c# elixir php"),
-        ("color", "red blue green yellow black white gray orange purple pink brown turquoise violet beige silver gold"),
-        ("profession job", "teacher nurse engineer doctor lawyer baker architect journalist pilot librarian carpenter plumber electrician chef "
-        "designer manager"),
+        (
+            "language",
+            "python java go rust kotlin ruby scala typescript javascript c++ c# elixir php",
+        ),
+        (
+            "color",
+            (
+                "red blue green yellow black white gray orange purple pink brown turquoise violet"
+                " beige silver gold"
+            ),
+        ),
+        (
+            "profession job",
+            (
+                "teacher nurse engineer doctor lawyer baker architect journalist pilot librarian"
+                " carpenter plumber electrician chef designer manager"
+            ),
+        ),
     )
-)  # fmt: skip
+)
 
-# One word for what has several spellings or names, as stems: a key says "phone", whether "mobile" or "telephone" was written.
+# One word for what has several spellings or names, as stems: a key says "phone", whether "mobile"
+# or "telephone" was written.
 SPELLINGS: dict[str, str] = {
     stem(word): stem(first)
-    for first, *others in (line.split() for line in (
-        "phone telephone mobile cellphone", "boss manager supervisor", "favorite favourite preferred", "color colour", "center centre",
-        "gray grey", "license licence", "neighbor neighbour", "harbor harbour", "flavor flavour", "behavior behaviour", "catalog catalogue",
-        "program programme", "tire tyre", "jewelry jewellery", "organization organisation", "max maximum", "min minimum", "apartment flat",
-        "salary wage pay", "kid child children", "email e-mail mail", "database db", "repository repo", "configuration config",
-        "number no. nr", "password passwd", "temperature temp", "mom mum mother", "dad father", "team crew", "bike bicycle",
-        "car automobile", "environment env", "address addr", "meter metre", "theater theatre",
-    ))
+    for first, *others in (
+        line.split()
+        for line in (
+            "phone telephone mobile cellphone",
+            "boss manager supervisor",
+            "favorite favourite preferred",
+            "color colour",
+            "center centre",
+            "gray grey",
+            "license licence",
+            "neighbor neighbour",
+            "harbor harbour",
+            "flavor flavour",
+            "behavior behaviour",
+            "catalog catalogue",
+            "program programme",
+            "tire tyre",
+            "jewelry jewellery",
+            "organization organisation",
+            "max maximum",
+            "min minimum",
+            "apartment flat",
+            "salary wage pay",
+            "kid child children",
+            "email e-mail mail",
+            "database db",
+            "repository repo",
+            "configuration config",
+            "number no. nr",
+            "password passwd",
+            "temperature temp",
+            "mom mum mother",
+            "dad father",
+            "team crew",
+            "bike bicycle",
+            "car automobile",
+            "environment env",
+            "address addr",
+            "meter metre",
+            "theater theatre",
+        )
+    )
     for word in others
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +428,15 @@ def _verbs() -> tuple[tuple[str, Verb], ...]:
     found: list[tuple[str, Verb]] = []
     for predicate in PREDICATES:
         for text, verb in (
-            (predicate.verbs, Verb(predicate)), (predicate.changes, Verb(predicate, change=True)),
-            (predicate.ends, Verb(predicate, change=True, ends=True)), (predicate.inverse, Verb(predicate, inverse=True)),
-        ):  # fmt: skip
+            (predicate.verbs, Verb(predicate)),
+            (predicate.changes, Verb(predicate, change=True)),
+            (predicate.ends, Verb(predicate, change=True, ends=True)),
+            (predicate.inverse, Verb(predicate, inverse=True)),
+        ):
             found += [(part, verb) for part in _split(text) if part]
-    found.sort(key=lambda item: -len(item[0]))  # the longer form says more: "moved back to" before "moved to"
+    found.sort(
+        key=lambda item: -len(item[0])
+    )  # the longer form says more: "moved back to" before "moved to"
     return tuple((text.strip(), verb) for text, verb in found)
 
 
@@ -239,12 +454,15 @@ def _split(text: str) -> list[str]:
 
 
 VERBS = _verbs()
-NOUNS: dict[str, Predicate] = {noun: predicate for predicate in PREDICATES for noun in _split(predicate.nouns) if noun}
+NOUNS: dict[str, Predicate] = {
+    noun: predicate for predicate in PREDICATES for noun in _split(predicate.nouns) if noun
+}
 BY_NAME: dict[str, Predicate] = {predicate.name: predicate for predicate in PREDICATES}
 
 
 def cue_words(name: str) -> list[str]:
-    """Plain words that sentences of a predicate use, so that a search by words finds "I live in Berlin" for "I moved to Munich"."""
+    """Plain words that sentences of a predicate use, so that a search by words finds "I live in
+    Berlin" for "I moved to Munich"."""
     predicate = BY_NAME.get(name)
     if predicate is None:
         return []
@@ -264,4 +482,11 @@ def same_state(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def shared_sort(one: frozenset[str], other: frozenset[str]) -> frozenset[str] | None:
     """The words for what two values both are, as two databases; None if they are no such two."""
-    return next((names for names, line in SORTS if one & line and other & line and (one & line).isdisjoint(other)), None)
+    return next(
+        (
+            names
+            for names, line in SORTS
+            if one & line and other & line and (one & line).isdisjoint(other)
+        ),
+        None,
+    )

@@ -1,11 +1,16 @@
-"""What a sentence says of a thing, brought to a form in which two sayings can be compared: "1.5 hours" and "90 minutes" are one value.
+"""What a sentence says of a thing, brought to a form in which two sayings can be compared: "1.5
+hours" and "90 minutes" are one value.
 
-    "200 cm long"  ->  amount, dimension length, 2.0, beside it: long        "10 am"           ->  time, 600 (minutes of the day)
-    "16 GB of RAM" ->  amount, dimension data, 16e9, beside it: ram          "April 1, 2026"   ->  date, its first nanosecond and the one after
-    "five members" ->  amount, dimension count, 5, beside it: members        "on Tuesdays"     ->  weekday, {1}
+    "200 cm long"  ->  amount, dimension length, 2.0, beside it: long        "10 am"           ->
+    time, 600 (minutes of the day)
+    "16 GB of RAM" ->  amount, dimension data, 16e9, beside it: ram          "April 1, 2026"   ->
+    date, its first nanosecond and the one after
+    "five members" ->  amount, dimension count, 5, beside it: members        "on Tuesdays"     ->
+    weekday, {1}
 
-What stands beside an amount says what is counted, so it belongs to the key and not to the value. Money of two currencies is one dimension
-and never equal. Everything else is text: its words without articles.
+What stands beside an amount says what is counted, so it belongs to the key and not to the value.
+Money of two currencies is one dimension and never equal. Everything else is text: its words without
+articles.
 """
 
 from __future__ import annotations
@@ -21,57 +26,115 @@ from doxa.base.words import stem
 ValueType = Literal["none", "amount", "date", "time", "weekday", "text"]
 Likeness = Literal["same", "part", "other"]
 
-_WORDS_OF_NUMBERS = dict(zip(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen "
-    "twenty".split(),
-    range(21), strict=True,
-)) | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000}  # fmt: skip
+_WORDS_OF_NUMBERS = dict(
+    zip(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        " fifteen sixteen seventeen eighteen nineteen twenty".split(),
+        range(21),
+        strict=True,
+    )
+) | {
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "hundred": 100,
+    "thousand": 1000,
+}
 _SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "billion": 1e9, "dozen": 12.0}
 _UNITS: dict[str, tuple[str, float]] = {
     unit: (dimension, factor)
     for dimension, factor, units in (
-        ("mass", 1e-3, "mg milligram milligrams"), ("mass", 1.0, "g gram grams"), ("mass", 1e3, "kg kilo kilos kilogram kilograms"),
-        ("mass", 1e6, "t tonne tonnes"), ("mass", 453.59237, "lb lbs pound-weight"), ("mass", 1e-6, "mcg µg"),
-        ("length", 1e-3, "mm millimetre millimetres millimeter millimeters"), ("length", 1e-2, "cm centimetre centimetres centimeter centimeters"),
-        ("length", 1.0, "m metre metres meter meters"), ("length", 1e3, "km kilometre kilometres kilometer kilometers"),
-        ("length", 0.0254, "inch inches"), ("length", 0.3048, "ft foot feet"), ("length", 1609.344, "mile miles"),
-        ("duration", 1e-3, "ms millisecond milliseconds"), ("duration", 1.0, "s sec secs second seconds"), ("duration", 60.0, "min mins minute "
-        "minutes"),
-        ("duration", 3600.0, "h hr hrs hour hours"), ("duration", 86400.0, "day days"), ("duration", 604800.0, "week weeks"),
-        ("duration", 2629800.0, "month months"), ("duration", 31557600.0, "year years"),
-        ("data", 1.0, "b byte bytes"), ("data", 1e3, "kb kilobyte kilobytes"), ("data", 1e6, "mb megabyte megabytes"),
-        ("data", 1e9, "gb gigabyte gigabytes"), ("data", 1e12, "tb terabyte terabytes"),
-        ("volume", 1e-3, "ml millilitre millilitres milliliter milliliters"), ("volume", 1.0, "l litre litres liter liters"),
-        ("percent", 1.0, "% percent"), ("temperature", 1.0, "°c °f ° degrees degree celsius"),
-        ("euro", 1.0, "€ euro euros eur"), ("dollar", 1.0, "$ dollar dollars usd"), ("pound", 1.0, "£ pound pounds gbp"), ("yen", 1.0, "¥ yen jpy"),
-        ("franc", 1.0, "chf franc francs"), ("krona", 1.0, "sek krona kronor"), ("cent", 1.0, "cent cents"),
+        ("mass", 1e-3, "mg milligram milligrams"),
+        ("mass", 1.0, "g gram grams"),
+        ("mass", 1e3, "kg kilo kilos kilogram kilograms"),
+        ("mass", 1e6, "t tonne tonnes"),
+        ("mass", 453.59237, "lb lbs pound-weight"),
+        ("mass", 1e-6, "mcg µg"),
+        ("length", 1e-3, "mm millimetre millimetres millimeter millimeters"),
+        ("length", 1e-2, "cm centimetre centimetres centimeter centimeters"),
+        ("length", 1.0, "m metre metres meter meters"),
+        ("length", 1e3, "km kilometre kilometres kilometer kilometers"),
+        ("length", 0.0254, "inch inches"),
+        ("length", 0.3048, "ft foot feet"),
+        ("length", 1609.344, "mile miles"),
+        ("duration", 1e-3, "ms millisecond milliseconds"),
+        ("duration", 1.0, "s sec secs second seconds"),
+        ("duration", 60.0, "min mins minute minutes"),
+        ("duration", 3600.0, "h hr hrs hour hours"),
+        ("duration", 86400.0, "day days"),
+        ("duration", 604800.0, "week weeks"),
+        ("duration", 2629800.0, "month months"),
+        ("duration", 31557600.0, "year years"),
+        ("data", 1.0, "b byte bytes"),
+        ("data", 1e3, "kb kilobyte kilobytes"),
+        ("data", 1e6, "mb megabyte megabytes"),
+        ("data", 1e9, "gb gigabyte gigabytes"),
+        ("data", 1e12, "tb terabyte terabytes"),
+        ("volume", 1e-3, "ml millilitre millilitres milliliter milliliters"),
+        ("volume", 1.0, "l litre litres liter liters"),
+        ("percent", 1.0, "% percent"),
+        ("temperature", 1.0, "°c °f ° degrees degree celsius"),
+        ("euro", 1.0, "€ euro euros eur"),
+        ("dollar", 1.0, "$ dollar dollars usd"),
+        ("pound", 1.0, "£ pound pounds gbp"),
+        ("yen", 1.0, "¥ yen jpy"),
+        ("franc", 1.0, "chf franc francs"),
+        ("krona", 1.0, "sek krona kronor"),
+        ("cent", 1.0, "cent cents"),
     )
     for unit in units.split()
-}  # fmt: skip
+}
 _MONEY = frozenset(("euro", "dollar", "pound", "yen", "franc", "krona", "cent"))
 _AMOUNT = re.compile(
-    r"(?:about |around |roughly |exactly |only |at least |at most |up to |~)?(?P<sign>-)?(?P<mark>[€$£¥])? ?"
-    r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)(?: ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
+    r"(?:about |around |roughly |exactly |only |at least |at most |up to"
+    r" |~)?(?P<sign>-)?(?P<mark>[€$£¥])? ?"
+    r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)(?:"
+    r" ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
     re.IGNORECASE,
 )
-_TIME = re.compile(r"(?:(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap])\.?m\b\.?|(?P<h24>[01]?\d|2[0-3]):(?P<m24>[0-5]\d)(?!\d)|"
-                   r"(?P<named>noon|midnight)\b|(?P<clock>[01]?\d) o'clock\b)", re.IGNORECASE)  # fmt: skip
-_WEEKDAY = re.compile(r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b", re.IGNORECASE)
-_DAYS = dict(zip("monday tuesday wednesday thursday friday saturday sunday".split(), range(7), strict=True))
-_MONTH = re.compile(r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
-_LEAD = re.compile(r"(?:(?:on|at|in|by|to|from|for|of|until|every|each|the|early|late) )+", re.IGNORECASE)
-_RATE = re.compile(r"\s*(?:/|\b(?:a|per|each|every) )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?:(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap])\.?m\b\.?|(?P<h24>[01]?\d|2[0-3]):(?P<m24>[0-5]\d)(?!\d)|"
+    r"(?P<named>noon|midnight)\b|(?P<clock>[01]?\d) o'clock\b)",
+    re.IGNORECASE,
+)
+_WEEKDAY = re.compile(
+    r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b", re.IGNORECASE
+)
+_DAYS = dict(
+    zip("monday tuesday wednesday thursday friday saturday sunday".split(), range(7), strict=True)
+)
+_MONTH = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+)
+_LEAD = re.compile(
+    r"(?:(?:on|at|in|by|to|from|for|of|until|every|each|the|early|late) )+", re.IGNORECASE
+)
+_RATE = re.compile(
+    r"\s*(?:/|\b(?:a|per|each|every)"
+    r" )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b",
+    re.IGNORECASE,
+)
 _WHOLE = re.compile(r"\d|://|@|\w[./]\w")  # a number, an address, a file: one word as it stands
 _LISTED = re.compile(r",| and | or |&|/")
-_ONE_UNIT = re.compile(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
+_ONE_UNIT = re.compile(
+    r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE
+)
 _BREAKS = re.compile(r"[^\w]+|_")
-_LITTLE = frozenset("a an the my our his her their its some any this that of to is are be been being and or in on at for by with as from".split())
+_LITTLE = frozenset(
+    "a an the my our his her their its some any this that of to is are be been being and or in on"
+    " at for by with as from".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StatedValue:
-    """One value. `words` are its words; an amount has its dimension and number in base units, a date its interval in ns, a time its minute of
-    the day, a weekday its numbers; `beside` is what an amount counts or measures, as words of the key."""
+    """One value. `words` are its words; an amount has its dimension and number in base units, a
+    date its interval in ns, a time its minute of the day, a weekday its numbers; `beside` is what
+    an amount counts or measures, as words of the key."""
 
     text: str
     type: ValueType
@@ -97,39 +160,77 @@ def read_value(text: str, time_ns: int | None) -> StatedValue:
     plain = " ".join(text.split()).strip(" .,;:!?")
     words = frozenset(words_of(plain))
     if not plain or not (words or plain.isdigit()):
-        return StatedValue(plain, "none" if not plain else "text", frozenset((plain.casefold(),)) if plain else words)
-    return _when(plain, words, time_ns=time_ns) or _amount(plain, words) or StatedValue(plain, "text", words)
+        return StatedValue(
+            plain,
+            "none" if not plain else "text",
+            frozenset((plain.casefold(),)) if plain else words,
+        )
+    return (
+        _when(plain, words, time_ns=time_ns)
+        or _amount(plain, words)
+        or StatedValue(plain, "text", words)
+    )
 
 
 def words_of(text: str) -> list[str]:
-    """Stems of the words, in order, without articles; what joins digits (10.0.0.8, C4, 555-0142) stays one word."""
+    """Stems of the words, in order, without articles; what joins digits (10.0.0.8, C4, 555-0142)
+    stays one word."""
     found = []
     for part in text.casefold().split():
         bare = part.strip(".,;:!?'\"“”()[]`*")
         if _WHOLE.search(bare):
             found.append(bare)
         else:
-            found += [stem(piece) for piece in _BREAKS.split(bare.removesuffix("'s")) if piece and piece not in _LITTLE]
+            found += [
+                stem(piece)
+                for piece in _BREAKS.split(bare.removesuffix("'s"))
+                if piece and piece not in _LITTLE
+            ]
     return [word for word in found if word]
 
 
 def alike(one: StatedValue, other: StatedValue) -> Likeness:
     """Whether two values say the same, one says more of the same, or they differ."""
     if one.type == other.type == "amount":
-        near = one.dimension == other.dimension and abs(one.numbers[0] - other.numbers[0]) <= 1e-9 * max(abs(one.numbers[0]), 1e-9)
+        near = one.dimension == other.dimension and abs(
+            one.numbers[0] - other.numbers[0]
+        ) <= 1e-9 * max(abs(one.numbers[0]), 1e-9)
         return "same" if near else "other"
-    if one.sort == other.sort == "day" and one.numbers and other.numbers and _clock(one) != _clock(other):
-        return "part" if None in (_clock(one), _clock(other)) and one.numbers == other.numbers else "other"  # on Friday at two, on Friday at four
+    if (
+        one.sort == other.sort == "day"
+        and one.numbers
+        and other.numbers
+        and _clock(one) != _clock(other)
+    ):
+        return (
+            "part"
+            if None in (_clock(one), _clock(other)) and one.numbers == other.numbers
+            else "other"
+        )  # on Friday at two, on Friday at four
     if one.type == other.type == "date" and one.numbers and other.numbers:
-        return "same" if one.numbers == other.numbers else "part" if _within(one, other) or _within(other, one) else "other"
+        return (
+            "same"
+            if one.numbers == other.numbers
+            else "part"
+            if _within(one, other) or _within(other, one)
+            else "other"
+        )
     if one.type == other.type and one.numbers:
         return "same" if one.numbers == other.numbers else "other"
     if one.type != other.type and "none" in (one.type, other.type):
         return "other"
     if one.words == other.words:
-        same_order = one.words == frozenset(("",)) or words_of(one.text) == words_of(other.text) or bool(_LISTED.search(one.text))
+        same_order = (
+            one.words == frozenset(("",))
+            or words_of(one.text) == words_of(other.text)
+            or bool(_LISTED.search(one.text))
+        )
         return "same" if same_order else "other"
-    return "part" if one.words and other.words and (one.words < other.words or other.words < one.words) else "other"
+    return (
+        "part"
+        if one.words and other.words and (one.words < other.words or other.words < one.words)
+        else "other"
+    )
 
 
 def _clock(value: StatedValue) -> float | None:
@@ -167,13 +268,17 @@ def _minutes(match: re.Match[str]) -> float:
         return int(match["h24"]) * 60.0 + int(match["m24"])
     if match["clock"]:
         return int(match["clock"]) * 60.0
-    return (int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)) * 60.0 + int(match["minute"] or 0)
+    return (int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)) * 60.0 + int(
+        match["minute"] or 0
+    )
 
 
 def _amount(text: str, words: frozenset[str]) -> StatedValue | None:
     one = _ONE_UNIT.match(text)
     if one and one["unit"].lower() in _UNITS:
-        text = f"{1.5 if one['and'] else 0.5 if one['half'] else 1} {one['unit']}{text[one.end() :]}"
+        text = (
+            f"{1.5 if one['and'] else 0.5 if one['half'] else 1} {one['unit']}{text[one.end() :]}"
+        )
     first, _, rest = text.partition(" ")
     if first.casefold() in _WORDS_OF_NUMBERS and (rest or len(words) == 1):
         text = f"{_WORDS_OF_NUMBERS[first.casefold()]} {rest}".strip()
@@ -191,6 +296,11 @@ def _amount(text: str, words: frozenset[str]) -> StatedValue | None:
     unit = match["mark"] or unit
     dimension, factor = _UNITS.get(unit, ("count", 1.0))
     tail = _RATE.sub("", text[end:], count=1)
-    if tail[:1] == "-" or tail.lstrip()[:1].isupper() or len(tail.split()) > 4 or re.search(r"\d", tail):
+    if (
+        tail[:1] == "-"
+        or tail.lstrip()[:1].isupper()
+        or len(tail.split()) > 4
+        or re.search(r"\d", tail)
+    ):
         return None
     return StatedValue(text, "amount", words, (number * factor,), dimension, tuple(words_of(tail)))

@@ -1,14 +1,21 @@
-"""Memory out and in again as JSON lines, in a format that is documented here and carries no database of ours.
+"""Memory out and in again as JSON lines, in a format that is documented here and carries no
+database of ours.
 
     {"type": "doxa-export", "format": 1, "time": ...}
-    {"type": "exchange", "kref", "project", "space", "thread", "session", "speaker", "role", "text", "time", "id", "caption", ...}     one turn
-    {"type": "revision", "kref", "status", "number", "tags", "project", "space", "name", "kind", "summary", ...}       item by item, oldest first
-    {"type": "artifact", "kref", "location", "sha256", "size_bytes"}                                      right after the revision that has it
-    {"type": "bundle", "kref", "members", "deprecated"}                                                             members in order of joining
-    {"type": "edge", "edge", "source", "target", "metadata"}                                              between revisions and exchanges
+    {"type": "exchange", "kref", "project", "space", "thread", "session", "speaker", "role", "text",
+    "time", "id", "caption", ...}     one turn
+    {"type": "revision", "kref", "status", "number", "tags", "project", "space", "name", "kind",
+    "summary", ...}       item by item, oldest first
+    {"type": "artifact", "kref", "location", "sha256", "size_bytes"}
+    right after the revision that has it
+    {"type": "bundle", "kref", "members", "deprecated"}
+    members in order of joining
+    {"type": "edge", "edge", "source", "target", "metadata"}
+    between revisions and exchanges
 
-Times are ISO 8601 UTC. Exporting an imported file gives the same lines but for the export's own time; when a file recorded a revision is its
-log's to say and is no part of a line. An item comes in by one transaction, so that an import that was stopped can be repeated.
+Times are ISO 8601 UTC. Exporting an imported file gives the same lines but for the export's own
+time; when a file recorded a revision is its log's to say and is no part of a line. An item comes in
+by one transaction, so that an import that was stopped can be repeated.
 """
 
 from __future__ import annotations
@@ -30,11 +37,27 @@ from doxa.base.errors import DiskFullError, InputError, RoleError
 from doxa.base.ids import NodeId
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.base.values import decode_properties, encode_properties
-from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref, read_exchange, read_revision, revisions_of
+from doxa.belief import (
+    Draft,
+    Kref,
+    check_name,
+    parse_fact,
+    parse_kref,
+    read_exchange,
+    read_revision,
+    revisions_of,
+)
 from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
 from doxa.belief.stating import reconcile
 from doxa.belief.types import ENRICHMENTS, Lost
-from doxa.belief.writes import add_revision, check_edge_type, create_item, move_tag, next_number, set_deprecated
+from doxa.belief.writes import (
+    add_revision,
+    check_edge_type,
+    create_item,
+    move_tag,
+    next_number,
+    set_deprecated,
+)
 from doxa.curation.arguments import unusable
 from doxa.curation.ingest import Ingest, Ingested, Prepared, cleaned
 from doxa.curation.readers.sources import EXPORT_START, head, lines
@@ -47,31 +70,44 @@ from doxa.store import Identity, Node, Reader, Store, Transaction
 FORMAT = 1
 _START_BYTES = 256
 _STRUCTURE = (
-    "HAS_SPACE", "HAS_ITEM", "HAS_REVISION", "CURRENT", "TAG", "HAS_ARTIFACT", "MEMBER", "HAS_THREAD", "HAS_EXCHANGE", "NEXT", "SUPERSEDES",
-    "CHALLENGER", "HELD",
-)  # fmt: skip
+    "HAS_SPACE",
+    "HAS_ITEM",
+    "HAS_REVISION",
+    "CURRENT",
+    "TAG",
+    "HAS_ARTIFACT",
+    "MEMBER",
+    "HAS_THREAD",
+    "HAS_EXCHANGE",
+    "NEXT",
+    "SUPERSEDES",
+    "CHALLENGER",
+    "HELD",
+)
 _ITEM = "substr({0}.props ->> '$.kref', 1, instr({0}.props ->> '$.kref', '?') - 1)"
 _EDGES = (
-    f"SELECT e.type, s.kref, d.kref, json(e.props) FROM edge e JOIN node s ON s.id = e.src JOIN node d ON d.id = e.dst "
-    f"WHERE e.type NOT IN ({','.join('?' * len(_STRUCTURE))}) OR (e.type = 'SUPERSEDES' AND {_ITEM.format('s')} != {_ITEM.format('d')}) "
-    "ORDER BY e.id"
+    "SELECT e.type, s.kref, d.kref, json(e.props) FROM edge e JOIN node s ON s.id = e.src JOIN"
+    f" node d ON d.id = e.dst WHERE e.type NOT IN ({','.join('?' * len(_STRUCTURE))}) OR (e.type ="
+    f" 'SUPERSEDES' AND {_ITEM.format('s')} != {_ITEM.format('d')}) ORDER BY e.id"
 )
 _BUNDLES = (
-    "SELECT i.id, i.kref, coalesce(i.props ->> '$.deprecated', 0) FROM node_label l JOIN node i ON i.id = l.node WHERE l.label = 'Item' AND "
-    "(i.id IN (SELECT node FROM node_label WHERE label = 'Bundle') OR i.id IN (SELECT src FROM edge WHERE type = 'MEMBER')) ORDER BY i.kref"
+    "SELECT i.id, i.kref, coalesce(i.props ->> '$.deprecated', 0) FROM node_label l JOIN node i ON"
+    " i.id = l.node WHERE l.label = 'Item' AND (i.id IN (SELECT node FROM node_label WHERE label ="
+    " 'Bundle') OR i.id IN (SELECT src FROM edge WHERE type = 'MEMBER')) ORDER BY i.kref"
 )
 _MEMBERS = (
-    "SELECT m.kref FROM edge e JOIN node m ON m.id = e.dst WHERE e.src = ? AND e.type = 'MEMBER' AND "
-    "(EXISTS (SELECT 1 FROM edge r WHERE r.src = m.id AND r.type = 'HAS_REVISION') OR "
-    "m.id IN (SELECT node FROM node_label WHERE label = 'Bundle')) ORDER BY e.id"
+    "SELECT m.kref FROM edge e JOIN node m ON m.id = e.dst WHERE e.src = ? AND e.type = 'MEMBER'"
+    " AND (EXISTS (SELECT 1 FROM edge r WHERE r.src = m.id AND r.type = 'HAS_REVISION') OR m.id IN"
+    " (SELECT node FROM node_label WHERE label = 'Bundle')) ORDER BY e.id"
 )
 _HELD_EDGE = "SELECT 1 FROM edge WHERE src = ? AND dst = ? AND type = ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: new exchanges and those already known, revisions, artifacts, bundles and edges made, edges and artifacts passed
-    over because what they belong to is not here (the first of them are named in `places`), secrets left out, the threads, and the changes."""
+    """What an import did: new exchanges and those already known, revisions, artifacts, bundles and
+    edges made, edges and artifacts passed over because what they belong to is not here (the first
+    of them are named in `places`), secrets left out, the threads, and the changes."""
 
     added: int = 0
     known: int = 0
@@ -84,7 +120,12 @@ class Imported:
     threads: tuple[str, ...] = ()
     changes: tuple[int, ...] = ()
     places: tuple[str, ...] = ()
-    losses: tuple[Lost, ...] = ()  # beliefs that could not stand beside what came in, or beside what was here: the less entrenched ones
+    losses: tuple[
+        Lost,
+        ...,
+        # beliefs that could not stand beside what came in, or beside what was here: the less
+        # entrenched ones
+    ] = ()
 
 
 _NOTHING = msgspec.Raw(b"{}")
@@ -170,36 +211,70 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def export_lines(store: Store) -> Iterator[bytes]:
-    """Every exchange, revision, artifact, bundle and typed edge, one JSON object a line, from one snapshot."""
+    """Every exchange, revision, artifact, bundle and typed edge, one JSON object a line, from one
+    snapshot."""
     encode = msgspec.json.encode
     with store.read() as snapshot:
         yield encode({"type": "doxa-export", "format": FORMAT, "time": format_time(snapshot.now)})
-        names = {node.props["kref"]: str(node.props.get("name", "")) for node in snapshot.labelled("Thread")}
+        names = {
+            node.props["kref"]: str(node.props.get("name", ""))
+            for node in snapshot.labelled("Thread")
+        }
         for node in snapshot.labelled("Exchange"):
             said = read_exchange(node)
             yield encode(
-                {"type": "exchange", "kref": said.kref, "project": said.project, "space": said.space, "thread": names.get(said.thread, ""),
-                 "session": said.session, "speaker": said.speaker, "role": said.role, "text": said.text, "time": format_time(said.time),
-                 "id": said.source_id, "caption": str(node.props.get("caption", "")), "deprecated": said.deprecated,
-                 "entities": said.entities, "dates": said.dates}
-            )  # fmt: skip
+                {
+                    "type": "exchange",
+                    "kref": said.kref,
+                    "project": said.project,
+                    "space": said.space,
+                    "thread": names.get(said.thread, ""),
+                    "session": said.session,
+                    "speaker": said.speaker,
+                    "role": said.role,
+                    "text": said.text,
+                    "time": format_time(said.time),
+                    "id": said.source_id,
+                    "caption": str(node.props.get("caption", "")),
+                    "deprecated": said.deprecated,
+                    "entities": said.entities,
+                    "dates": said.dates,
+                }
+            )
         for item in snapshot.labelled("Item"):
             yield from map(encode, _item_lines(snapshot, item.id))
         for bundle, kref, deprecated in snapshot.rows(_BUNDLES):
             members = [row[0] for row in snapshot.rows(_MEMBERS, (bundle,))]
-            yield encode({"type": "bundle", "kref": kref, "members": members, "deprecated": bool(deprecated)})
+            yield encode(
+                {"type": "bundle", "kref": kref, "members": members, "deprecated": bool(deprecated)}
+            )
         for kind, source, target, props in snapshot.rows(_EDGES, _STRUCTURE):
-            yield encode({"type": "edge", "edge": kind, "source": source, "target": target, "metadata": msgspec.Raw(props.encode())})
+            yield encode(
+                {
+                    "type": "edge",
+                    "edge": kind,
+                    "source": source,
+                    "target": target,
+                    "metadata": msgspec.Raw(props.encode()),
+                }
+            )
 
 
 def write_export(store: Store, target: Path) -> int:
-    """The same into a new file, readable by its owner alone as the memory itself is; it appears under its name when it is whole. Returns
-    the number of lines. Raises InputError where something is there, StoreError or DiskFullError where the system refuses."""
+    """The same into a new file, readable by its owner alone as the memory itself is; it appears
+    under its name when it is whole. Returns the number of lines. Raises InputError where something
+    is there, StoreError or DiskFullError where the system refuses."""
     if target.exists() or target.is_symlink():
-        raise InputError(f"{target} exists already.", next_step="Give a path that does not exist yet.", path=str(target))
+        raise InputError(
+            f"{target} exists already.",
+            next_step="Give a path that does not exist yet.",
+            path=str(target),
+        )
     part = None
     try:
-        handle, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")  # mode 600
+        handle, part = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part"
+        )  # mode 600
         count = 0
         with os.fdopen(handle, "wb") as file:
             for line in export_lines(store):
@@ -208,16 +283,21 @@ def write_export(store: Store, target: Path) -> int:
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            raise InputError(f"{target} exists already.", next_step="Give a path that does not exist yet.", path=str(target))
+            raise InputError(
+                f"{target} exists already.",
+                next_step="Give a path that does not exist yet.",
+                path=str(target),
+            )
         Path(part).rename(target)
         part = None
         return count
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise DiskFullError(
-                f"There is no room for the export {target}: {error.strerror}.", next_step="Free some space, or give a path on another disk.",
+                f"There is no room for the export {target}: {error.strerror}.",
+                next_step="Free some space, or give a path on another disk.",
                 path=str(target),
-            ) from None  # fmt: skip
+            ) from None
         raise unusable(target, error) from None
     finally:
         if part is not None:
@@ -232,15 +312,30 @@ def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
         tags = [tag for tag in held.tags if tag != UNSUPPORTED]  # it follows from the edges
         if owner is not None and owner.props.get(RETIRED_REVISION) == held.number:
             tags.append("current")  # it was, when the item was retired
-        line = asdict(held) | {"type": "revision", "name": parse_kref(held.item).name, "time": format_time(held.time)}
+        line = asdict(held) | {
+            "type": "revision",
+            "name": parse_kref(held.item).name,
+            "time": format_time(held.time),
+        }
         line["tags"] = sorted(tags)
         del line["created"], line["unsupported"]
         line["metadata"] = msgspec.Raw(encode_properties(dict(held.metadata), owner="Revision"))
-        yield line | {name: format_time(line[name]) for name in ("valid_from", "valid_until") if line[name] is not None}
-        for artifact in reader.nodes([edge.dst for edge in reader.edges_out(node.id, "HAS_ARTIFACT")]):
+        yield line | {
+            name: format_time(line[name])
+            for name in ("valid_from", "valid_until")
+            if line[name] is not None
+        }
+        for artifact in reader.nodes(
+            [edge.dst for edge in reader.edges_out(node.id, "HAS_ARTIFACT")]
+        ):
             props = artifact.props
-            yield {"type": "artifact", "kref": props["kref"], "location": props["location"], "sha256": props.get("sha256", ""),
-                   "size_bytes": props.get("size_bytes", 0)}  # fmt: skip
+            yield {
+                "type": "artifact",
+                "kref": props["kref"],
+                "location": props["location"],
+                "sha256": props.get("sha256", ""),
+                "size_bytes": props.get("size_bytes", 0),
+            }
 
 
 # In
@@ -255,10 +350,15 @@ def is_export(path: Path) -> bool:
 
 
 def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
-    """Take an export in, each thing under the address it had. What is here already, or was erased here, is passed over, so importing twice
-    changes nothing. Raises InputError naming the line, or RoleError, before anything is written."""
+    """Take an export in, each thing under the address it had. What is here already, or was erased
+    here, is passed over, so importing twice changes nothing. Raises InputError naming the line, or
+    RoleError, before anything is written."""
     if EXPORT_START.match(head(path, _START_BYTES)) is None:
-        raise InputError(f"{path} is no export of doxa.", next_step="Take a conversation in with ingest or `doxa import`.", path=str(path))
+        raise InputError(
+            f"{path} is no export of doxa.",
+            next_step="Take a conversation in with ingest or `doxa import`.",
+            path=str(path),
+        )
     found = list(_lines(path))
     stated = [line for line in found if isinstance(line, _Stated)]
     attached: dict[str, list[_Attached]] = {}
@@ -266,7 +366,10 @@ def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
         if isinstance(line, _Attached):
             kref = parse_kref(line.kref)
             if kref.artifact is None or kref.revision is None:
-                raise _unfit(line.kref, "an artifact's address has a revision and a name, such as ?r=1&a=report.pdf")
+                raise _unfit(
+                    line.kref,
+                    "an artifact's address has a revision and a name, such as ?r=1&a=report.pdf",
+                )
             attached.setdefault(str(kref.pinned(kref.revision)), []).append(line)
         elif isinstance(line, _Grouped) and not _is_bundle(parse_kref(line.kref)):
             raise _unfit(line.kref, "a bundle's address ends in .bundle")
@@ -288,7 +391,8 @@ def _may_import(identity: Identity, stated: list[_Stated]) -> None:
     for line in stated:
         if line.trust == "verified" or set(line.tags) & set(PROTECTED_TAGS):
             raise RoleError(
-                f"{line.kref[:200]} is verified or carries a protected tag: only an operator may import it.",
+                f"{line.kref[:200]} is verified or carries a protected tag: only an operator may"
+                " import it.",
                 next_step="Ask the operator to import this file.",
                 role=identity.role,
                 needed="operator",
@@ -303,15 +407,20 @@ def _by_item(stated: list[_Stated]) -> list[tuple[str, list[_Stated]]]:
     items: dict[str, list[_Stated]] = {}
     for line in stated:
         items.setdefault(line.item, []).append(line)
-    return [(item, sorted(together, key=lambda line: line.number)) for item, together in items.items()]
+    return [
+        (item, sorted(together, key=lambda line: line.number)) for item, together in items.items()
+    ]
 
 
 def _import_said(store: Store, identity: Identity, said: list[_Said]) -> list[Ingested]:
-    """Exchanges under the addresses they had, in the order of the lines; nothing is read from them that the export does not say."""
+    """Exchanges under the addresses they had, in the order of the lines; nothing is read from them
+    that the export does not say."""
     jobs: dict[tuple[str, str], Ingest] = {}
     results: dict[tuple[str, str], Ingested] = {}
     for place, together in groupby(said, key=lambda line: (line.project, line.space)):
-        job = jobs.setdefault(place, Ingest(store, identity, project=place[0], space=place[1], extracting=False))
+        job = jobs.setdefault(
+            place, Ingest(store, identity, project=place[0], space=place[1], extracting=False)
+        )
         held = results.get(place)
         made = job.run_prepared([_prepared(line) for line in together])
         results[place] = replace(made, changes=held.changes + made.changes) if held else made
@@ -319,23 +428,40 @@ def _import_said(store: Store, identity: Identity, said: list[_Said]) -> list[In
 
 
 def _prepared(line: _Said) -> Prepared:
-    texts = (readable(text) for text in (line.thread, line.session, line.speaker, line.text, line.id, line.caption))
+    texts = (
+        readable(text)
+        for text in (line.thread, line.session, line.speaker, line.text, line.id, line.caption)
+    )
     thread, session, speaker, text, source_id, caption = texts
-    turn, redacted = cleaned(Turn(thread, session, speaker, line.role, text, parse_time(line.time), source_id, caption))
-    entities, dates = (tuple(redact(one).text for one in ones) for ones in (line.entities, line.dates))
+    turn, redacted = cleaned(
+        Turn(thread, session, speaker, line.role, text, parse_time(line.time), source_id, caption)
+    )
+    entities, dates = (
+        tuple(redact(one).text for one in ones) for ones in (line.entities, line.dates)
+    )
     identity = refuse_secret(parse_kref(line.kref).name, field="id")
     return Prepared(identity, turn, entities, dates, redacted=redacted, retired=line.deprecated)
 
 
 class _Import:
-    """Items, artifacts, bundles and edges into one store: each method a transaction or a few, each harmless to repeat."""
+    """Items, artifacts, bundles and edges into one store: each method a transaction or a few, each
+    harmless to repeat."""
 
-    def __init__(self, store: Store, identity: Identity, *, bundles: set[str], attached: dict[str, list[_Attached]]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        identity: Identity,
+        *,
+        bundles: set[str],
+        attached: dict[str, list[_Attached]],
+    ) -> None:
         self._store = store
         self._identity = identity
         self._bundles = bundles
         self._attached = attached
-        self._counts = dict.fromkeys(("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0)
+        self._counts = dict.fromkeys(
+            ("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0
+        )
         self._changes: list[int] = []
         self._gave_way: list[Lost] = []
         self._places: list[str] = []
@@ -343,18 +469,24 @@ class _Import:
     def result(self, said: list[Ingested]) -> Imported:
         self._counts["redacted"] += sum(one.redacted for one in said)
         return Imported(
-            sum(one.added for one in said), sum(one.known for one in said), **self._counts,
+            sum(one.added for one in said),
+            sum(one.known for one in said),
+            **self._counts,
             threads=tuple(thread for one in said for thread in one.threads),
-            changes=(*(change for one in said for change in one.changes), *self._changes), places=tuple(self._places),
+            changes=(*(change for one in said for change in one.changes), *self._changes),
+            places=tuple(self._places),
             losses=tuple(self._gave_way),
-        )  # fmt: skip
+        )
 
     def take_item(self, item: str, stated: list[_Stated]) -> None:
-        """The revisions that are new here, under their own numbers, then the tags and the status, all or nothing."""
+        """The revisions that are new here, under their own numbers, then the tags and the status,
+        all or nothing."""
         kref = parse_kref(item)
         drafts = [(line, self._draft(line, kref)) for line in stated]
         with self._store.write(self._identity, op="import") as tx:
-            node = tx.node_by_kref(item) or create_item(tx, kref, labels=("Bundle",) if item in self._bundles else ())
+            node = tx.node_by_kref(item) or create_item(
+                tx, kref, labels=("Bundle",) if item in self._bundles else ()
+            )
             made: list[_Stated] = []
             for line, draft in drafts:
                 following = next_number(tx, node)
@@ -373,15 +505,33 @@ class _Import:
         self._done(tx)
 
     def _draft(self, line: _Stated, item: Kref) -> Draft:
-        if (item.project, "/".join(item.spaces), item.name, item.kind) != (line.project, line.space, line.name, line.kind):
+        if (item.project, "/".join(item.spaces), item.name, item.kind) != (
+            line.project,
+            line.space,
+            line.name,
+            line.kind,
+        ):
             raise _unfit(line.kref, f"it does not fit its item {str(item)[:200]}")
         draft = Draft(
-            summary=line.summary, project=line.project, space=line.space, name=line.name, kind=line.kind, title=line.title, topics=line.topics,
-            keywords=line.keywords, facts=tuple(parse_fact(f) for f in line.facts),
-            sentences=tuple(map(parse_sentence, line.sentences)), valid_from=_time(line.valid_from),
-            valid_until=_time(line.valid_until), confidence=line.confidence, trust=line.trust, author=line.author, time=parse_time(line.time),
-            metadata=_metadata(line.kref, line.metadata), **{name: getattr(line, name) for name in ENRICHMENTS},
-        )  # fmt: skip
+            summary=line.summary,
+            project=line.project,
+            space=line.space,
+            name=line.name,
+            kind=line.kind,
+            title=line.title,
+            topics=line.topics,
+            keywords=line.keywords,
+            facts=tuple(parse_fact(f) for f in line.facts),
+            sentences=tuple(map(parse_sentence, line.sentences)),
+            valid_from=_time(line.valid_from),
+            valid_until=_time(line.valid_until),
+            confidence=line.confidence,
+            trust=line.trust,
+            author=line.author,
+            time=parse_time(line.time),
+            metadata=_metadata(line.kref, line.metadata),
+            **{name: getattr(line, name) for name in ENRICHMENTS},
+        )
         clean, kinds = clean_draft(draft)
         for tag in line.tags:
             refuse_secret(tag, field="tag")
@@ -396,8 +546,13 @@ class _Import:
             location = redact(line.location)
             self._counts["redacted"] += len(location.findings)
             self._counts["artifacts"] += 1
-            props = {"kref": line.kref, "name": refuse_secret(address.artifact or "", field="artifact"), "location": location.text,
-                     "sha256": line.sha256 or None, "size_bytes": line.size_bytes or None}  # fmt: skip
+            props = {
+                "kref": line.kref,
+                "name": refuse_secret(address.artifact or "", field="artifact"),
+                "location": location.text,
+                "sha256": line.sha256 or None,
+                "size_bytes": line.size_bytes or None,
+            }
             tx.create_edge("HAS_ARTIFACT", revision, dst=tx.create_node(("Artifact",), props))
 
     def attach_rest(self) -> None:
@@ -413,7 +568,8 @@ class _Import:
         self._done(tx)
 
     def take_bundles(self, bundles: list[_Grouped]) -> None:
-        """All bundles first, since they may hold one another; then the members of those that never had any here."""
+        """All bundles first, since they may hold one another; then the members of those that never
+        had any here."""
         with self._store.write(self._identity, op="import") as tx:
             for line in bundles:
                 refuse_secret(line.kref, field="bundle")
@@ -447,7 +603,12 @@ class _Import:
             self._pass_over(f"{line.source} {kind} {line.target}")
         elif not tx.rows(_HELD_EDGE, (source.id, target.id, kind)):
             kinds: list[str] = []
-            tx.create_edge(kind, source.id, dst=target.id, props=clean_properties(_metadata(line.source, line.metadata), kinds))
+            tx.create_edge(
+                kind,
+                source.id,
+                dst=target.id,
+                props=clean_properties(_metadata(line.source, line.metadata), kinds),
+            )
             self._counts["redacted"] += len(kinds)
             self._counts["edges"] += 1
 
@@ -492,12 +653,15 @@ def _lines(path: Path) -> Iterator[_Said | _Stated | _Attached | _Grouped | _Lin
 
 
 def _metadata(kref: str, raw: msgspec.Raw) -> dict[str, Any]:
-    """Properties in the stored form, in which a date, a point or bytes is an object of one key (base/values.py)."""
+    """Properties in the stored form, in which a date, a point or bytes is an object of one key
+    (base/values.py)."""
     try:
         values = decode_properties(bytes(raw).decode())
         for value in values.values():
             str(value)  # a value that cannot be written cannot be meant
-            if isinstance(value, msgspec.Struct) and any(isinstance(p, int) and abs(p) > TIME_MAX for p in msgspec.structs.astuple(value)):
+            if isinstance(value, msgspec.Struct) and any(
+                isinstance(p, int) and abs(p) > TIME_MAX for p in msgspec.structs.astuple(value)
+            ):
                 raise ValueError("a number beyond 64 bits")
         return dict(values)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -505,11 +669,20 @@ def _metadata(kref: str, raw: msgspec.Raw) -> dict[str, Any]:
 
 
 def _bad(path: Path, number: int, reason: str) -> InputError:
-    return InputError(f"{path} line {number} cannot be read: {reason}.", next_step="Export again, or mend that line.", path=str(path), line=number)
+    return InputError(
+        f"{path} line {number} cannot be read: {reason}.",
+        next_step="Export again, or mend that line.",
+        path=str(path),
+        line=number,
+    )
 
 
 def _unfit(kref: str, reason: str) -> InputError:
-    return InputError(f"The line of {kref[:200]} cannot be taken in: {reason}.", next_step="Export again, or mend that line.", kref=kref[:200])
+    return InputError(
+        f"The line of {kref[:200]} cannot be taken in: {reason}.",
+        next_step="Export again, or mend that line.",
+        kref=kref[:200],
+    )
 
 
 def _time(value: str | None) -> int | None:

@@ -1,1 +1,2 @@
-"""Cypher as text and tree: tokens, parser, printer, semantic checks. Pure: it has never heard of a database."""
+"""Cypher as text and tree: tokens, parser, printer, semantic checks. Pure: it has never heard of a
+database."""

@@ -1,4 +1,5 @@
-"""Semantic checks: scopes, kinds of variables, what may be created and deleted, aggregation, unions. Told before anything runs."""
+"""Semantic checks: scopes, kinds of variables, what may be created and deleted, aggregation,
+unions. Told before anything runs."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ class Checked:
     writes: bool
 
 
-def check(statement: t.Statement, text: str, *, procedure: FindProcedure = lambda _: None) -> Checked:
+def check(
+    statement: t.Statement, text: str, *, procedure: FindProcedure = lambda _: None
+) -> Checked:
     """Columns of the result and whether anything is written. Raises QueryError."""
     try:
         checker = Checker(procedure)
@@ -33,11 +36,19 @@ def check(statement: t.Statement, text: str, *, procedure: FindProcedure = lambd
                 if time is not None:
                     infer(time, {}, checker)
                     if checker.writes:
-                        fail("AS OF is for reading: this query writes.", time.at, detail="InvalidClauseComposition")
+                        fail(
+                            "AS OF is for reading: this query writes.",
+                            time.at,
+                            detail="InvalidClauseComposition",
+                        )
             return Checked(tuple(columns), checker.writes)
         for time in (statement.system_time, statement.valid_time):
             if time is not None and not isinstance(statement.body, t.Show):
-                fail("AS OF is for reading: this command changes the schema.", time.at, detail="InvalidClauseComposition")
+                fail(
+                    "AS OF is for reading: this command changes the schema.",
+                    time.at,
+                    detail="InvalidClauseComposition",
+                )
         check_policy(statement.body, checker)
         return Checked((), not isinstance(statement.body, t.Show))
     except Problem as problem:
@@ -53,21 +64,43 @@ class Checker(Checks):
 
     # Queries
 
-    def query(self, query: t.Query, scope: Mapping[str, str], outer: Mapping[str, str], *, top: bool = False, kind: str = "") -> Scope:
-        """The columns with their types. `outer` stays visible throughout; `scope` is what the first clause sees besides."""
-        results = [self._single(branch, dict(scope), dict(outer), top=top, kind=kind) for branch in query.branches]
+    def query(
+        self,
+        query: t.Query,
+        scope: Mapping[str, str],
+        outer: Mapping[str, str],
+        *,
+        top: bool = False,
+        kind: str = "",
+    ) -> Scope:
+        """The columns with their types. `outer` stays visible throughout; `scope` is what the first
+        clause sees besides."""
+        results = [
+            self._single(branch, dict(scope), dict(outer), top=top, kind=kind)
+            for branch in query.branches
+        ]
         for result, branch in zip(results, query.branches, strict=True):
             if set(result) != set(results[0]):
-                fail("The branches of a UNION must return the same columns.", branch[-1].at, detail="DifferentColumnsInUnion")
+                fail(
+                    "The branches of a UNION must return the same columns.",
+                    branch[-1].at,
+                    detail="DifferentColumnsInUnion",
+                )
         return results[0]
 
-    def _single(self, clauses: tuple[t.Clause, ...], scope: Scope, outer: Scope, *, top: bool, kind: str) -> Scope:
+    def _single(
+        self, clauses: tuple[t.Clause, ...], scope: Scope, outer: Scope, *, top: bool, kind: str
+    ) -> Scope:
         columns: Scope = {}
         seen = {**outer, **scope}
         for index, clause in enumerate(clauses):
             last = index == len(clauses) - 1
             if isinstance(clause, (t.Return, t.Finish)) and not last:
-                fail("RETURN ends a query; nothing can follow it.", clauses[index + 1].at, detail="InvalidClauseComposition")
+                fail(
+                    "RETURN ends a query; nothing can follow it.",
+                    clauses[index + 1].at,
+                    detail="InvalidClauseComposition",
+                )
             if isinstance(clause, UPDATES):
                 self.writes = True
                 if kind:
@@ -81,8 +114,16 @@ class Checker(Checks):
             else:
                 seen = self.clause(clause, seen, outer)
         final = clauses[-1]
-        if isinstance(final, (t.With, t.Unwind, t.Match, t.LoadCsv, t.Use)) and kind not in ("EXISTS", "COUNT"):
-            fail("A query ends with RETURN or an updating clause.", final.at, detail="InvalidClauseComposition", hint="Add RETURN.")
+        if isinstance(final, (t.With, t.Unwind, t.Match, t.LoadCsv, t.Use)) and kind not in (
+            "EXISTS",
+            "COUNT",
+        ):
+            fail(
+                "A query ends with RETURN or an updating clause.",
+                final.at,
+                detail="InvalidClauseComposition",
+                hint="Add RETURN.",
+            )
         return columns
 
     def clause(self, clause: t.Clause, scope: Scope, outer: Scope) -> Scope:
@@ -100,7 +141,10 @@ class Checker(Checks):
                 after = self._project(projection, scope, outer, returning=False)
                 resolved = resolve(projection, {k: v for k, v in scope.items() if k not in outer})
                 if where is not None:
-                    self._where(in_columns(where, resolved.columns), after if resolved.narrow else {**scope, **after})
+                    self._where(
+                        in_columns(where, resolved.columns),
+                        after if resolved.narrow else {**scope, **after},
+                    )
                 return after
             case t.LoadCsv(source, variable, headers):
                 self._new(variable, scope, clause.at)
@@ -116,32 +160,65 @@ class Checker(Checks):
     def _plain(self, expression: t.Expression, scope: Scope) -> str:
         """An expression outside of projections: nothing to aggregate over."""
         if has_aggregate(expression):
-            fail("An aggregation can stand only in WITH or RETURN.", expression.at, detail="InvalidAggregation", hint="Aggregate in WITH first.")
+            fail(
+                "An aggregation can stand only in WITH or RETURN.",
+                expression.at,
+                detail="InvalidAggregation",
+                hint="Aggregate in WITH first.",
+            )
         return infer(expression, scope, self)
 
     def _where(self, where: t.Expression | None, scope: Scope) -> None:
         if where is not None:
             if has_aggregate(where):
-                fail("WHERE cannot aggregate.", where.at, detail="InvalidAggregation", hint="Aggregate in WITH, then filter with WHERE.")
+                fail(
+                    "WHERE cannot aggregate.",
+                    where.at,
+                    detail="InvalidAggregation",
+                    hint="Aggregate in WITH, then filter with WHERE.",
+                )
             condition(where, scope, self)
 
     def _new(self, name: str, scope: Mapping[str, str], at: int) -> None:
         if name in scope:
-            fail(f"The variable {name} is already in use.", at, detail="VariableAlreadyBound", hint="Choose another name.")
+            fail(
+                f"The variable {name} is already in use.",
+                at,
+                detail="VariableAlreadyBound",
+                hint="Choose another name.",
+            )
 
     # Projections
 
-    def _project(self, projection: t.Projection, scope: Scope, outer: Scope, *, returning: bool) -> Scope:
-        visible = {name: kind for name, kind in scope.items() if name not in outer} if not returning else scope
+    def _project(
+        self, projection: t.Projection, scope: Scope, outer: Scope, *, returning: bool
+    ) -> Scope:
+        visible = (
+            {name: kind for name, kind in scope.items() if name not in outer}
+            if not returning
+            else scope
+        )
         if projection.star and returning and not scope:
-            fail("RETURN * needs at least one variable.", projection.at, detail="NoVariablesInScope")
+            fail(
+                "RETURN * needs at least one variable.", projection.at, detail="NoVariablesInScope"
+            )
         resolved = resolve(projection, visible)
         after: Scope = {}
         for item in resolved.columns:
             if not returning and not item.named:
-                fail("WITH needs a name for this expression.", item.at, detail="NoExpressionAlias", hint="Add AS and a name.")
+                fail(
+                    "WITH needs a name for this expression.",
+                    item.at,
+                    detail="NoExpressionAlias",
+                    hint="Add AS and a name.",
+                )
             if item.name in after:
-                fail(f"The column {item.name} appears twice.", item.at, detail="ColumnNameConflict", hint="Rename one with AS.")
+                fail(
+                    f"The column {item.name} appears twice.",
+                    item.at,
+                    detail="ColumnNameConflict",
+                    hint="Rename one with AS.",
+                )
             after[item.name] = infer(item.expression, scope, self)
         names = dict(after) if resolved.narrow else {**scope, **after}
         for sort in resolved.order:
@@ -153,7 +230,12 @@ class Checker(Checks):
 
     def _bound(self, bound: t.Expression, what: str) -> None:
         if any(isinstance(part, t.Variable) for part in t.walk(bound)) or has_aggregate(bound):
-            fail(f"{what} must not depend on the rows.", bound.at, detail="NonConstantExpression", hint="Use a number or a parameter.")
+            fail(
+                f"{what} must not depend on the rows.",
+                bound.at,
+                detail="NonConstantExpression",
+                hint="Use a number or a parameter.",
+            )
         kind = infer(bound, {}, self)
         if kind not in ("integer", "any", "number"):
             fail(f"{what} takes a whole number.", bound.at, detail="InvalidArgumentType")
@@ -168,7 +250,11 @@ class Checker(Checks):
     def subquery(self, query: t.Query, scope: Mapping[str, str], kind: str) -> None:
         columns = self.query(query, {}, scope, kind=kind)
         if kind == "COLLECT" and len(columns) != 1:
-            fail("COLLECT { } returns exactly one column.", query.at, detail="InvalidClauseComposition")
+            fail(
+                "COLLECT { } returns exactly one column.",
+                query.at,
+                detail="InvalidClauseComposition",
+            )
 
     def _match(self, patterns: tuple[t.PathPattern, ...], before: Scope) -> Scope:
         after = dict(before)
@@ -208,11 +294,21 @@ class Checker(Checks):
         inner: Scope = {}
         edges: set[str] = set()
         for part in element.path.elements:
-            if isinstance(part, t.QuantifiedPattern) or (isinstance(part, t.EdgePattern) and part.length is not None):
-                fail("A quantified pattern cannot hold another length.", part.at, detail="InvalidQuantifier")
+            if isinstance(part, t.QuantifiedPattern) or (
+                isinstance(part, t.EdgePattern) and part.length is not None
+            ):
+                fail(
+                    "A quantified pattern cannot hold another length.",
+                    part.at,
+                    detail="InvalidQuantifier",
+                )
             self._bind(part, inner, edges)
         if not any(isinstance(part, t.EdgePattern) for part in element.path.elements):
-            fail("A quantified pattern needs at least one relationship.", element.at, detail="InvalidQuantifier")
+            fail(
+                "A quantified pattern needs at least one relationship.",
+                element.at,
+                detail="InvalidQuantifier",
+            )
         for part in element.path.elements:
             self._inside(part, {**scope, **inner}, matching=True)
         self._where(element.where, {**scope, **inner})
@@ -223,15 +319,21 @@ class Checker(Checks):
     def _inside(self, element: t.Tree, scope: Scope, *, matching: bool) -> None:
         if isinstance(element, (t.NodePattern, t.EdgePattern)):
             if isinstance(element.properties, t.Parameter) and matching:
-                fail("A whole map of properties cannot be matched from a parameter.", element.at, detail="InvalidParameterUse",
-                     hint="Write the properties one by one: {name: $name}.")  # fmt: skip
+                fail(
+                    "A whole map of properties cannot be matched from a parameter.",
+                    element.at,
+                    detail="InvalidParameterUse",
+                    hint="Write the properties one by one: {name: $name}.",
+                )
             if element.properties is not None:
                 self._plain(element.properties, scope)
             self._where(element.where, scope)
 
     # CALL
 
-    def _procedure(self, clause: t.CallProcedure, scope: Scope, *, alone: bool) -> tuple[Scope, Scope]:
+    def _procedure(
+        self, clause: t.CallProcedure, scope: Scope, *, alone: bool
+    ) -> tuple[Scope, Scope]:
         signature = self.procedure(clause.name)
         if signature is None:
             fail(
@@ -243,14 +345,21 @@ class Checker(Checks):
             )
         self.writes = self.writes or signature.writes
         if clause.args is None and not alone:
-            fail("A call inside a query states its arguments.", clause.at, detail="InvalidArgumentPassingMode", hint="Add them in parentheses.")
+            fail(
+                "A call inside a query states its arguments.",
+                clause.at,
+                detail="InvalidArgumentPassingMode",
+                hint="Add them in parentheses.",
+            )
         if clause.args is not None:
             self._arguments(clause, signature, scope)
         results = dict(signature.results)
         yields = clause.yields
         if yields == (("*", "*"),):
             if not alone:
-                fail("YIELD * is for a call that stands alone.", clause.at, hint="Name the columns.")
+                fail(
+                    "YIELD * is for a call that stands alone.", clause.at, hint="Name the columns."
+                )
             yields = None
         if yields is None:
             if not alone and results:
@@ -263,24 +372,44 @@ class Checker(Checks):
         columns = {}
         for name, alias in yields:
             if name not in results:
-                fail(f"{signature.name} yields no column {name}.", clause.at, detail="UndefinedVariable", hint=f"It yields {', '.join(results)}.")
+                fail(
+                    f"{signature.name} yields no column {name}.",
+                    clause.at,
+                    detail="UndefinedVariable",
+                    hint=f"It yields {', '.join(results)}.",
+                )
             self._new(alias, after, clause.at)
             after[alias] = columns[alias] = _kind_of(results[name])
         self._where(clause.where, after)
         return after, columns if alone else {}
 
-    def _arguments(self, clause: t.CallProcedure, signature: ProcedureSignature, scope: Scope) -> None:
+    def _arguments(
+        self, clause: t.CallProcedure, signature: ProcedureSignature, scope: Scope
+    ) -> None:
         assert clause.args is not None
         if not len(signature.args) - signature.optional <= len(clause.args) <= len(signature.args):
-            fail(f"{signature.name} takes {len(signature.args)} arguments, not {len(clause.args)}.", clause.at, detail="InvalidNumberOfArguments")
+            fail(
+                f"{signature.name} takes {len(signature.args)} arguments, not {len(clause.args)}.",
+                clause.at,
+                detail="InvalidNumberOfArguments",
+            )
         for given, (name, kind) in zip(clause.args, signature.args, strict=False):
             found = self._plain(given, scope)
             wanted = _kind_of(kind)
             fits = accepted(
-                found, Argument(frozenset() if wanted == "any" else frozenset({wanted.partition("<")[0]}) | _TOLERATED.get(wanted, frozenset()))
+                found,
+                Argument(
+                    frozenset()
+                    if wanted == "any"
+                    else frozenset({wanted.partition("<")[0]}) | _TOLERATED.get(wanted, frozenset())
+                ),
             )
             if not fits:
-                fail(f"The argument {name} of {signature.name} takes {kind}, not {found}.", given.at, detail="InvalidArgumentType")
+                fail(
+                    f"The argument {name} of {signature.name} takes {kind}, not {found}.",
+                    given.at,
+                    detail="InvalidArgumentType",
+                )
 
     def _call_subquery(self, clause: t.CallSubquery, scope: Scope) -> Scope:
         if clause.imports is None:
@@ -289,7 +418,11 @@ class Checker(Checks):
             names = tuple(scope) if clause.imports == ("*",) else clause.imports
             for name in names:
                 if name not in scope:
-                    fail(f"The variable {name} is not defined.", clause.at, detail="UndefinedVariable")
+                    fail(
+                        f"The variable {name} is not defined.",
+                        clause.at,
+                        detail="UndefinedVariable",
+                    )
             columns = self.query(clause.query, {}, {name: scope[name] for name in names})
         for name in columns:
             self._new(name, scope, clause.at)
@@ -309,17 +442,32 @@ class Checker(Checks):
             first = branch[0]
             imports = isinstance(first, t.With)
             if imports and isinstance(first, t.With):
-                plain = all(isinstance(item.expression, t.Variable) and item.expression.name == item.name for item in first.projection.items)
+                plain = all(
+                    isinstance(item.expression, t.Variable) and item.expression.name == item.name
+                    for item in first.projection.items
+                )
                 touched = any(
-                    isinstance(part, t.Variable) and part.name in scope for item in first.projection.items for part in t.walk(item.expression)
+                    isinstance(part, t.Variable) and part.name in scope
+                    for item in first.projection.items
+                    for part in t.walk(item.expression)
                 )
                 if not plain and touched:
-                    fail("The importing WITH of CALL { } names plain variables only.", first.at, detail="InvalidClauseComposition",
-                         hint="Write CALL (a, b) { … }.")  # fmt: skip
-            results.append(self._single(branch, dict(scope) if imports else {}, {}, top=False, kind=""))
+                    fail(
+                        "The importing WITH of CALL { } names plain variables only.",
+                        first.at,
+                        detail="InvalidClauseComposition",
+                        hint="Write CALL (a, b) { … }.",
+                    )
+            results.append(
+                self._single(branch, dict(scope) if imports else {}, {}, top=False, kind="")
+            )
         for result in results:
             if set(result) != set(results[0]):
-                fail("The branches of a UNION must return the same columns.", query.at, detail="DifferentColumnsInUnion")
+                fail(
+                    "The branches of a UNION must return the same columns.",
+                    query.at,
+                    detail="DifferentColumnsInUnion",
+                )
         return results[0]
 
     # Updates
@@ -357,10 +505,19 @@ class Checker(Checks):
 
     def _deleted(self, target: t.Expression, scope: Scope) -> None:
         if isinstance(target, t.HasLabels):
-            fail("DELETE removes nodes and relationships, not labels.", target.at, detail="InvalidDelete", hint="Use REMOVE for labels.")
+            fail(
+                "DELETE removes nodes and relationships, not labels.",
+                target.at,
+                detail="InvalidDelete",
+                hint="Use REMOVE for labels.",
+            )
         kind = self._plain(target, scope).partition("<")[0]
         if kind not in ("node", "edge", "path", "any", "null"):
-            fail(f"DELETE takes a node, a relationship or a path, not a value of type {kind}.", target.at, detail="InvalidArgumentType")
+            fail(
+                f"DELETE takes a node, a relationship or a path, not a value of type {kind}.",
+                target.at,
+                detail="InvalidArgumentType",
+            )
 
     def _change(self, change: t.Change, scope: Scope) -> None:
         match change:
@@ -371,7 +528,11 @@ class Checker(Checks):
                 self._plain(target, scope)
                 kind = self._plain(value, scope).partition("<")[0]
                 if kind in ("integer", "float", "string", "boolean", "list", "path"):
-                    fail(f"Properties are set from a map, not from a value of type {kind}.", value.at, detail="InvalidArgumentType")
+                    fail(
+                        f"Properties are set from a map, not from a value of type {kind}.",
+                        value.at,
+                        detail="InvalidArgumentType",
+                    )
             case t.SetLabels(target, labels) | t.RemoveLabels(target, labels):
                 self._plain(target, scope)
                 for label in labels:
@@ -395,13 +556,19 @@ class Checker(Checks):
             elif isinstance(element, t.EdgePattern):
                 self._create_edge(element, after, verb)
             else:
-                fail(f"{verb} cannot make a quantified pattern.", element.at, detail="CreatingVarLength")
+                fail(
+                    f"{verb} cannot make a quantified pattern.",
+                    element.at,
+                    detail="CreatingVarLength",
+                )
         if pattern.variable:
             self._new(pattern.variable, after, pattern.at)
             after[pattern.variable] = "path"
         return after
 
-    def _create_node(self, node: t.NodePattern, scope: Scope, *, connected: bool, matched: bool, fresh: set[str]) -> None:
+    def _create_node(
+        self, node: t.NodePattern, scope: Scope, *, connected: bool, matched: bool, fresh: set[str]
+    ) -> None:
         if node.where is not None:
             fail("WHERE is for matching.", node.at)
         if node.labels is not None:
@@ -425,11 +592,25 @@ class Checker(Checks):
         if edge.variable:
             self._new(edge.variable, scope, edge.at)
         if edge.length is not None:
-            fail(f"{verb} makes one relationship at a time, not a length.", edge.at, detail="CreatingVarLength")
+            fail(
+                f"{verb} makes one relationship at a time, not a length.",
+                edge.at,
+                detail="CreatingVarLength",
+            )
         if not isinstance(edge.types, t.LabelName):
-            fail(f"{verb} needs exactly one relationship type.", edge.at, detail="NoSingleRelationshipType", hint="Write -[:TYPE]->.")
+            fail(
+                f"{verb} needs exactly one relationship type.",
+                edge.at,
+                detail="NoSingleRelationshipType",
+                hint="Write -[:TYPE]->.",
+            )
         if edge.direction == "both" and verb == "CREATE":
-            fail("CREATE needs a direction.", edge.at, detail="RequiresDirectedRelationship", hint="Write -[:TYPE]->.")
+            fail(
+                "CREATE needs a direction.",
+                edge.at,
+                detail="RequiresDirectedRelationship",
+                hint="Write -[:TYPE]->.",
+            )
         if edge.where is not None:
             fail("WHERE is for matching.", edge.at)
         self._inside(edge, scope, matching=verb == "MERGE")
@@ -437,16 +618,28 @@ class Checker(Checks):
             scope[edge.variable] = "edge"
 
 
-_TOLERATED = {"float": frozenset({"integer"}), "number": frozenset({"integer", "float"}), "map": frozenset({"node", "edge"})}
+_TOLERATED = {
+    "float": frozenset({"integer"}),
+    "number": frozenset({"integer", "float"}),
+    "map": frozenset({"node", "edge"}),
+}
 
 
 def _kind_of(kind: str) -> str:
     """A Cypher type name of a procedure signature as a static type."""
     base = kind.rstrip("?").strip().upper().partition(" ")[0].partition("<")[0]
     return {
-        "INTEGER": "integer", "FLOAT": "float", "NUMBER": "number", "STRING": "string", "BOOLEAN": "boolean", "MAP": "map",
-        "NODE": "node", "RELATIONSHIP": "edge", "PATH": "path", "LIST": "list",
-    }.get(base, "any")  # fmt: skip
+        "INTEGER": "integer",
+        "FLOAT": "float",
+        "NUMBER": "number",
+        "STRING": "string",
+        "BOOLEAN": "boolean",
+        "MAP": "map",
+        "NODE": "node",
+        "RELATIONSHIP": "edge",
+        "PATH": "path",
+        "LIST": "list",
+    }.get(base, "any")
 
 
 def _bind_as(name: str | None, kind: str, scope: Scope, at: int) -> None:
@@ -455,8 +648,14 @@ def _bind_as(name: str | None, kind: str, scope: Scope, at: int) -> None:
     held = scope.get(name)
     if held is None:
         scope[name] = kind
-    elif held not in (kind, "any", "null") and not (kind == "list<edge>" and held in ("list", "list<any>")):
-        fail(f"The variable {name} is of type {held} and cannot stand here.", at, detail="VariableTypeConflict")
+    elif held not in (kind, "any", "null") and not (
+        kind == "list<edge>" and held in ("list", "list<any>")
+    ):
+        fail(
+            f"The variable {name} is of type {held} and cannot stand here.",
+            at,
+            detail="VariableTypeConflict",
+        )
 
 
 def _plain_only(labels: t.LabelExpression, what: str) -> None:

@@ -21,7 +21,12 @@ class ClauseParser(PatternParser):
                 if not all_rows:
                     self.take_word("DISTINCT")
                 if every is not None and every != all_rows:
-                    fail("UNION and UNION ALL cannot be mixed.", token.at, detail="InvalidClauseComposition", hint="Use one of them throughout.")
+                    fail(
+                        "UNION and UNION ALL cannot be mixed.",
+                        token.at,
+                        detail="InvalidClauseComposition",
+                        hint="Use one of them throughout.",
+                    )
                 every = all_rows
                 branches.append(self._single())
             return t.Query(tuple(branches), bool(every), at=at)
@@ -49,7 +54,9 @@ class ClauseParser(PatternParser):
             case "WITH":
                 self.take()
                 projection = self.projection()
-                return t.With(projection, self.expression() if self.take_word("WHERE") else None, at=token.at)
+                return t.With(
+                    projection, self.expression() if self.take_word("WHERE") else None, at=token.at
+                )
             case "RETURN":
                 self.take()
                 return t.Return(self.projection(), at=token.at)
@@ -242,7 +249,9 @@ class ClauseParser(PatternParser):
 
     def _batch(self) -> t.Batch:
         at = self.need_word("IN").at
-        if self.token.kind == "INT" or self.is_word("CONCURRENT"):  # IN 2 CONCURRENT TRANSACTIONS: one writer, so the number has no effect
+        if self.token.kind == "INT" or self.is_word(
+            "CONCURRENT"
+        ):  # IN 2 CONCURRENT TRANSACTIONS: one writer, so the number has no effect
             if self.token.kind == "INT":
                 self.take()
             self.need_word("CONCURRENT")
@@ -311,8 +320,14 @@ class ClauseParser(PatternParser):
         direct = named.items if isinstance(named, t.LabelAnd) else (named,)
         for part in t.walk(target):
             if isinstance(part, t.LabelOf) and not any(part is one for one in direct):
-                fail("Labels that are known only when the query runs stand in SET and REMOVE, beside plain ones.", part.at)
-        if isinstance(target, t.Sign) or not isinstance(target, (t.Variable, t.Property, t.Index, t.HasLabels)):
+                fail(
+                    "Labels that are known only when the query runs stand in SET and REMOVE, beside"
+                    " plain ones.",
+                    part.at,
+                )
+        if isinstance(target, t.Sign) or not isinstance(
+            target, (t.Variable, t.Property, t.Index, t.HasLabels)
+        ):
             fail("Only a variable, a property or labels can be changed.", target.at)
         return target
 
@@ -326,7 +341,11 @@ class ClauseParser(PatternParser):
             elif isinstance(target, (t.Property, t.Index)):
                 items.append(t.RemoveProperty(target, at=target.at))
             else:
-                fail("REMOVE takes a property or labels.", target.at, hint="Use DELETE to delete an element.")
+                fail(
+                    "REMOVE takes a property or labels.",
+                    target.at,
+                    hint="Use DELETE to delete an element.",
+                )
             if not self.take_op(","):
                 return t.Remove(tuple(items), at=at)
 

@@ -1,4 +1,5 @@
-"""The place in the token list while parsing: looking, taking, failing with what was expected. The parser's parts build on it."""
+"""The place in the token list while parsing: looking, taking, failing with what was expected. The
+parser's parts build on it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ class Cursor:
         self.depth = 0
         self.bar_ends = False  # inside [x IN xs WHERE n:A | ...] a bar ends a label expression
         self.dynamic_labels = False  # in SET and REMOVE a label may be $(expression)
-        self.no_pattern: set[int] = set()  # token indexes where no path pattern starts: nested attempts stay linear
+        self.no_pattern: set[int] = (
+            set()
+        )  # token indexes where no path pattern starts: nested attempts stay linear
 
     # Looking
 
@@ -37,7 +40,9 @@ class Cursor:
     def is_word(self, *words: str) -> bool:
         """Whether the next tokens are these keywords, in order."""
         last = len(self.tokens) - 1
-        return all(self.tokens[min(self.index + i, last)].upper == word for i, word in enumerate(words))
+        return all(
+            self.tokens[min(self.index + i, last)].upper == word for i, word in enumerate(words)
+        )
 
     # Taking
 
@@ -96,7 +101,11 @@ class Cursor:
         """The text from a token index to the last token taken, as written."""
         last = self.tokens[self.index - 1]
         following = self.tokens[self.index].at
-        return self.text[self.tokens[start].at : following].rstrip() if last.kind != "END" else self.text[self.tokens[start].at :].rstrip()
+        return (
+            self.text[self.tokens[start].at : following].rstrip()
+            if last.kind != "END"
+            else self.text[self.tokens[start].at :].rstrip()
+        )
 
     # Failing
 
@@ -109,7 +118,12 @@ class Cursor:
     def deeper(self) -> Iterator[None]:
         self.depth += 1
         if self.depth > EXPRESSION_DEPTH_MAX:
-            fail(f"The query nests deeper than {EXPRESSION_DEPTH_MAX} levels.", self.token.at, detail="NestingTooDeep", hint="Split it with WITH.")
+            fail(
+                f"The query nests deeper than {EXPRESSION_DEPTH_MAX} levels.",
+                self.token.at,
+                detail="NestingTooDeep",
+                hint="Split it with WITH.",
+            )
         try:
             yield
         finally:

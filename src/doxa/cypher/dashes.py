@@ -1,7 +1,9 @@
-"""Comments that begin with two dashes. Cypher has none, since (a) -- (b) is a relationship; texts about persistence policies do.
+"""Comments that begin with two dashes. Cypher has none, since (a) -- (b) is a relationship; texts
+about persistence policies do.
 
-At the beginning of any text, where no statement can start with dashes, lines may. Within a text that begins with a policy command they may stand
-between blanks, outside of texts, quoted names and other comments:
+At the beginning of any text, where no statement can start with dashes, lines may. Within a text
+that begins with a policy command they may stand between blanks, outside of texts, quoted names and
+other comments:
 
     -- Parameters, for use by name.
     CREATE DECAY PROFILE p -- inert by itself
@@ -14,7 +16,8 @@ import re
 
 _GAP = r"[\s\u0085\u180e\ufeff]++|//[^\n\r]*+|/\*.*?\*/"
 DASHES = r"(?<!\S)-{2,}+(?!\S)[^\n\r]*+"
-QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|`[^`]*+`"  # a doubled backtick is two quoted names that touch
+# a doubled backtick is two quoted names that touch
+QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|`[^`]*+`"
 COMMENT = r"//[^\n\r]*+|/\*.*?\*/"
 OPEN = r"['\"`]|/\*"  # what does not end
 
@@ -30,7 +33,8 @@ _INK = re.compile(r"[^\n\r]")
 
 
 def lead(text: str, at: int = 0) -> int:
-    """Where the first statement from a place on begins: behind blanks and comments, those with dashes too."""
+    """Where the first statement from a place on begins: behind blanks and comments, those with
+    dashes too."""
     found = _LEAD.match(text, at)
     assert found is not None
     return found.end()
@@ -48,5 +52,7 @@ def without_dashes(text: str) -> str:
     start = lead(text)
     rest = text[start:]
     if about_policies(text, start):
-        rest = _PART.sub(lambda part: " " * len(part[0]) if part.lastgroup == "dashes" else part[0], rest)
+        rest = _PART.sub(
+            lambda part: " " * len(part[0]) if part.lastgroup == "dashes" else part[0], rest
+        )
     return _INK.sub(" ", text[:start]) + rest

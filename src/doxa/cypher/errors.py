@@ -1,7 +1,8 @@
-"""How a query can be wrong: one error class with the openCypher type, detail and place, raised here and by execution alike.
+"""How a query can be wrong: one error class with the openCypher type, detail and place, raised here
+and by execution alike.
 
-The types and details are those of the openCypher TCK (for example SyntaxError / UndefinedVariable), so that doors can map them to
-Neo4j status codes in one table.
+The types and details are those of the openCypher TCK (for example SyntaxError / UndefinedVariable),
+so that doors can map them to Neo4j status codes in one table.
 """
 
 from __future__ import annotations
@@ -14,19 +15,27 @@ _EXCERPT_CHARS = 60
 
 
 class QueryError(DoxaError):
-    """A query that cannot be run, or whose run failed. `kind` and `detail` are openCypher's; `line` and `column` count from 1."""
+    """A query that cannot be run, or whose run failed. `kind` and `detail` are openCypher's; `line`
+    and `column` count from 1."""
 
     code = "query"
 
-    def __init__(self, message: str, *, kind: str, detail: str, next_step: str = "", **fields: object) -> None:
+    def __init__(
+        self, message: str, *, kind: str, detail: str, next_step: str = "", **fields: object
+    ) -> None:
         super().__init__(message, next_step=next_step, kind=kind, detail=detail, **fields)
         self.kind = kind
         self.detail = detail
-        self.at: int | None = None  # where in the text, of an error that arose while it ran; `placed` makes line and column of it
+        self.at: int | None = (
+            # where in the text, of an error that arose while it ran; `placed` makes line and column
+            # of it
+            None
+        )
 
 
 def locate(text: str, at: int) -> tuple[int, int, str]:
-    """Line and column (from 1) of a character offset, and the line's part around it with a caret below."""
+    """Line and column (from 1) of a character offset, and the line's part around it with a caret
+    below."""
     at = max(0, min(at, len(text)))
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
@@ -49,14 +58,21 @@ def placed(error: QueryError, text: str) -> None:
 class Problem(Exception):
     """Raised inside the room, where the text is not at hand; `explained` adds the place."""
 
-    def __init__(self, message: str, *, at: int, detail: str, kind: str = "SyntaxError", hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, at: int, detail: str, kind: str = "SyntaxError", hint: str = ""
+    ) -> None:
         super().__init__(message)
         self.message, self.at, self.detail, self.kind, self.hint = message, at, detail, kind, hint
 
 
 def too_deep(text: str) -> QueryError:
     """For a query that nests within the limits but still too deep for the caller's stack."""
-    return explained(Problem("The query nests too deep.", at=0, detail="NestingTooDeep", hint="Split it with WITH."), text)
+    return explained(
+        Problem(
+            "The query nests too deep.", at=0, detail="NestingTooDeep", hint="Split it with WITH."
+        ),
+        text,
+    )
 
 
 def explained(problem: Problem, text: str) -> QueryError:
@@ -74,5 +90,12 @@ def explained(problem: Problem, text: str) -> QueryError:
     )
 
 
-def fail(message: str, at: int, *, detail: str = "UnexpectedSyntax", kind: str = "SyntaxError", hint: str = "") -> NoReturn:
+def fail(
+    message: str,
+    at: int,
+    *,
+    detail: str = "UnexpectedSyntax",
+    kind: str = "SyntaxError",
+    hint: str = "",
+) -> NoReturn:
     raise Problem(message, at=at, detail=detail, kind=kind, hint=hint)

@@ -1,6 +1,9 @@
-"""Expressions, by binding power: OR 1, XOR 2, AND 3, NOT 4, comparisons 5, text, list and null tests 6, + - || 7, * / % 8, ^ 9, signs 10.
+"""Expressions, by binding power: OR 1, XOR 2, AND 3, NOT 4, comparisons 5, text, list and null
+tests
+6, + - || 7, * / % 8, ^ 9, signs 10.
 
-The power operator groups from the left and signs bind tighter, as the openCypher 9 grammar has it: -2 ^ 2 is 4.
+The power operator groups from the left and signs bind tighter, as the openCypher 9 grammar has it:
+-2 ^ 2 is 4.
 """
 
 from __future__ import annotations
@@ -14,7 +17,12 @@ _COMPARE = ("=", "<>", "<", "<=", ">", ">=")
 _BINARY = {"+": 7, "-": 7, "||": 7, "*": 8, "/": 8, "%": 8, "^": 9}
 _LOGIC = {"OR": 1, "XOR": 2, "AND": 3}
 _QUANTIFIERS = ("ALL", "ANY", "NONE", "SINGLE")
-_TYPE_WORDS = {"BOOL": "BOOLEAN", "INT": "INTEGER", "VARCHAR": "STRING", "TIMESTAMP": "ZONED DATETIME"}
+_TYPE_WORDS = {
+    "BOOL": "BOOLEAN",
+    "INT": "INTEGER",
+    "VARCHAR": "STRING",
+    "TIMESTAMP": "ZONED DATETIME",
+}
 
 
 class ExpressionParser(Cursor):
@@ -29,7 +37,12 @@ class ExpressionParser(Cursor):
                 left = grown
                 length += 1
                 if length > EXPRESSION_ITEMS_MAX:
-                    fail("This expression chains too many operators.", self.token.at, detail="NestingTooDeep", hint="Use a list and reduce().")
+                    fail(
+                        "This expression chains too many operators.",
+                        self.token.at,
+                        detail="NestingTooDeep",
+                        hint="Use a list and reduce().",
+                    )
 
     def _prefix(self, least: int) -> t.Expression:
         token = self.token
@@ -39,7 +52,11 @@ class ExpressionParser(Cursor):
         if token.kind == "OP" and token.text in "+-":
             self.take()
             after = self.token
-            if token.text == "-" and after.kind in ("INT", "FLOAT") and not (after.kind == "INT" and self.ahead().text in (".", "[")):
+            if (
+                token.text == "-"
+                and after.kind in ("INT", "FLOAT")
+                and not (after.kind == "INT" and self.ahead().text in (".", "["))
+            ):
                 self.take()
                 assert isinstance(after.value, (int, float))
                 return self._postfix(t.Literal(-after.value, at=token.at))
@@ -52,9 +69,16 @@ class ExpressionParser(Cursor):
         if token.kind == "OP":
             if token.text in _BINARY and least < _BINARY[token.text]:
                 if token.value is not None:
-                    fail(f"{token.value} is no minus sign.", token.at, detail="InvalidUnicodeCharacter", hint="Write -.")
+                    fail(
+                        f"{token.value} is no minus sign.",
+                        token.at,
+                        detail="InvalidUnicodeCharacter",
+                        hint="Write -.",
+                    )
                 self.take()
-                return t.Arithmetic(token.text, left, self.expression(_BINARY[token.text]), at=token.at)
+                return t.Arithmetic(
+                    token.text, left, self.expression(_BINARY[token.text]), at=token.at
+                )
             if token.text in _COMPARE and least < 5:
                 return self._comparison(left)
             if token.text == "=~" and least < 6:
@@ -64,7 +88,12 @@ class ExpressionParser(Cursor):
                 self.take()
                 return t.IsType(left, self.type_name(), at=token.at)
             if token.text == "!=":
-                fail("!= is no operator of Cypher.", token.at, detail="InvalidComparisonOperator", hint="Write <>.")
+                fail(
+                    "!= is no operator of Cypher.",
+                    token.at,
+                    detail="InvalidComparisonOperator",
+                    hint="Write <>.",
+                )
             return None
         if token.kind != "NAME":
             return None
@@ -93,7 +122,12 @@ class ExpressionParser(Cursor):
         token = self.token
         for first in ("STARTS", "ENDS"):
             if self.take_word(first, "WITH"):
-                return t.TextTest("STARTS WITH" if first == "STARTS" else "ENDS WITH", left, self.expression(6), at=token.at)
+                return t.TextTest(
+                    "STARTS WITH" if first == "STARTS" else "ENDS WITH",
+                    left,
+                    self.expression(6),
+                    at=token.at,
+                )
         if self.take_word("CONTAINS"):
             return t.TextTest("CONTAINS", left, self.expression(6), at=token.at)
         if self.take_word("IN"):
@@ -136,7 +170,12 @@ class ExpressionParser(Cursor):
             token = self.token
             length += 1
             if length > EXPRESSION_ITEMS_MAX:
-                fail("This expression chains too many accesses.", token.at, detail="NestingTooDeep", hint="Split it with WITH.")
+                fail(
+                    "This expression chains too many accesses.",
+                    token.at,
+                    detail="NestingTooDeep",
+                    hint="Split it with WITH.",
+                )
             if token.kind != "OP":
                 return atom
             if token.text == "." and self.ahead().kind in ("NAME", "QUOTED"):
@@ -144,7 +183,11 @@ class ExpressionParser(Cursor):
                 atom = t.Property(atom, self.name(), at=token.at)
             elif token.text == "[":
                 atom = self._index(atom)
-            elif token.text == ":" and isinstance(atom, (t.Variable, t.Property, t.Index, t.Call, t.Parameter)) and self._label_follows():
+            elif (
+                token.text == ":"
+                and isinstance(atom, (t.Variable, t.Property, t.Index, t.Call, t.Parameter))
+                and self._label_follows()
+            ):
                 self.take()
                 atom = t.HasLabels(atom, self.label_expression(), at=token.at)
             else:
@@ -217,7 +260,12 @@ class ExpressionParser(Cursor):
             return t.Literal(token.value, at=token.at)  # type: ignore[arg-type]
         if token.kind == "MALFORMED":
             hint = "A name cannot begin with a digit; quote it in backticks."
-            fail(f"{token.text[:40]} is no number.", token.at, detail="InvalidNumberLiteral", hint=hint)
+            fail(
+                f"{token.text[:40]} is no number.",
+                token.at,
+                detail="InvalidNumberLiteral",
+                hint=hint,
+            )
         if token.kind == "PARAMETER":
             self.take()
             return t.Parameter(token.text, at=token.at)
@@ -259,7 +307,11 @@ class ExpressionParser(Cursor):
         if word in ("EXISTS", "COUNT", "COLLECT") and opens == "{":
             return self._subquery(word)
         if opens == "(":
-            if word in _QUANTIFIERS and self.ahead(2).kind in ("NAME", "QUOTED") and self.ahead(3).upper == "IN":
+            if (
+                word in _QUANTIFIERS
+                and self.ahead(2).kind in ("NAME", "QUOTED")
+                and self.ahead(3).upper == "IN"
+            ):
                 return self._quantifier()
             if word == "REDUCE":
                 return self._reduce()
@@ -278,7 +330,11 @@ class ExpressionParser(Cursor):
             return self._call(".".join(parts), at)
         self.index = start + 1
         variable = t.Variable(parts[0], at=at)
-        return self._map_projection(variable) if self.is_op("{") and self._projection_follows() else variable
+        return (
+            self._map_projection(variable)
+            if self.is_op("{") and self._projection_follows()
+            else variable
+        )
 
     def _call(self, name: str, at: int) -> t.Expression:
         self.need_op("(")
@@ -374,7 +430,8 @@ class ExpressionParser(Cursor):
         return t.MapProjection(variable, tuple(items), at=at)
 
     def _projection_follows(self) -> bool:
-        """After a variable, a brace opens a map projection; not so in FOREACH, CALL and the like, where no bare variable precedes one."""
+        """After a variable, a brace opens a map projection; not so in FOREACH, CALL and the like,
+        where no bare variable precedes one."""
         return self.ahead().kind in ("NAME", "QUOTED") or self.ahead().text in (".", "}")
 
     def _projected(self, variable: t.Variable) -> tuple[str, t.Expression | None]:
@@ -422,7 +479,11 @@ class ExpressionParser(Cursor):
         return t.ListComprehension(variable, source, where, projection, at=at)
 
     def _try_pattern_comprehension(self) -> t.Expression | None:
-        named = self.ahead().kind in ("NAME", "QUOTED") and self.ahead(2).text == "=" and self.ahead(3).text == "("
+        named = (
+            self.ahead().kind in ("NAME", "QUOTED")
+            and self.ahead(2).text == "="
+            and self.ahead(3).text == "("
+        )
         if not named and self.ahead().text != "(":
             return None
         start, at = self.index, self.token.at
@@ -474,9 +535,28 @@ class ExpressionParser(Cursor):
         return t.Subquery(kind, query, at=token.at)  # type: ignore[arg-type]
 
     def _clause_follows(self) -> bool:
-        return self.token.kind == "NAME" and self.token.upper in (
-            "MATCH", "OPTIONAL", "UNWIND", "WITH", "RETURN", "CALL", "USE", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH", "LOAD"
-        ) and not (self.ahead().kind == "OP" and self.ahead().text == "=")  # fmt: skip
+        return (
+            self.token.kind == "NAME"
+            and self.token.upper
+            in (
+                "MATCH",
+                "OPTIONAL",
+                "UNWIND",
+                "WITH",
+                "RETURN",
+                "CALL",
+                "USE",
+                "CREATE",
+                "MERGE",
+                "SET",
+                "DELETE",
+                "DETACH",
+                "REMOVE",
+                "FOREACH",
+                "LOAD",
+            )
+            and not (self.ahead().kind == "OP" and self.ahead().text == "=")
+        )
 
     def _pattern_query(self, at: int) -> t.Query:
         patterns = self.patterns()

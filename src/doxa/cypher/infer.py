@@ -1,6 +1,7 @@
 """The static type of an expression, and the errors that can be told from it before anything runs.
 
-Only certainties are refused: a property, a parameter or a list item may be anything. Types are words as in `signatures`.
+Only certainties are refused: a property, a parameter or a list item may be anything. Types are
+words as in `signatures`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from doxa.cypher.signatures import FUNCTIONS, TEMPORAL, accepted
 Scope = Mapping[str, str]
 _LITERALS = {bool: "boolean", int: "integer", float: "float", str: "string", type(None): "null"}
 _NUMBERS = ("integer", "float", "number")
-_NOT_BOOLEAN = frozenset({"integer", "float", "number", "string", "map", "node", "edge", "path", "point", *TEMPORAL})
+_NOT_BOOLEAN = frozenset(
+    {"integer", "float", "number", "string", "map", "node", "edge", "path", "point", *TEMPORAL}
+)
 
 
 def is_aggregate(expression: t.Tree) -> bool:
@@ -28,7 +31,11 @@ def has_aggregate(expression: t.Tree) -> bool:
     """Whether it aggregates over the rows of its own clause; a subquery aggregates over its own."""
     if is_aggregate(expression):
         return True
-    return any(has_aggregate(part) for part in t.children(expression) if not isinstance(part, (t.Query, t.PathPattern)))
+    return any(
+        has_aggregate(part)
+        for part in t.children(expression)
+        if not isinstance(part, (t.Query, t.PathPattern))
+    )
 
 
 def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
@@ -41,7 +48,10 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
         case t.Variable(name):
             if name not in scope:
                 fail(
-                    f"The variable {name} is not defined.", expression.at, detail="UndefinedVariable", hint="Bind it in MATCH, UNWIND or WITH first."
+                    f"The variable {name} is not defined.",
+                    expression.at,
+                    detail="UndefinedVariable",
+                    hint="Bind it in MATCH, UNWIND or WITH first.",
                 )
             return scope[name]
         case t.Property(of, name):
@@ -52,7 +62,12 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
             kind = infer(of, scope, check)
             for bound in (start, end):
                 if bound is not None:
-                    _refuse(infer(bound, scope, check), ("string", "float", "boolean", "map", "node", "edge", "path"), bound, "a list bound")
+                    _refuse(
+                        infer(bound, scope, check),
+                        ("string", "float", "boolean", "map", "node", "edge", "path"),
+                        bound,
+                        "a list bound",
+                    )
             return kind if kind.startswith("list") else "any"
         case t.ListOf(items):
             kinds = {infer(item, scope, check) for item in items}
@@ -62,7 +77,12 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
                 infer(item, scope, check)
             return "map"
         case t.MapProjection(of, items):
-            _refuse(infer(of, scope, check), ("integer", "float", "string", "boolean", "list", "path"), of, "a map projection")
+            _refuse(
+                infer(of, scope, check),
+                ("integer", "float", "string", "boolean", "list", "path"),
+                of,
+                "a map projection",
+            )
             for _, part in items:
                 if part is not None:
                     infer(part, scope, check)
@@ -74,7 +94,8 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
 
 
 class Checks:
-    """What inference must ask about queries inside expressions; `check` fills it in, since it walks clauses."""
+    """What inference must ask about queries inside expressions; `check` fills it in, since it walks
+    clauses."""
 
     def pattern(self, pattern: t.PathPattern, scope: Scope) -> Scope:
         raise NotImplementedError
@@ -100,7 +121,9 @@ def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
             return _arithmetic(expression, scope, check)
         case t.Sign(_, of):
             kind = infer(of, scope, check)
-            _refuse(kind, ("string", "boolean", "map", "node", "edge", "path", "list"), of, "a sign")
+            _refuse(
+                kind, ("string", "boolean", "map", "node", "edge", "path", "list"), of, "a sign"
+            )
             return kind
         case t.TextTest(_, left, right):
             infer(left, scope, check)
@@ -109,13 +132,23 @@ def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
         case t.In(left, right):
             infer(left, scope, check)
             kind = infer(right, scope, check)
-            _refuse(kind, ("integer", "float", "string", "boolean", "map", "node", "edge", "path"), right, "the right side of IN")
+            _refuse(
+                kind,
+                ("integer", "float", "string", "boolean", "map", "node", "edge", "path"),
+                right,
+                "the right side of IN",
+            )
             return "boolean"
         case t.IsNull(of) | t.IsType(of):
             infer(of, scope, check)
             return "boolean"
         case t.HasLabels(of, _):
-            _refuse(infer(of, scope, check), ("integer", "float", "string", "boolean", "map", "list", "path"), of, "a label test")
+            _refuse(
+                infer(of, scope, check),
+                ("integer", "float", "string", "boolean", "map", "list", "path"),
+                of,
+                "a label test",
+            )
             return "boolean"
         case t.Case(subject, whens, default):
             return _case(subject, whens, default=default, scope=scope, check=check)
@@ -167,7 +200,12 @@ def _scoped(expression: t.Expression, scope: Scope, check: Checks) -> str:
 def _no_aggregate(*expressions: t.Expression | None) -> None:
     for expression in expressions:
         if expression is not None and has_aggregate(expression):
-            fail("An aggregation cannot stand inside a comprehension.", expression.at, detail="InvalidAggregation", hint="Aggregate in WITH first.")
+            fail(
+                "An aggregation cannot stand inside a comprehension.",
+                expression.at,
+                detail="InvalidAggregation",
+                hint="Aggregate in WITH first.",
+            )
 
 
 def _boolean(expression: t.Expression, scope: Scope, check: Checks) -> None:
@@ -175,13 +213,19 @@ def _boolean(expression: t.Expression, scope: Scope, check: Checks) -> None:
 
 
 def condition(expression: t.Expression, scope: Scope, check: Checks) -> None:
-    """Check an expression that stands as a condition: patterns are allowed, sure non-booleans are not."""
+    """Check an expression that stands as a condition: patterns are allowed, sure non-booleans are
+    not."""
     if isinstance(expression, t.PatternTest):
         for element in expression.pattern.elements:
             name = getattr(element, "variable", None)
             if name and name not in scope:
-                fail(f"The variable {name} is not defined; a pattern in a condition brings no new ones.", element.at, detail="UndefinedVariable",
-                     hint="Use EXISTS { … } to name elements inside.")  # fmt: skip
+                fail(
+                    f"The variable {name} is not defined; a pattern in a condition brings no new"
+                    " ones.",
+                    element.at,
+                    detail="UndefinedVariable",
+                    hint="Use EXISTS { … } to name elements inside.",
+                )
         check.pattern(expression.pattern, scope)
         return
     if isinstance(expression, t.Not):
@@ -193,48 +237,108 @@ def condition(expression: t.Expression, scope: Scope, check: Checks) -> None:
         return
     kind = infer(expression, scope, check)
     if kind in _NOT_BOOLEAN or kind.startswith("list"):
-        fail(f"A condition must be true, false or null; this is of type {kind}.", expression.at, detail="InvalidArgumentType")
+        fail(
+            f"A condition must be true, false or null; this is of type {kind}.",
+            expression.at,
+            detail="InvalidArgumentType",
+        )
 
 
-def _refuse(kind: str, wrong: tuple[str, ...], expression: t.Expression, what: str, *, error: str = "SyntaxError") -> None:
+def _refuse(
+    kind: str,
+    wrong: tuple[str, ...],
+    expression: t.Expression,
+    what: str,
+    *,
+    error: str = "SyntaxError",
+) -> None:
     base = kind.partition("<")[0]
     if base in wrong or (base == "number" and "integer" in wrong):
-        fail(f"{what.capitalize()} cannot be of type {kind}.", expression.at, kind=error, detail="InvalidArgumentType")
+        fail(
+            f"{what.capitalize()} cannot be of type {kind}.",
+            expression.at,
+            kind=error,
+            detail="InvalidArgumentType",
+        )
 
 
 def _item(kind: str, source: t.Expression) -> str:
-    _refuse(kind, ("integer", "float", "string", "boolean", "node", "edge", "path", "map"), source, "what is iterated")
+    _refuse(
+        kind,
+        ("integer", "float", "string", "boolean", "node", "edge", "path", "map"),
+        source,
+        "what is iterated",
+    )
     return kind[5:-1] if kind.startswith("list<") else "any"
 
 
 def _property(kind: str, expression: t.Property) -> str:
     base = kind.partition("<")[0]
     if base in ("integer", "float", "number", "string", "boolean", "list", "path"):
-        error = "SyntaxError" if base == "path" else "TypeError"  # as the TCK tells a path pattern's misuse from a value's
-        fail(f"A value of type {kind} has no properties.", expression.at, kind=error, detail="InvalidArgumentType")
+        error = (
+            "SyntaxError" if base == "path" else "TypeError"
+        )  # as the TCK tells a path pattern's misuse from a value's
+        fail(
+            f"A value of type {kind} has no properties.",
+            expression.at,
+            kind=error,
+            detail="InvalidArgumentType",
+        )
     return "any"
 
 
 def _index(kind: str, index: str, expression: t.Index) -> str:
     base = kind.partition("<")[0]
     if base in ("integer", "float", "number", "string", "boolean", "path"):
-        fail(f"A value of type {kind} cannot be indexed.", expression.at, kind="TypeError", detail="InvalidArgumentType")
+        fail(
+            f"A value of type {kind} cannot be indexed.",
+            expression.at,
+            kind="TypeError",
+            detail="InvalidArgumentType",
+        )
     if base == "list":
-        _refuse(index, ("string", "float", "boolean", "map", "node", "edge", "path", "list"), expression.index, "a list index", error="TypeError")
+        _refuse(
+            index,
+            ("string", "float", "boolean", "map", "node", "edge", "path", "list"),
+            expression.index,
+            "a list index",
+            error="TypeError",
+        )
     elif base in ("map", "node", "edge"):
-        _refuse(index, ("integer", "float", "boolean", "map", "node", "edge", "path", "list"), expression.index, "a key", error="TypeError")
+        _refuse(
+            index,
+            ("integer", "float", "boolean", "map", "node", "edge", "path", "list"),
+            expression.index,
+            "a key",
+            error="TypeError",
+        )
     return kind[5:-1] if kind.startswith("list<") else "any"
 
 
 def _call(call: t.Call, scope: Scope, check: Checks) -> str:
     signature = FUNCTIONS.get(call.name.lower())
     if signature is None:
-        fail(f"There is no function {call.name}.", call.at, detail="UnknownFunction", hint="SHOW FUNCTIONS lists them.")
+        fail(
+            f"There is no function {call.name}.",
+            call.at,
+            detail="UnknownFunction",
+            hint="SHOW FUNCTIONS lists them.",
+        )
     if call.star:
         return "integer"
-    if len(call.args) < signature.least or (signature.most is not None and len(call.args) > signature.most):
-        wanted = f"{signature.least}" if signature.least == signature.most else f"{signature.least} to {signature.most or 'any number of'}"
-        fail(f"{signature.name}() takes {wanted} arguments, not {len(call.args)}.", call.at, detail="InvalidNumberOfArguments")
+    if len(call.args) < signature.least or (
+        signature.most is not None and len(call.args) > signature.most
+    ):
+        wanted = (
+            f"{signature.least}"
+            if signature.least == signature.most
+            else f"{signature.least} to {signature.most or 'any number of'}"
+        )
+        fail(
+            f"{signature.name}() takes {wanted} arguments, not {len(call.args)}.",
+            call.at,
+            detail="InvalidNumberOfArguments",
+        )
     if signature.aggregate:
         for arg in call.args:
             _aggregated(arg)
@@ -251,7 +355,11 @@ def _call(call: t.Call, scope: Scope, check: Checks) -> str:
         kinds.append(kind)
         if not accepted(kind, signature.argument(index)):
             wanted = " or ".join(sorted(signature.argument(index).accepts))
-            fail(f"{signature.name}() takes {wanted}, not a value of type {kind}.", arg.at, detail="InvalidArgumentType")
+            fail(
+                f"{signature.name}() takes {wanted}, not a value of type {kind}.",
+                arg.at,
+                detail="InvalidArgumentType",
+            )
     if signature.name in ("min", "max", "head", "last", "coalesce") and len(set(kinds)) == 1:
         inner = kinds[0][5:-1] if kinds[0].startswith("list<") else "any"
         return inner if signature.name in ("head", "last") else kinds[0]
@@ -262,10 +370,19 @@ def _call(call: t.Call, scope: Scope, check: Checks) -> str:
 
 def _aggregated(arg: t.Expression) -> None:
     if has_aggregate(arg):
-        fail("An aggregation cannot stand inside another.", arg.at, detail="NestedAggregation", hint="Aggregate in WITH first.")
+        fail(
+            "An aggregation cannot stand inside another.",
+            arg.at,
+            detail="NestedAggregation",
+            hint="Aggregate in WITH first.",
+        )
     for part in t.walk(arg):
         if isinstance(part, t.Call) and part.name.lower() == "rand":
-            fail("An aggregation needs an argument that is the same at each evaluation.", part.at, detail="NonConstantExpression")
+            fail(
+                "An aggregation needs an argument that is the same at each evaluation.",
+                part.at,
+                detail="NonConstantExpression",
+            )
 
 
 def _arithmetic(expression: t.Arithmetic, scope: Scope, check: Checks) -> str:
@@ -281,11 +398,22 @@ def _arithmetic(expression: t.Arithmetic, scope: Scope, check: Checks) -> str:
         return "any"
     else:
         for kind, side in ((left, expression.left), (right, expression.right)):
-            _refuse(kind, ("boolean", "string", "map", "node", "edge", "path", "list"), side, f"an operand of {expression.op}")
+            _refuse(
+                kind,
+                ("boolean", "string", "map", "node", "edge", "path", "list"),
+                side,
+                f"an operand of {expression.op}",
+            )
     if left in _NUMBERS and right in _NUMBERS:
         if expression.op == "^":
             return "float"
-        return "integer" if left == right == "integer" else "float" if "float" in (left, right) else "number"
+        return (
+            "integer"
+            if left == right == "integer"
+            else "float"
+            if "float" in (left, right)
+            else "number"
+        )
     if left in TEMPORAL:
         return left if left != "duration" or right not in TEMPORAL else right
     return right if right in TEMPORAL and right != "duration" else "any"

@@ -1,4 +1,5 @@
-"""The whole statement: EXPLAIN or PROFILE, AS OF, then a query, a schema command or policy commands. `parse` is the door of the room."""
+"""The whole statement: EXPLAIN or PROFILE, AS OF, then a query, a schema command or policy
+commands. `parse` is the door of the room."""
 
 from __future__ import annotations
 
@@ -31,7 +32,11 @@ class Parser(SchemaParser, PolicyParser, ClauseParser):
         ended = self.take_op(";")
         if self.token.kind != "END":
             if ended:
-                fail("Only one statement can be run at a time.", self.token.at, hint="Send the statements one after the other.")
+                fail(
+                    "Only one statement can be run at a time.",
+                    self.token.at,
+                    hint="Send the statements one after the other.",
+                )
             self.unexpected("the end of the query or another clause")
         return t.Statement(body, mode, system, valid, at=at)  # type: ignore[arg-type]
 

@@ -17,7 +17,11 @@ class PatternParser(ExpressionParser):
     def path_pattern(self) -> t.PathPattern:
         at = self.token.at
         variable = None
-        if self.token.kind in ("NAME", "QUOTED") and self.ahead().text == "=" and self.ahead().kind == "OP":
+        if (
+            self.token.kind in ("NAME", "QUOTED")
+            and self.ahead().text == "="
+            and self.ahead().kind == "OP"
+        ):
             variable = self.name()
             self.take()
         if self.is_word("SHORTESTPATH") or self.is_word("ALLSHORTESTPATHS"):
@@ -30,7 +34,11 @@ class PatternParser(ExpressionParser):
         elements = self._elements()
         self.need_op(")")
         if len(elements) != 3 or not isinstance(elements[1], t.EdgePattern):
-            fail("A shortest path has two nodes and one relationship pattern between them.", at, detail="InvalidShortestPath")
+            fail(
+                "A shortest path has two nodes and one relationship pattern between them.",
+                at,
+                detail="InvalidShortestPath",
+            )
         return t.PathPattern(elements, variable, kind, at=at)  # type: ignore[arg-type]
 
     def _elements(self) -> tuple[t.NodePattern | t.EdgePattern | t.QuantifiedPattern, ...]:
@@ -40,7 +48,9 @@ class PatternParser(ExpressionParser):
                 edge = self._edge()
                 found.append(self._quantified_edge(edge))
                 found.append(self._part())
-            elif self.is_op("(") and (isinstance(found[-1], t.QuantifiedPattern) or self._quantified_follows()):
+            elif self.is_op("(") and (
+                isinstance(found[-1], t.QuantifiedPattern) or self._quantified_follows()
+            ):
                 found.append(self._part())
             else:
                 return tuple(found)
@@ -60,7 +70,9 @@ class PatternParser(ExpressionParser):
 
     def _quantified_follows(self) -> bool:
         """((…)-…): a path in parentheses. A second parenthesis cannot begin a node."""
-        return self.is_op("(") and (self.ahead().text == "(" or (self.ahead(2).text == "=" and self.ahead(3).text == "("))
+        return self.is_op("(") and (
+            self.ahead().text == "(" or (self.ahead(2).text == "=" and self.ahead(3).text == "(")
+        )
 
     def _quantified(self) -> t.QuantifiedPattern:
         at = self.need_op("(").at
@@ -83,12 +95,20 @@ class PatternParser(ExpressionParser):
             most = None if self.is_op("}") else self.whole_number()
         self.need_op("}")
         if (most is not None and most < (least or 0)) or most == 0:
-            fail("The quantity must be at least 1 and not run backwards.", at, detail="InvalidQuantifier")
+            fail(
+                "The quantity must be at least 1 and not run backwards.",
+                at,
+                detail="InvalidQuantifier",
+            )
         return least or 0, most
 
     def _quantified_edge(self, edge: t.EdgePattern) -> t.EdgePattern | t.QuantifiedPattern:
         """-[r]->+ (5) is ((())-[r]->()){1,}: kept as an edge with a length when it needs no more."""
-        if edge.length is not None or not (self.is_op("+") or self.is_op("*") or (self.is_op("{") and self.ahead().kind in ("INT", "OP"))):
+        if edge.length is not None or not (
+            self.is_op("+")
+            or self.is_op("*")
+            or (self.is_op("{") and self.ahead().kind in ("INT", "OP"))
+        ):
             return edge
         at = self.token.at
         least, most = self._quantity()
@@ -109,7 +129,8 @@ class PatternParser(ExpressionParser):
         return t.NodePattern(variable, labels, properties, where, at=at)
 
     def _named(self, after: tuple[str, ...]) -> bool:
-        """Whether a variable stands here. WHERE and IS may be variables too, if what follows says so."""
+        """Whether a variable stands here. WHERE and IS may be variables too, if what follows says
+        so."""
         if self.token.kind not in ("NAME", "QUOTED"):
             return False
         if self.is_word("WHERE"):
@@ -149,7 +170,13 @@ class PatternParser(ExpressionParser):
 
     def _inside_edge(
         self, at: int
-    ) -> tuple[str | None, t.LabelExpression | None, tuple[int | None, int | None] | None, t.Expression | None, t.Expression | None]:
+    ) -> tuple[
+        str | None,
+        t.LabelExpression | None,
+        tuple[int | None, int | None] | None,
+        t.Expression | None,
+        t.Expression | None,
+    ]:
         self.need_op("[")
         before, self.bar_ends = self.bar_ends, False
         variable = None
@@ -157,7 +184,12 @@ class PatternParser(ExpressionParser):
             variable = self.name()
         types = self._labels()
         if self.is_op(".."):
-            fail("A length begins with an asterisk.", self.token.at, detail="InvalidRelationshipPattern", hint="Write [:TYPE*1..3].")
+            fail(
+                "A length begins with an asterisk.",
+                self.token.at,
+                detail="InvalidRelationshipPattern",
+                hint="Write [:TYPE*1..3].",
+            )
         length = self._length() if self.is_op("*") else None
         properties = self._properties()
         where = self.expression() if self.take_word("WHERE") else None

@@ -1,17 +1,24 @@
-"""Persistence policies: what decays and how, what is promoted and when. Several commands may follow each other in one text.
+"""Persistence policies: what decays and how, what is promoted and when. Several commands may follow
+each other in one text.
 
-CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … }                   a bundle
-CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name FOR target APPLY { directive … }            a binding
-CREATE [OR REPLACE] PROMOTION PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … }
-CREATE [OR REPLACE] PROMOTION POLICY [IF NOT EXISTS] name FOR target APPLY { ON ACCESS { set … } WHEN condition APPLY PROFILE name … }
-ALTER kind name SET OPTIONS { … }      ALTER kind name ENABLE | DISABLE      DROP kind name [IF EXISTS]
+CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … }                   a
+bundle
+CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name FOR target APPLY { directive … }            a
+binding
+CREATE [OR REPLACE] PROMOTION PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … } CREATE [OR
+REPLACE] PROMOTION POLICY [IF NOT EXISTS] name FOR target APPLY { ON ACCESS { set … } WHEN condition
+APPLY PROFILE name … }
+ALTER kind name SET OPTIONS { … }      ALTER kind name ENABLE | DISABLE      DROP kind name [IF
+EXISTS]
 
 target     (v)   (v:A:B)   ()-[v]-()   ()-[v:TYPE]->()
-directive  [v.property] NO DECAY | DECAY PROFILE name | DECAY HALF LIFE seconds | DECAY FLOOR share | DECAY VISIBILITY THRESHOLD share
+directive  [v.property] NO DECAY | DECAY PROFILE name | DECAY HALF LIFE seconds | DECAY FLOOR share
+| DECAY VISIBILITY THRESHOLD share
 set        [WITH KALMAN [{q: …, r: …}]] SET v.property = expression, …
 
-Parts are separated by commas, semicolons or nothing. A directive that follows one about a property is about it too on the same line only.
-Source: the paper "Persistence Semantics" (NornicDB, 2026), sections 4.2 to 4.4.
+Parts are separated by commas, semicolons or nothing. A directive that follows one about a property
+is about it too on the same line only. Source: the paper "Persistence Semantics" (NornicDB, 2026),
+sections 4.2 to 4.4.
 """
 
 from __future__ import annotations
@@ -21,9 +28,22 @@ from typing import NoReturn
 from doxa.cypher import tree as t
 from doxa.cypher.clauses import ClauseParser
 from doxa.cypher.errors import fail
-from doxa.cypher.policy_options import OPEN, agree, directive_value, option_key, option_value, option_words
+from doxa.cypher.policy_options import (
+    OPEN,
+    agree,
+    directive_value,
+    option_key,
+    option_value,
+    option_words,
+)
 
-_SAID = {"profile": "DECAY PROFILE", "half_life": "DECAY HALF LIFE", "floor": "DECAY FLOOR", "threshold": "DECAY THRESHOLD", "none": "NO DECAY"}
+_SAID = {
+    "profile": "DECAY PROFILE",
+    "half_life": "DECAY HALF LIFE",
+    "floor": "DECAY FLOOR",
+    "threshold": "DECAY THRESHOLD",
+    "none": "NO DECAY",
+}
 
 
 class PolicyParser(ClauseParser):
@@ -38,7 +58,11 @@ class PolicyParser(ClauseParser):
                 pass
             if not self._policy_follows():
                 self.index = start
-                return commands[0] if len(commands) == 1 else t.PolicyCommands(tuple(commands), at=commands[0].at)
+                return (
+                    commands[0]
+                    if len(commands) == 1
+                    else t.PolicyCommands(tuple(commands), at=commands[0].at)
+                )
             commands.append(self._policy_command())
 
     def _policy_follows(self) -> bool:
@@ -46,7 +70,9 @@ class PolicyParser(ClauseParser):
         if not (self.is_word("CREATE") or self.is_word("ALTER") or self.is_word("DROP")):
             return False
         words = 3 if self.is_word("CREATE", "OR", "REPLACE") else 1
-        return self.ahead(words).upper in ("DECAY", "PROMOTION") and self.ahead(words + 1).text != "="
+        return (
+            self.ahead(words).upper in ("DECAY", "PROMOTION") and self.ahead(words + 1).text != "="
+        )
 
     def _policy_command(self) -> t.Clause:
         at = self.token.at
@@ -69,7 +95,10 @@ class PolicyParser(ClauseParser):
             self.unexpected("OPTIONS or FOR" if what == "DECAY PROFILE" else "OPTIONS")
         options = self._all_options(what)
         if self.is_word("FOR"):
-            hint = "Bind it in a command of its own: CREATE DECAY PROFILE other FOR (n:Label) APPLY { DECAY PROFILE 'name' }."
+            hint = (
+                "Bind it in a command of its own: CREATE DECAY PROFILE other FOR (n:Label) APPLY {"
+                " DECAY PROFILE 'name' }."
+            )
             fail("What has OPTIONS has no target.", self.token.at, hint=hint)
         made = t.CreateDecayBundle if what == "DECAY PROFILE" else t.CreatePromotionProfile
         return made(name, options, replace, absent, at=at)
@@ -94,7 +123,9 @@ class PolicyParser(ClauseParser):
             self.take()
             assert isinstance(token.value, str)
             return token.value or fail("A name has at least one character.", token.at)
-        if (self.is_word("FOR") and self.ahead().text == "(") or (self.is_word("OPTIONS") and self.ahead().text == "{"):
+        if (self.is_word("FOR") and self.ahead().text == "(") or (
+            self.is_word("OPTIONS") and self.ahead().text == "{"
+        ):
             self.unexpected(what)
         return self.dotted(what)
 
@@ -106,7 +137,11 @@ class PolicyParser(ClauseParser):
             at = self.token.at
             absent = self.take_word("IF", "NOT", "EXISTS")
         if replace and absent:
-            fail("OR REPLACE and IF NOT EXISTS exclude each other.", at, hint="Leave one of them out.")
+            fail(
+                "OR REPLACE and IF NOT EXISTS exclude each other.",
+                at,
+                hint="Leave one of them out.",
+            )
         return name, absent
 
     def _altered_policy(self, at: int) -> t.Clause:
@@ -115,7 +150,9 @@ class PolicyParser(ClauseParser):
         token = self.token
         if self.take_word("ENABLE") or self.take_word("DISABLE"):
             enabled = t.Literal(token.upper == "ENABLE", at=token.at)
-            return t.AlterPolicy(what, name, (t.PolicyOption("enabled", enabled, at=token.at),), at=at)
+            return t.AlterPolicy(
+                what, name, (t.PolicyOption("enabled", enabled, at=token.at),), at=at
+            )
         if not self.take_word("SET"):
             self.unexpected("SET OPTIONS, ENABLE or DISABLE")
         options = self._all_options(what, whole=False)
@@ -132,7 +169,10 @@ class PolicyParser(ClauseParser):
     def _all_options(self, what: str, *, whole: bool = True) -> tuple[t.PolicyOption, ...]:
         self.need_word("OPTIONS")
         options = self._option_map(what)
-        values = {one.key: one.value.value if isinstance(one.value, t.Literal) else OPEN for one in options}
+        values = {
+            one.key: one.value.value if isinstance(one.value, t.Literal) else OPEN
+            for one in options
+        }
         agree(what, values, {one.key: one.at for one in options}, whole=whole)
         return options
 
@@ -171,20 +211,40 @@ class PolicyParser(ClauseParser):
         elements = pattern.elements
         for element in elements:
             if isinstance(element, t.QuantifiedPattern):
-                fail("A policy is for single elements, not for paths of any length.", element.at, hint="Write ()-[r:TYPE]-().")
+                fail(
+                    "A policy is for single elements, not for paths of any length.",
+                    element.at,
+                    hint="Write ()-[r:TYPE]-().",
+                )
         if pattern.variable or pattern.shortest or len(elements) > 3:
             place = elements[3].at if len(elements) > 3 else at
-            fail("A policy is for single elements, not for paths.", place, hint="Write (n:Label) or ()-[r:TYPE]-().")
+            fail(
+                "A policy is for single elements, not for paths.",
+                place,
+                hint="Write (n:Label) or ()-[r:TYPE]-().",
+            )
         middle = elements[len(elements) // 2]
         for end in elements[:1] + elements[2:] if len(elements) == 3 else ():
             if end != t.NodePattern():
-                fail("A policy for relationships says nothing of their ends.", end.at, hint="Write empty parentheses: ()-[r:TYPE]-().")
+                fail(
+                    "A policy for relationships says nothing of their ends.",
+                    end.at,
+                    hint="Write empty parentheses: ()-[r:TYPE]-().",
+                )
         assert isinstance(middle, (t.NodePattern, t.EdgePattern))
         if isinstance(middle, t.EdgePattern) and middle.length is not None:
-            fail("A policy is for single relationships, not for paths of any length.", middle.at, hint="Write ()-[r:TYPE]-().")
+            fail(
+                "A policy is for single relationships, not for paths of any length.",
+                middle.at,
+                hint="Write ()-[r:TYPE]-().",
+            )
         for part in (middle.properties, middle.where):
             if part is not None:
-                fail("The target of a policy is a label or a type, without further conditions.", part.at, hint="Put conditions into WHEN.")
+                fail(
+                    "The target of a policy is a label or a type, without further conditions.",
+                    part.at,
+                    hint="Put conditions into WHEN.",
+                )
         labels = middle.types if isinstance(middle, t.EdgePattern) else middle.labels
         edge = isinstance(middle, t.EdgePattern)
         names = tuple(one.name for one in _target_labels(labels, edge=edge))
@@ -192,7 +252,11 @@ class PolicyParser(ClauseParser):
 
     def _apply(self, what: str, example: str) -> None:
         if not self.take_word("APPLY"):
-            fail(f"Expected APPLY: {what} says what it does.", self.token.at, hint=f"Write {example}.")
+            fail(
+                f"Expected APPLY: {what} says what it does.",
+                self.token.at,
+                hint=f"Write {example}.",
+            )
         self.need_op("{")
 
     def _owned_property(self, target: t.PolicyTarget) -> str:
@@ -205,7 +269,9 @@ class PolicyParser(ClauseParser):
 
     # Bindings
 
-    def _decay_binding(self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool) -> t.Clause:
+    def _decay_binding(
+        self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool
+    ) -> t.Clause:
         target = self._policy_target()
         self._apply("a binding", "APPLY { NO DECAY } or APPLY { DECAY PROFILE 'name' }")
         found: list[t.DecayDirective] = []
@@ -215,7 +281,11 @@ class PolicyParser(ClauseParser):
                 found.append(directive)
             self._separators()
         if not found:
-            fail("APPLY needs at least one directive.", self.token.at, hint="Write NO DECAY, DECAY PROFILE 'name' or DECAY HALF LIFE seconds.")
+            fail(
+                "APPLY needs at least one directive.",
+                self.token.at,
+                hint="Write NO DECAY, DECAY PROFILE 'name' or DECAY HALF LIFE seconds.",
+            )
         self.need_op("}")
         return t.CreateDecayBinding(name, target, tuple(found), replace, absent, at=at)
 
@@ -229,8 +299,15 @@ class PolicyParser(ClauseParser):
         while (self.is_word("DECAY") or self.is_word("NO", "DECAY")) and self.ahead().text != ".":
             if self._begins_line():
                 if apart:
-                    hint = f"Begin the line with {target.variable}.{of}, or with a semicolon if it is about the whole."
-                    fail(f"This could be about {of} or about the whole element.", self.token.at, hint=hint)
+                    hint = (
+                        f"Begin the line with {target.variable}.{of}, or with a semicolon if it is"
+                        " about the whole."
+                    )
+                    fail(
+                        f"This could be about {of} or about the whole element.",
+                        self.token.at,
+                        hint=hint,
+                    )
                 break
             found.append(self._directive(of))
         return found
@@ -249,15 +326,32 @@ class PolicyParser(ClauseParser):
         if self.take_word("PROFILE"):
             token = self.token
             name = self._policy_name("the name of a decay profile")
-            return t.DecayDirective(of, "profile", t.Literal(name, at=token.at) if isinstance(name, str) else name, at=at)
+            return t.DecayDirective(
+                of,
+                "profile",
+                t.Literal(name, at=token.at) if isinstance(name, str) else name,
+                at=at,
+            )
         if self.take_word("HALF", "LIFE"):
             return t.DecayDirective(of, "half_life", self._directive_value("half_life"), at=at)
         if self.take_word("FLOOR"):
             return t.DecayDirective(of, "floor", self._directive_value("floor"), at=at)
         if of and (self.is_word("VISIBILITY") or self.is_word("THRESHOLD")):
-            fail("A threshold is the whole element's, not a property's.", at, hint="State it without the property.")
-        if not (self.take_word("VISIBILITY", "THRESHOLD") or self.take_word("VISIBILITY") or self.take_word("THRESHOLD")):
-            self.unexpected("PROFILE, HALF LIFE or FLOOR" if of else "PROFILE, HALF LIFE, FLOOR or VISIBILITY THRESHOLD")
+            fail(
+                "A threshold is the whole element's, not a property's.",
+                at,
+                hint="State it without the property.",
+            )
+        if not (
+            self.take_word("VISIBILITY", "THRESHOLD")
+            or self.take_word("VISIBILITY")
+            or self.take_word("THRESHOLD")
+        ):
+            self.unexpected(
+                "PROFILE, HALF LIFE or FLOOR"
+                if of
+                else "PROFILE, HALF LIFE, FLOOR or VISIBILITY THRESHOLD"
+            )
         return t.DecayDirective(of, "threshold", self._directive_value("threshold"), at=at)
 
     def _directive_value(self, kind: str) -> t.Expression:
@@ -274,11 +368,16 @@ class PolicyParser(ClauseParser):
             self.unexpected("a number or a parameter")
         self.take()
         assert isinstance(number.value, (int, float))
-        return t.Literal(directive_value(kind, -number.value if negative else number.value, token.at), at=token.at)
+        return t.Literal(
+            directive_value(kind, -number.value if negative else number.value, token.at),
+            at=token.at,
+        )
 
     # Promotion policies
 
-    def _promotion_policy(self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool) -> t.Clause:
+    def _promotion_policy(
+        self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool
+    ) -> t.Clause:
         target = self._policy_target()
         self._apply("a policy", "APPLY { WHEN condition APPLY PROFILE 'name' }")
         accesses: tuple[t.AccessSet, ...] = ()
@@ -287,18 +386,30 @@ class PolicyParser(ClauseParser):
             token = self.token
             if self.take_word("ON", "ACCESS"):
                 if accesses:
-                    fail("ON ACCESS can stand once.", token.at, hint="Write all of its SETs into one block.")
+                    fail(
+                        "ON ACCESS can stand once.",
+                        token.at,
+                        hint="Write all of its SETs into one block.",
+                    )
                 accesses = self._access_block(target)
             elif self.take_word("WHEN"):
                 when = self.expression()
                 self.need_word("APPLY", "PROFILE")
-                rules.append(t.PromotionRule(when, self._policy_name("the name of a promotion profile"), at=token.at))
+                rules.append(
+                    t.PromotionRule(
+                        when, self._policy_name("the name of a promotion profile"), at=token.at
+                    )
+                )
             else:
                 self.unexpected("ON ACCESS, WHEN or '}'")
             self._separators()
         if not accesses and not rules:
             hint = "Write ON ACCESS { SET … } or WHEN condition APPLY PROFILE 'name'."
-            fail("APPLY needs what happens on access, or at least one WHEN.", self.token.at, hint=hint)
+            fail(
+                "APPLY needs what happens on access, or at least one WHEN.",
+                self.token.at,
+                hint=hint,
+            )
         self.need_op("}")
         return t.CreatePromotionPolicy(name, target, accesses, tuple(rules), replace, absent, at=at)
 
@@ -318,7 +429,11 @@ class PolicyParser(ClauseParser):
                 found.append(self._access_set(target, kalman))
             self._separators()
         if not found:
-            fail("ON ACCESS needs at least one SET.", self.token.at, hint=f"Write SET {target.variable or 'n'}.property = expression.")
+            fail(
+                "ON ACCESS needs at least one SET.",
+                self.token.at,
+                hint=f"Write SET {target.variable or 'n'}.property = expression.",
+            )
         self.need_op("}")
         return tuple(found)
 
@@ -328,22 +443,36 @@ class PolicyParser(ClauseParser):
         begins = after.upper in ("SET", "WITH") and self.ahead(2).text != "."
         return begins or (after.kind == "OP" and after.text in ("}", ",", ";"))
 
-    def _access_set(self, target: t.PolicyTarget, kalman: tuple[t.PolicyOption, ...] | None) -> t.AccessSet:
+    def _access_set(
+        self, target: t.PolicyTarget, kalman: tuple[t.PolicyOption, ...] | None
+    ) -> t.AccessSet:
         at = self.token.at
         found = self._target()
         variable = target.variable or "n"
         if not isinstance(found, t.Property) or not isinstance(found.of, t.Variable):
-            fail("ON ACCESS sets single properties of the element.", at, hint=f"Write SET {variable}.property = expression.")
+            fail(
+                "ON ACCESS sets single properties of the element.",
+                at,
+                hint=f"Write SET {variable}.property = expression.",
+            )
         if found.of.name != target.variable:
             _no_variable(found.of.name, target, at)
         if self.is_op("+="):
-            fail("+= adds a map to an element; ON ACCESS sets single properties.", self.token.at, hint=f"Write {variable}.{found.name} = expression.")
+            fail(
+                "+= adds a map to an element; ON ACCESS sets single properties.",
+                self.token.at,
+                hint=f"Write {variable}.{found.name} = expression.",
+            )
         self.need_op("=")
         return t.AccessSet(found.name, self.expression(), kalman, at=at)
 
 
 def _no_variable(name: str, target: t.PolicyTarget, at: int) -> NoReturn:
-    hint = f"Write {target.variable}." if target.variable else "Name the element in FOR, as in (n:Label) or ()-[r:TYPE]-()."
+    hint = (
+        f"Write {target.variable}."
+        if target.variable
+        else "Name the element in FOR, as in (n:Label) or ()-[r:TYPE]-()."
+    )
     fail(f"{name} is not the variable of this policy.", at, detail="UndefinedVariable", hint=hint)
 
 
@@ -363,21 +492,42 @@ def _target_labels(labels: t.LabelExpression | None, *, edge: bool) -> list[t.La
                     fail(f"The label {one.name} is named twice.", one.at, hint="Keep one of them.")
             return found
         case t.LabelAnd():
-            fail("A relationship has one type.", labels.at, hint="Create one policy object for each.")
+            fail(
+                "A relationship has one type.", labels.at, hint="Create one policy object for each."
+            )
         case t.LabelAny():
-            fail("% stands for no label or type of its own.", labels.at, hint="Leave it out: (n) is every node, ()-[r]-() every relationship.")
+            fail(
+                "% stands for no label or type of its own.",
+                labels.at,
+                hint="Leave it out: (n) is every node, ()-[r]-() every relationship.",
+            )
         case _:
-            fail("The target of a policy is a label or a type by its name.", labels.at, hint="Write (n:Label) or ()-[r:TYPE]-().")
+            fail(
+                "The target of a policy is a label or a type by its name.",
+                labels.at,
+                hint="Write (n:Label) or ()-[r:TYPE]-().",
+            )
 
 
 def _fits(directive: t.DecayDirective, earlier: list[t.DecayDirective]) -> None:
-    """Refuse what was said before, and what contradicts it. The floor of a whole that does not decay still bounds what promotion makes of it."""
+    """Refuse what was said before, and what contradicts it. The floor of a whole that does not
+    decay still bounds what promotion makes of it."""
     kinds = [one.kind for one in earlier if one.property == directive.property]
     about = f"{_SAID[directive.kind]}{f' of {directive.property}' if directive.property else ''}"
     if directive.kind in kinds:
         fail(f"{about} is said twice.", directive.at, hint="Keep one of them.")
     against = ["profile", "half_life", "floor"] if directive.property else ["profile", "half_life"]
-    found = [kind for kind in kinds if kind in against] if directive.kind == "none" else kinds if directive.kind in against else []
+    found = (
+        [kind for kind in kinds if kind in against]
+        if directive.kind == "none"
+        else kinds
+        if directive.kind in against
+        else []
+    )
     other = next((kind for kind in found if directive.kind == "none" or kind == "none"), None)
     if other is not None:
-        fail(f"{about} and {_SAID[other]} contradict each other.", directive.at, hint="Keep one of them.")
+        fail(
+            f"{about} and {_SAID[other]} contradict each other.",
+            directive.at,
+            hint="Keep one of them.",
+        )

@@ -1,4 +1,5 @@
-"""Trees back to text: what is printed parses to the same tree. Operands that are not atoms stand in parentheses, so no binding is left to guess."""
+"""Trees back to text: what is printed parses to the same tree. Operands that are not atoms stand in
+parentheses, so no binding is left to guess."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ from doxa.cypher import tree as t
 
 _PLAIN = re.compile(r"[^\W\d]\w*")
 _WORDS = frozenset(
-    "all and any as asc ascending by call case collect contains count create delete desc descending detach distinct else end ends exists false "
-    "finish foreach from in is limit load match merge none not null offset on optional or order reduce remove return set shortestpath "
-    "allshortestpaths single skip starts then true typed union unwind use using when where with xor yield".split()
+    "all and any as asc ascending by call case collect contains count create delete desc descending"
+    " detach distinct else end ends exists false finish foreach from in is limit load match merge"
+    " none not null offset on optional or order reduce remove return set shortestpath"
+    " allshortestpaths single skip starts then true typed union unwind use using when where with"
+    " xor yield".split()
 )
 
 
@@ -23,7 +26,13 @@ def name(text: str) -> str:
 
 
 def text_literal(text: str) -> str:
-    out = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    out = (
+        text.replace("\\", "\\\\")
+        .replace("'", "\\'")
+        .replace("\n", "\\n")
+        .replace("\r", "\\r")
+        .replace("\t", "\\t")
+    )
     return f"'{out}'"
 
 
@@ -54,7 +63,9 @@ def query(found: t.Query) -> str:
 def clause(found: t.Clause) -> str:
     match found:
         case t.Match(patterns, where, optional, hints):
-            text = f"{'OPTIONAL ' if optional else ''}MATCH {', '.join(path(one) for one in patterns)}"
+            text = (
+                f"{'OPTIONAL ' if optional else ''}MATCH {', '.join(path(one) for one in patterns)}"
+            )
             return " ".join([text, *hints]) + _where(where)
         case t.Unwind(source, variable):
             return f"UNWIND {expression(source)} AS {name(variable)}"
@@ -64,7 +75,10 @@ def clause(found: t.Clause) -> str:
             return f"RETURN {projection(inside)}"
         case t.LoadCsv(source, variable, headers, separator):
             end = "" if separator is None else f" FIELDTERMINATOR {text_literal(separator)}"
-            return f"LOAD CSV {'WITH HEADERS ' if headers else ''}FROM {expression(source)} AS {name(variable)}{end}"
+            return (
+                f"LOAD CSV {'WITH HEADERS ' if headers else ''}FROM {expression(source)} AS"
+                f" {name(variable)}{end}"
+            )
         case t.Use(database):
             return f"USE {_dotted(database)}"
         case t.Finish():
@@ -92,9 +106,15 @@ def _update(found: t.Clause) -> str:
         case t.Remove(changes):
             return f"REMOVE {', '.join(change(one) for one in changes)}"
         case t.Delete(targets, detach):
-            return f"{'DETACH ' if detach else ''}DELETE {', '.join(expression(one) for one in targets)}"
+            return (
+                f"{'DETACH ' if detach else ''}DELETE"
+                f" {', '.join(expression(one) for one in targets)}"
+            )
         case t.Foreach(variable, source, updates):
-            return f"FOREACH ({name(variable)} IN {expression(source)} | {' '.join(clause(one) for one in updates)})"
+            return (
+                f"FOREACH ({name(variable)} IN {expression(source)} |"
+                f" {' '.join(clause(one) for one in updates)})"
+            )
     raise TypeError(f"{type(found).__name__} is not printed")
 
 
@@ -105,7 +125,10 @@ def change(found: t.Change) -> str:
         case t.SetAll(target, value, merge):
             return f"{expression(target)} {'+=' if merge else '='} {expression(value)}"
         case t.SetLabels(target, labels) | t.RemoveLabels(target, labels):
-            return expression(target) + "".join(f":{name(label) if isinstance(label, str) else f'$({expression(label)})'}" for label in labels)
+            return expression(target) + "".join(
+                f":{name(label) if isinstance(label, str) else f'$({expression(label)})'}"
+                for label in labels
+            )
         case t.RemoveProperty(target):
             return expression(target)
     raise TypeError(type(found).__name__)
@@ -115,7 +138,9 @@ def projection(found: t.Projection) -> str:
     items = (["*"] if found.star else []) + [_item(one) for one in found.items]
     text = f"{'DISTINCT ' if found.distinct else ''}{', '.join(items)}"
     if found.order:
-        text += " ORDER BY " + ", ".join(expression(one.expression) + (" DESC" if one.descending else "") for one in found.order)
+        text += " ORDER BY " + ", ".join(
+            expression(one.expression) + (" DESC" if one.descending else "") for one in found.order
+        )
     if found.skip is not None:
         text += f" SKIP {expression(found.skip)}"
     if found.limit is not None:
@@ -141,7 +166,10 @@ def _call_procedure(found: t.CallProcedure) -> str:
     if found.args is not None:
         text += f"({', '.join(expression(arg) for arg in found.args)})"
     if found.yields is not None:
-        pairs = ["*" if one == "*" else name(one) if one == other else f"{name(one)} AS {name(other)}" for one, other in found.yields]
+        pairs = [
+            "*" if one == "*" else name(one) if one == other else f"{name(one)} AS {name(other)}"
+            for one, other in found.yields
+        ]
         text += f" YIELD {', '.join(pairs) or '-'}"
     return text + _where(found.where)
 
@@ -174,18 +202,34 @@ def _dotted(text: str) -> str:
 def schema_command(found: t.Clause) -> str:
     match found:
         case t.CreateIndex(kind, called, target, absent, options):
-            properties = ", ".join(f"{name(target.variable)}.{name(one)}" for one in target.properties)
-            about = f"FOR {_target(target)} ON {f'EACH [{properties}]' if kind == 'fulltext' else f'({properties})'}"
-            return f"CREATE {kind.upper()} INDEX {_called(called, absent)}{about}{_options(options)}"
+            properties = ", ".join(
+                f"{name(target.variable)}.{name(one)}" for one in target.properties
+            )
+            about = (
+                f"FOR {_target(target)} ON"
+                f" {f'EACH [{properties}]' if kind == 'fulltext' else f'({properties})'}"
+            )
+            return (
+                f"CREATE {kind.upper()} INDEX {_called(called, absent)}{about}{_options(options)}"
+            )
         case t.CreateConstraint(_, called, target, absent, _, options):
-            return f"CREATE CONSTRAINT {_called(called, absent)}FOR {_requirement(found)}{_options(options)}"
+            return (
+                f"CREATE CONSTRAINT {_called(called, absent)}FOR"
+                f" {_requirement(found)}{_options(options)}"
+            )
         case t.DropSchema(what, called, present):
             return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
         case t.Show(what, detail, yields, where, returns):
             one = what == "databases" and len(detail) == 1
-            text = f"SHOW DATABASE {name(detail[0])}" if one else f"SHOW {' '.join([*detail, what.upper().replace('_', ' ')])}"
+            text = (
+                f"SHOW DATABASE {name(detail[0])}"
+                if one
+                else f"SHOW {' '.join([*detail, what.upper().replace('_', ' ')])}"
+            )
             text += "" if yields is None else f" YIELD {projection(yields)}"
-            return text + _where(where) + ("" if returns is None else f" RETURN {projection(returns)}")
+            return (
+                text + _where(where) + ("" if returns is None else f" RETURN {projection(returns)}")
+            )
         case _:
             return _policy_command(found)
 
@@ -207,7 +251,9 @@ def _target(target: t.SchemaTarget, ends: tuple[str, str] = ("", ""), arrow: str
     if not target.edge:
         return f"({inside})"
     first, last = (f"({':' + name(end) if end else ''})" for end in ends)
-    return f"{first}{'<-' if arrow == 'in' else '-'}[{inside}]{'->' if arrow == 'out' else '-'}{last}"
+    return (
+        f"{first}{'<-' if arrow == 'in' else '-'}[{inside}]{'->' if arrow == 'out' else '-'}{last}"
+    )
 
 
 def _requirement(found: t.CreateConstraint) -> str:
@@ -218,7 +264,10 @@ def _requirement(found: t.CreateConstraint) -> str:
         case "cardinality":
             return f"{_target(target, arrow=detail[0])} REQUIRE MAX COUNT {detail[1]}"
         case "endpoints":
-            return f"{_target(target, detail[1:], 'out')} REQUIRE {'ALLOWED' if detail[0] else 'DISALLOWED'}"
+            return (
+                f"{_target(target, detail[1:], 'out')} REQUIRE"
+                f" {'ALLOWED' if detail[0] else 'DISALLOWED'}"
+            )
         case "values":
             return f"{about} IN {expression(detail[0])}"
         case "type":
@@ -226,7 +275,12 @@ def _requirement(found: t.CreateConstraint) -> str:
     return f"{about} IS {_REQUIRED[found.kind]}"
 
 
-_REQUIRED = {"unique": "UNIQUE", "key": "KEY", "exists": "NOT NULL", "temporal": "TEMPORAL NO OVERLAP"}
+_REQUIRED = {
+    "unique": "UNIQUE",
+    "key": "KEY",
+    "exists": "NOT NULL",
+    "temporal": "TEMPORAL NO OVERLAP",
+}
 
 
 # Persistence policies
@@ -237,15 +291,31 @@ def _policy_command(found: t.Clause) -> str:
         case t.PolicyCommands(commands):
             return "\n".join(schema_command(one) for one in commands)
         case t.CreateDecayBundle(called, options, replace, absent):
-            return f"{_policy('DECAY PROFILE', called, replace=replace, absent=absent)}OPTIONS {_option_map(options)}"
+            return (
+                f"{_policy('DECAY PROFILE', called, replace=replace, absent=absent)}OPTIONS"
+                f" {_option_map(options)}"
+            )
         case t.CreatePromotionProfile(called, options, replace, absent):
-            return f"{_policy('PROMOTION PROFILE', called, replace=replace, absent=absent)}OPTIONS {_option_map(options)}"
+            return (
+                f"{_policy('PROMOTION PROFILE', called, replace=replace, absent=absent)}OPTIONS"
+                f" {_option_map(options)}"
+            )
         case t.CreateDecayBinding(called, target, directives, replace, absent):
             inside = ", ".join(_directive(one, target.variable) for one in directives)
-            return f"{_policy('DECAY PROFILE', called, replace=replace, absent=absent)}FOR {_policy_target(target)} APPLY {{ {inside} }}"
+            return (
+                f"{_policy('DECAY PROFILE', called, replace=replace, absent=absent)}FOR"
+                f" {_policy_target(target)} APPLY {{ {inside} }}"
+            )
         case t.CreatePromotionPolicy(called, target, accesses, rules, replace, absent):
-            parts = [f"ON ACCESS {{ {' '.join(_access(one, target.variable) for one in accesses)} }}"] if accesses else []
-            parts += [f"WHEN {expression(one.when)} APPLY PROFILE {_reference(one.profile)}" for one in rules]
+            parts = (
+                [f"ON ACCESS {{ {' '.join(_access(one, target.variable) for one in accesses)} }}"]
+                if accesses
+                else []
+            )
+            parts += [
+                f"WHEN {expression(one.when)} APPLY PROFILE {_reference(one.profile)}"
+                for one in rules
+            ]
             head = _policy("PROMOTION POLICY", called, replace=replace, absent=absent)
             return f"{head}FOR {_policy_target(target)} APPLY {{ {' '.join(parts)} }}"
         case t.AlterPolicy(what, called, options):
@@ -256,7 +326,10 @@ def _policy_command(found: t.Clause) -> str:
 
 
 def _policy(what: str, called: str | t.Parameter, *, replace: bool, absent: bool) -> str:
-    return f"CREATE {'OR REPLACE ' if replace else ''}{what} {'IF NOT EXISTS ' if absent else ''}{_rule(called)} "
+    return (
+        f"CREATE {'OR REPLACE ' if replace else ''}{what}"
+        f" {'IF NOT EXISTS ' if absent else ''}{_rule(called)} "
+    )
 
 
 def _option_map(options: tuple[t.PolicyOption, ...]) -> str:
@@ -275,7 +348,13 @@ def _directive(found: t.DecayDirective, variable: str) -> str:
 
 
 def _access(found: t.AccessSet, variable: str) -> str:
-    kalman = "" if found.kalman is None else f"WITH KALMAN {_option_map(found.kalman)} " if found.kalman else "WITH KALMAN "
+    kalman = (
+        ""
+        if found.kalman is None
+        else f"WITH KALMAN {_option_map(found.kalman)} "
+        if found.kalman
+        else "WITH KALMAN "
+    )
     return f"{kalman}SET {name(variable)}.{name(found.property)} = {expression(found.value)}"
 
 
@@ -284,8 +363,12 @@ def _reference(profile: str | t.Parameter) -> str:
 
 
 _DIRECTIVES = {
-    "profile": "DECAY PROFILE", "half_life": "DECAY HALF LIFE", "floor": "DECAY FLOOR", "threshold": "DECAY VISIBILITY THRESHOLD", "none": "NO DECAY",
-}  # fmt: skip
+    "profile": "DECAY PROFILE",
+    "half_life": "DECAY HALF LIFE",
+    "floor": "DECAY FLOOR",
+    "threshold": "DECAY VISIBILITY THRESHOLD",
+    "none": "NO DECAY",
+}
 
 
 # Patterns
@@ -306,7 +389,11 @@ def _element(element: Any) -> str:
         return f"({path(element.path)}{_where(element.where)}){{{element.least},{most}}}"
     inside = _inside(element.variable, element.types, element)
     if element.length is not None:
-        inside = _inside(element.variable, element.types, None) + _length(*element.length) + _rest(element)
+        inside = (
+            _inside(element.variable, element.types, None)
+            + _length(*element.length)
+            + _rest(element)
+        )
     middle = f"[{inside}]" if inside else ""
     return f"{'<' if element.direction == 'in' else ''}-{middle}-{'>' if element.direction == 'out' else ''}"
 
@@ -358,7 +445,11 @@ def expression(found: t.Expression) -> str:
         case t.Literal(value):
             return _literal(value)
         case t.Parameter(text):
-            return f"${text}" if re.fullmatch(r"\w+", text) else f"${'`' + text.replace('`', '``') + '`'}"
+            return (
+                f"${text}"
+                if re.fullmatch(r"\w+", text)
+                else f"${'`' + text.replace('`', '``') + '`'}"
+            )
         case t.Variable(text):
             return name(text)
         case t.Property(of, text):
@@ -370,9 +461,14 @@ def expression(found: t.Expression) -> str:
         case t.ListOf(items):
             return f"[{', '.join(_atom(item) for item in items)}]"
         case t.MapOf(items):
-            return "{" + ", ".join(f"{name(key)}: {expression(value)}" for key, value in items) + "}"
+            return (
+                "{" + ", ".join(f"{name(key)}: {expression(value)}" for key, value in items) + "}"
+            )
         case t.MapProjection(of, items):
-            return f"{name(of.name)} {{{', '.join(_projected(of, key, value) for key, value in items)}}}"
+            return (
+                f"{name(of.name)}"
+                f" {{{', '.join(_projected(of, key, value) for key, value in items)}}}"
+            )
         case t.Call():
             return _call(found)
         case _:
@@ -392,9 +488,28 @@ def _literal(value: Any) -> str:
 
 def _atom(found: t.Expression) -> str:
     """In parentheses unless nothing can bind tighter."""
-    plain = (t.Parameter, t.Variable, t.Property, t.Index, t.Slice, t.ListOf, t.MapOf, t.Call, t.ListComprehension, t.Subquery, t.Case, t.Literal)
-    negative = isinstance(found, t.Literal) and isinstance(found.value, (int, float)) and str(found.value).startswith("-")
-    return f"({expression(found)})" if negative or not isinstance(found, plain) else expression(found)
+    plain = (
+        t.Parameter,
+        t.Variable,
+        t.Property,
+        t.Index,
+        t.Slice,
+        t.ListOf,
+        t.MapOf,
+        t.Call,
+        t.ListComprehension,
+        t.Subquery,
+        t.Case,
+        t.Literal,
+    )
+    negative = (
+        isinstance(found, t.Literal)
+        and isinstance(found.value, (int, float))
+        and str(found.value).startswith("-")
+    )
+    return (
+        f"({expression(found)})" if negative or not isinstance(found, plain) else expression(found)
+    )
 
 
 def _base(found: t.Expression) -> str:
@@ -413,7 +528,10 @@ def _projected(of: t.Variable, key: str, value: t.Expression | None) -> str:
 def _call(found: t.Call) -> str:
     if found.star:
         return "count(*)"
-    called = ".".join(part if _PLAIN.fullmatch(part) and part.upper() != "NOT" else name(part) for part in found.name.split("."))
+    called = ".".join(
+        part if _PLAIN.fullmatch(part) and part.upper() != "NOT" else name(part)
+        for part in found.name.split(".")
+    )
     return f"{called}({'DISTINCT ' if found.distinct else ''}{', '.join(expression(arg) for arg in found.args)})"
 
 
@@ -424,7 +542,9 @@ def _operator(found: t.Expression) -> str:
         case t.Logic(op, items):
             return f" {op} ".join(_atom(item) for item in items)
         case t.Comparison(operands, ops):
-            return _atom(operands[0]) + "".join(f" {op} {_atom(one)}" for op, one in zip(ops, operands[1:], strict=True))
+            return _atom(operands[0]) + "".join(
+                f" {op} {_atom(one)}" for op, one in zip(ops, operands[1:], strict=True)
+            )
         case t.Arithmetic(op, left, right):
             return f"{_atom(left)} {op} {_atom(right)}"
         case t.Sign(op, of):
@@ -438,7 +558,11 @@ def _operator(found: t.Expression) -> str:
         case t.IsType(of, kind, negated):
             return f"{_atom(of)} IS {'NOT ' if negated else ''}:: {kind}"
         case t.HasLabels(of, names):
-            joint = ":" if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.Parameter)) else " IS "
+            joint = (
+                ":"
+                if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.Parameter))
+                else " IS "
+            )
             return f"{_atom(of)}{joint}{_bound(names) if isinstance(names, t.LabelOr) else labels(names)}"
         case t.Case():
             return _case(found)
@@ -457,13 +581,22 @@ def _scoped(found: t.Expression) -> str:
     match found:
         case t.ListComprehension(variable, source, where, inner):
             bar = "" if inner is None else f" | {expression(inner)}"
-            return f"[{name(variable)} IN {_atom(source)}{'' if where is None else f' WHERE {_atom(where)}'}{bar}]"
+            return (
+                f"[{name(variable)} IN"
+                f" {_atom(source)}{'' if where is None else f' WHERE {_atom(where)}'}{bar}]"
+            )
         case t.Quantifier(kind, variable, source, where):
             return f"{kind}({name(variable)} IN {expression(source)} WHERE {expression(where)})"
         case t.Reduce(accumulator, initial, variable, source, body):
-            return f"reduce({name(accumulator)} = {expression(initial)}, {name(variable)} IN {_atom(source)} | {expression(body)})"
+            return (
+                f"reduce({name(accumulator)} = {expression(initial)}, {name(variable)} IN"
+                f" {_atom(source)} | {expression(body)})"
+            )
         case t.PatternComprehension(pattern, where, inner):
-            return f"[{path(pattern)}{'' if where is None else f' WHERE {_atom(where)}'} | {expression(inner)}]"
+            return (
+                f"[{path(pattern)}{'' if where is None else f' WHERE {_atom(where)}'} |"
+                f" {expression(inner)}]"
+            )
         case t.PatternTest(pattern) | t.PathValue(pattern):
             return path(pattern)
         case t.Subquery(kind, inside):

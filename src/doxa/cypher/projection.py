@@ -1,6 +1,8 @@
-"""What WITH and RETURN mean, decided without running: columns, grouping keys, and an ORDER BY that speaks in columns.
+"""What WITH and RETURN mean, decided without running: columns, grouping keys, and an ORDER BY that
+speaks in columns.
 
-RETURN a.name, count(*) AS c ORDER BY a.name, count(*)    becomes    columns a.name, c; keys a.name; order `a.name`, c
+RETURN a.name, count(*) AS c ORDER BY a.name, count(*)    becomes    columns a.name, c; keys a.name;
+order `a.name`, c
 """
 
 from __future__ import annotations
@@ -25,11 +27,16 @@ class Resolved:
 
 
 def resolve(projection: t.Projection, scope: Mapping[str, str]) -> Resolved:
-    """`scope` is what was visible before. Raises Problem for ambiguous grouping and aggregation in the wrong place."""
+    """`scope` is what was visible before. Raises Problem for ambiguous grouping and aggregation in
+    the wrong place."""
     columns = list(projection.items)
     if projection.star:
         named = {item.name for item in columns}
-        stars = [t.Item(t.Variable(name, at=projection.at), name, True, at=projection.at) for name in sorted(scope) if name not in named]
+        stars = [
+            t.Item(t.Variable(name, at=projection.at), name, True, at=projection.at)
+            for name in sorted(scope)
+            if name not in named
+        ]
         columns = stars + columns
     grouped = any(has_aggregate(item.expression) for item in columns)
     keys = [item.expression for item in columns if not has_aggregate(item.expression)]
@@ -42,10 +49,17 @@ def resolve(projection: t.Projection, scope: Mapping[str, str]) -> Resolved:
     return Resolved(tuple(columns), grouped, narrow, order)
 
 
-def _sort(item: t.SortItem, columns: list[t.Item], *, grouped: bool, keys: list[t.Expression]) -> t.SortItem:
+def _sort(
+    item: t.SortItem, columns: list[t.Item], *, grouped: bool, keys: list[t.Expression]
+) -> t.SortItem:
     if has_aggregate(item.expression):
         if not grouped:
-            fail("ORDER BY aggregates, but the projection does not.", item.at, detail="InvalidAggregation", hint="Aggregate in WITH or RETURN.")
+            fail(
+                "ORDER BY aggregates, but the projection does not.",
+                item.at,
+                detail="InvalidAggregation",
+                hint="Aggregate in WITH or RETURN.",
+            )
         _no_compound_key(item.expression, keys)
     return t.SortItem(in_columns(item.expression, columns), item.descending, at=item.at)
 
@@ -70,10 +84,13 @@ def _no_compound_key(expression: t.Tree, keys: list[t.Expression]) -> None:
 
 
 def _unambiguous(expression: t.Expression, keys: list[t.Expression], local: frozenset[str]) -> None:
-    """Outside its aggregations, an expression may hold only constants and grouping keys that are variables or properties."""
+    """Outside its aggregations, an expression may hold only constants and grouping keys that are
+    variables or properties."""
     if is_aggregate(expression) or any(expression == key and _simple(key) for key in keys):
         return
-    if isinstance(expression, t.Subquery) or (isinstance(expression, t.Variable) and expression.name not in local):
+    if isinstance(expression, t.Subquery) or (
+        isinstance(expression, t.Variable) and expression.name not in local
+    ):
         _ambiguous(expression)
     inner = local | _brings(expression)
     for part in t.children(expression):
@@ -117,7 +134,11 @@ def substitute(expression: Any, columns: Mapping[t.Expression, str]) -> Any:
         return replace(expression, **changes) if changes else expression
     if isinstance(expression, tuple):
         parts = tuple(substitute(item, columns) for item in expression)
-        return expression if all(one is other for one, other in zip(parts, expression, strict=True)) else parts
+        return (
+            expression
+            if all(one is other for one, other in zip(parts, expression, strict=True))
+            else parts
+        )
     return expression
 
 

@@ -1,7 +1,8 @@
-"""What functions and procedures accept and return, as the semantic check knows them. How they work is `query`'s.
+"""What functions and procedures accept and return, as the semantic check knows them. How they work
+is `query`'s.
 
-Types: any, boolean, integer, float, number, string, map, node, edge, path, list (list<x>), temporal types, point. A trailing ? marks an
-argument that may be left out, ... one that repeats.
+Types: any, boolean, integer, float, number, string, map, node, edge, path, list (list<x>), temporal
+types, point. A trailing ? marks an argument that may be left out, ... one that repeats.
 """
 
 from __future__ import annotations
@@ -167,7 +168,9 @@ class Signature(NamedTuple):
 
     @property
     def least(self) -> int:
-        return sum(1 for item in self.args if not item.optional and not item.repeats) + (1 if any(item.repeats for item in self.args) else 0)
+        return sum(1 for item in self.args if not item.optional and not item.repeats) + (
+            1 if any(item.repeats for item in self.args) else 0
+        )
 
     @property
     def most(self) -> int | None:
@@ -193,7 +196,11 @@ def _argument(text: str) -> Argument:
     names: set[str] = set()
     for word in bare.split("|"):
         names |= _WIDER.get(word, frozenset({word}))
-    return Argument(frozenset() if "any" in names else frozenset(names), text.endswith("?"), text.endswith("..."))
+    return Argument(
+        frozenset() if "any" in names else frozenset(names),
+        text.endswith("?"),
+        text.endswith("..."),
+    )
 
 
 def _signature(line: str, *, aggregate: bool) -> Signature:

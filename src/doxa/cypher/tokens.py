@@ -1,7 +1,8 @@
-"""Text to tokens: (kind, text, at). Comments and blanks vanish; every other character belongs to a token or is an error.
+"""Text to tokens: (kind, text, at). Comments and blanks vanish; every other character belongs to a
+token or is an error.
 
-Kinds: NAME (also keywords: Cypher has no reserved words), QUOTED (a name in backticks), INT, FLOAT, TEXT, PARAMETER, OP, END,
-and MALFORMED for a number that goes on with letters.
+Kinds: NAME (also keywords: Cypher has no reserved words), QUOTED (a name in backticks), INT, FLOAT,
+TEXT, PARAMETER, OP, END, and MALFORMED for a number that goes on with letters.
 """
 
 from __future__ import annotations
@@ -30,14 +31,41 @@ _NUMBER = re.compile(
     r"|(?P<int>\d[\d_]*)(?P<rest>\w*)"
 )
 _OP = re.compile(r"<>|<=|>=|=~|\+=|::|\.\.|->|<-|\|\||!=|[-+*/%^=<>()\[\]{},.:;|&!?$~]")
-_ESCAPES = {"\\": "\\", "'": "'", '"': '"', "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "`": "`", "/": "/"}
-_DASHES = {ord(c): "-" for c in "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"}
-_ANGLES = {"\u27e8": "<", "\u3008": "<", "\ufe64": "<", "\uff1c": "<", "\u27e9": ">", "\u3009": ">", "\ufe65": ">", "\uff1e": ">"}
+_ESCAPES = {
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "`": "`",
+    "/": "/",
+}
+_DASHES = {
+    ord(c): "-" for c in "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+}
+_ANGLES = {
+    "\u27e8": "<",
+    "\u3008": "<",
+    "\ufe64": "<",
+    "\uff1c": "<",
+    "\u27e9": ">",
+    "\u3009": ">",
+    "\ufe65": ">",
+    "\uff1e": ">",
+}
 
 
 def tokens(text: str) -> list[Token]:
     if len(text) > QUERY_TEXT_CHARS_MAX:
-        fail(f"The query has more than {QUERY_TEXT_CHARS_MAX:,} characters.", 0, detail="QueryTooLong", hint="Pass data as parameters.")
+        fail(
+            f"The query has more than {QUERY_TEXT_CHARS_MAX:,} characters.",
+            0,
+            detail="QueryTooLong",
+            hint="Pass data as parameters.",
+        )
     found: list[Token] = []
     at, end = 0, len(text)
     while at < end:
@@ -88,7 +116,9 @@ def _number(text: str, at: int) -> tuple[Token, int]:
     for base, group in ((16, "hex"), (8, "octal")):
         digits = match.group(group)
         if digits is not None:
-            return Token("INT", word, at, value=_integer(digits.replace("_", ""), base=base, at=at)), match.end()
+            return Token(
+                "INT", word, at, value=_integer(digits.replace("_", ""), base=base, at=at)
+            ), match.end()
     if match.group("float") is not None:
         if match.group("tail"):
             return Token("MALFORMED", word, at), match.end()
@@ -100,7 +130,12 @@ def _number(text: str, at: int) -> tuple[Token, int]:
         return Token("MALFORMED", word, at), match.end()
     digits = match.group("int").replace("_", "")
     if len(digits) > 1 and digits[0] == "0":
-        fail(f"{word} begins with a zero.", at, detail="InvalidNumberLiteral", hint="Write octal numbers as 0o17.")
+        fail(
+            f"{word} begins with a zero.",
+            at,
+            detail="InvalidNumberLiteral",
+            hint="Write octal numbers as 0o17.",
+        )
     return Token("INT", word, at, value=_integer(digits, base=10, at=at)), match.end()
 
 
@@ -149,7 +184,9 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         if len(digits) < size or not digits.isalnum():
             raise ValueError
         code = int(digits, 16)
-        if 0xD800 <= code < 0xDC00 and text[at + 6 : at + 8] == "\\u":  # a surrogate pair written as two escapes
+        if (
+            0xD800 <= code < 0xDC00 and text[at + 6 : at + 8] == "\\u"
+        ):  # a surrogate pair written as two escapes
             low = int(text[at + 8 : at + 12], 16)
             return chr(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)), at + 12
         if 0xD800 <= code < 0xE000:

@@ -1,7 +1,9 @@
-"""The syntax tree: one frozen class per construct. `at` is the character offset in the text; it does not count in comparison.
+"""The syntax tree: one frozen class per construct. `at` is the character offset in the text; it
+does not count in comparison.
 
-Expressions derive from Expression, pattern parts from PatternPart, clauses from Clause. A Query is a union of branches, each a tuple
-of clauses. Shapes follow the openCypher 9 grammar; what Neo4j 5 adds is marked (5).
+Expressions derive from Expression, pattern parts from PatternPart, clauses from Clause. A Query is
+a union of branches, each a tuple of clauses. Shapes follow the openCypher 9 grammar; what Neo4j 5
+adds is marked (5).
 """
 
 from __future__ import annotations
@@ -35,7 +37,11 @@ class Literal(Expression):
     value: bool | int | float | str | None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+        return (
+            isinstance(other, Literal)
+            and type(self.value) is type(other.value)
+            and self.value == other.value
+        )
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
@@ -82,7 +88,8 @@ class MapOf(Expression):
 
 @dataclass(frozen=True, slots=True)
 class MapProjection(Expression):
-    """of { .name, .*, key: expression, variable }: each item is (key, expression); key "*" with None is `.*`."""
+    """of { .name, .*, key: expression, variable }: each item is (key, expression); key "*" with
+    None is `.*`."""
 
     of: Variable
     items: tuple[tuple[str, Expression | None], ...]
@@ -303,7 +310,8 @@ class QuantifiedPattern(Tree):
 
 @dataclass(frozen=True, slots=True)
 class PathPattern(Tree):
-    """Nodes and edges in turn; quantified parts stand where an edge would, or alone. `shortest`: "one", "all", or (5) (count, groups)."""
+    """Nodes and edges in turn; quantified parts stand where an edge would, or alone. `shortest`:
+    "one", "all", or (5) (count, groups)."""
 
     elements: tuple[NodePattern | EdgePattern | QuantifiedPattern, ...]
     variable: str | None = None
@@ -438,7 +446,8 @@ class Foreach(Clause):
 
 @dataclass(frozen=True, slots=True)
 class CallProcedure(Clause):
-    """`args` None: the arguments come from parameters of their names. `yields` None: none written; "*" as a single pair is YIELD *."""
+    """`args` None: the arguments come from parameters of their names. `yields` None: none written;
+    "*" as a single pair is YIELD *."""
 
     name: str
     args: tuple[Expression, ...] | None
@@ -449,7 +458,8 @@ class CallProcedure(Clause):
 
 @dataclass(frozen=True, slots=True)
 class CallSubquery(Clause):
-    """CALL { … } or CALL (a, b) { … } (5). `imports` None: by an importing WITH inside. `batch` not None: IN TRANSACTIONS."""
+    """CALL { … } or CALL (a, b) { … } (5). `imports` None: by an importing WITH inside. `batch` not
+    None: IN TRANSACTIONS."""
 
     query: Query
     imports: tuple[str, ...] | None = None
@@ -514,7 +524,8 @@ class CreateIndex(Clause):
 
 @dataclass(frozen=True, slots=True)
 class CreateConstraint(Clause):
-    """`kind`: unique, key, exists, type, temporal, cardinality, endpoints. `detail` holds what the kind needs."""
+    """`kind`: unique, key, exists, type, temporal, cardinality, endpoints. `detail` holds what the
+    kind needs."""
 
     kind: str
     name: str | Parameter | None
@@ -547,7 +558,8 @@ class Show(Clause):
 
 @dataclass(frozen=True, slots=True)
 class PolicyTarget(Tree):
-    """FOR (v:A&B) or FOR ()-[v:TYPE]-(). No names: every node, or every edge. `variable` may be empty."""
+    """FOR (v:A&B) or FOR ()-[v:TYPE]-(). No names: every node, or every edge. `variable` may be
+    empty."""
 
     edge: bool
     variable: str
@@ -564,7 +576,8 @@ class PolicyOption(Tree):
 
 @dataclass(frozen=True, slots=True)
 class DecayDirective(Tree):
-    """One line of a binding, about the whole element or one property. The value of "profile" is a text or a parameter; "none" has none."""
+    """One line of a binding, about the whole element or one property. The value of "profile" is a
+    text or a parameter; "none" has none."""
 
     property: str | None
     kind: OneOf["profile", "half_life", "floor", "threshold", "none"]

@@ -1,6 +1,7 @@
 """Anthropic's Messages API, for completing; Anthropic offers no embeddings.
 
-    POST {url}/v1/messages    {model, max_tokens, system, messages}    -> {content: [{type: "text", text}], stop_reason, usage}
+POST {url}/v1/messages    {model, max_tokens, system, messages}    -> {content: [{type: "text",
+text}], stop_reason, usage}
 """
 
 from __future__ import annotations
@@ -36,7 +37,11 @@ class _Usage(msgspec.Struct):
         """All that was read, what lay in a cache included: `input_tokens` leaves that out."""
         if self.input_tokens is None:
             return None
-        return self.input_tokens + (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+        return (
+            self.input_tokens
+            + (self.cache_creation_input_tokens or 0)
+            + (self.cache_read_input_tokens or 0)
+        )
 
 
 class _Answer(msgspec.Struct):
@@ -56,23 +61,42 @@ class AnthropicCompleter:
         self._meter = meter
 
     def complete(
-        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        tokens_max: int = COMPLETE_TOKENS_DEFAULT,
+        temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Messages of the system go ahead of the conversation, in their order."""
+        """As `Completer.complete`. Messages of the system go ahead of the conversation, in their
+        order."""
         said = checked(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
-            "model": self._model, "max_tokens": tokens_max,
-            "messages": [{"role": message.role, "content": message.text} for message in said if message.role != "system"],
-        }  # fmt: skip
+            "model": self._model,
+            "max_tokens": tokens_max,
+            "messages": [
+                {"role": message.role, "content": message.text}
+                for message in said
+                if message.role != "system"
+            ],
+        }
         system = "\n\n".join(message.text for message in said if message.role == "system")
         if system:
             body["system"] = system
         if temperature is not None:
             body["temperature"] = temperature
-        with self._meter.call(self.name, tokens_in=estimate(said), tokens_out_max=tokens_max) as call:
+        with self._meter.call(
+            self.name, tokens_in=estimate(said), tokens_out_max=tokens_max
+        ) as call:
             content = self._endpoint.post("/v1/messages", body, time_ms=COMPLETE_MS, watch=call)
             answer = decoded(content, _Answer, url=self._endpoint.url, model=self.name)
             usage = answer.usage or _Usage()
             text = "".join(part.text or "" for part in answer.content if part.type == "text")
             finish = _FINISHES.get(answer.stop_reason or "", "other")
-            return completion(call, text, tokens_in=usage.tokens_in, tokens_out=usage.output_tokens, finish=finish, model=self.name)
+            return completion(
+                call,
+                text,
+                tokens_in=usage.tokens_in,
+                tokens_out=usage.output_tokens,
+                finish=finish,
+                model=self.name,
+            )

@@ -1,7 +1,9 @@
-"""Remembers recent vectors in memory, because the same text is embedded again and again and each time costs time or money.
+"""Remembers recent vectors in memory, because the same text is embedded again and again and each
+time costs time or money.
 
-One wrapper for every embedder. The key is a hash of the embedder's name, the way the text is read (as a question or as a passage) and the text: no
-text is held. Least recently used entries leave when EMBED_CACHE_BYTES_MAX is reached.
+One wrapper for every embedder. The key is a hash of the embedder's name, the way the text is read
+(as a question or as a passage) and the text: no text is held. Least recently used entries leave
+when EMBED_CACHE_BYTES_MAX is reached.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# What an entry takes beside its numbers: the key, the array and the links of the dictionary, measured on CPython.
+# What an entry takes beside its numbers: the key, the array and the links of the dictionary,
+# measured on CPython.
 _ENTRY_BYTES = 320
 
 
 class CachedEmbedder:
-    """An embedder with its latest answers at hand. Answers are bit for bit those of `inner`; safe to share between threads."""
+    """An embedder with its latest answers at hand. Answers are bit for bit those of `inner`; safe
+    to share between threads."""
 
     def __init__(self, inner: Embedder, *, bytes_max: int = EMBED_CACHE_BYTES_MAX) -> None:
         assert bytes_max > 0
@@ -65,7 +69,8 @@ class CachedEmbedder:
 
         assert not isinstance(texts, str), "a single text is passed as [text]"
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        # In stretches, so that however many texts are given, no more than this is held beside the result.
+        # In stretches, so that however many texts are given, no more than this is held beside the
+        # result.
         for start in range(0, len(texts), EMBED_REQUEST_ITEMS_MAX):
             stretch = texts[start : start + EMBED_REQUEST_ITEMS_MAX]
             self._fill(vectors[start : start + len(stretch)], stretch, asking=asking)
@@ -96,15 +101,20 @@ class CachedEmbedder:
         made = np.asarray(embed(texts))
         if made.shape != (len(texts), self.dimensions):
             raise ModelError(
-                f"The embedder {self.name} gave an array of the shape {made.shape} for {len(texts)} texts of {self.dimensions} dimensions.",
-                next_step="Mend the embedder: it returns one row of `dimensions` numbers for each text.",
+                f"The embedder {self.name} gave an array of the shape {made.shape} for {len(texts)}"
+                f" texts of {self.dimensions} dimensions.",
+                next_step=(
+                    "Mend the embedder: it returns one row of `dimensions` numbers for each text."
+                ),
                 model=self.name,
             )
         return made.astype(np.float32, copy=False)
 
     def _key(self, text: str, *, asking: bool) -> bytes:
         digest = blake2b(digest_size=20)
-        digest.update(f"{self.name}\0{'query' if asking else 'passage'}\0".encode("utf-8", "surrogatepass"))
+        digest.update(
+            f"{self.name}\0{'query' if asking else 'passage'}\0".encode("utf-8", "surrogatepass")
+        )
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
 

@@ -1,9 +1,12 @@
-"""Real calls written down once and played back for ever, so that tests need no endpoint, no key and no money.
+"""Real calls written down once and played back for ever, so that tests need no endpoint, no key and
+no money.
 
-    {"url": base URL, "recordings": [{"path": "/embeddings", "request": {...}, "answer": {...} or text}, ...]}
+    {"url": base URL, "recordings": [{"path": "/embeddings", "request": {...}, "answer": {...} or
+    text}, ...]}
 
-A cassette holds what was sent and what came back, and no header, so no key. Only a request that is exactly as recorded is answered: anything
-else raises, since a test that quietly got another answer would prove nothing.
+A cassette holds what was sent and what came back, and no header, so no key. Only a request that is
+exactly as recorded is answered: anything else raises, since a test that quietly got another answer
+would prove nothing.
 """
 
 from __future__ import annotations
@@ -47,18 +50,27 @@ def read_cassette(path: Path) -> Cassette:
         reason = f"it is longer than {CASSETTE_BYTES_MAX:,} bytes"
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error)
-    raise ModelError(f"{path} is no cassette: {reason}.", next_step="Record one with RecordingEndpoint.", path=str(path))
+    raise ModelError(
+        f"{path} is no cassette: {reason}.",
+        next_step="Record one with RecordingEndpoint.",
+        path=str(path),
+    )
 
 
 class RecordedEndpoint:
-    """Fake: plays a cassette back. Equal requests get their answers in the order in which they were recorded, and then the last one again."""
+    """Fake: plays a cassette back. Equal requests get their answers in the order in which they were
+    recorded, and then the last one again."""
 
     def __init__(self, cassette: Cassette | Path) -> None:
         self._cassette = read_cassette(cassette) if isinstance(cassette, Path) else cassette
         self.url = self._cassette.url
         self._answers: dict[bytes, list[bytes]] = {}
         for recording in self._cassette.recordings:
-            answer = recording.answer.encode() if isinstance(recording.answer, str) else msgspec.json.encode(recording.answer)
+            answer = (
+                recording.answer.encode()
+                if isinstance(recording.answer, str)
+                else msgspec.json.encode(recording.answer)
+            )
             self._answers.setdefault(_key(recording.path, recording.request), []).append(answer)
         self._lock = threading.Lock()
 
@@ -71,9 +83,10 @@ class RecordedEndpoint:
                 return answers.pop(0) if len(answers) > 1 else answers[0]
         watch.free()
         raise ModelError(
-            f"This request to {self.url}{path} was not recorded.", next_step="Record it anew with RecordingEndpoint, or ask as it was recorded.",
+            f"This request to {self.url}{path} was not recorded.",
+            next_step="Record it anew with RecordingEndpoint, or ask as it was recorded.",
             url=self.url,
-        )  # fmt: skip
+        )
 
 
 class RecordingEndpoint:
@@ -96,7 +109,9 @@ class RecordingEndpoint:
         with self._lock:
             self._cassette.recordings.append(Recording(path, dict(body), told))
             content = msgspec.json.format(msgspec.json.encode(self._cassette), indent=1)
-            with tempfile.NamedTemporaryFile(dir=self._path.parent, prefix=self._path.name, delete=False) as file:
+            with tempfile.NamedTemporaryFile(
+                dir=self._path.parent, prefix=self._path.name, delete=False
+            ) as file:
                 file.write(content)
             Path(file.name).replace(self._path)
         return answer

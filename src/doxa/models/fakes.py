@@ -1,4 +1,5 @@
-"""Fake models that need no weights, shipped so that tests of this and other projects run offline, fast and the same everywhere."""
+"""Fake models that need no weights, shipped so that tests of this and other projects run offline,
+fast and the same everywhere."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
-    """Fake: hashes the words and word pairs of a text into a vector. Texts that share words are alike; meaning plays no part.
+    """Fake: hashes the words and word pairs of a text into a vector. Texts that share words are
+    alike; meaning plays no part.
 
     A text without words gets the first unit vector.
     """
@@ -54,7 +56,8 @@ class HashEmbedder:
         for row, text in zip(vectors, texts, strict=True):
             for feature in self._features(text):
                 digest = int.from_bytes(blake2b(feature, digest_size=8).digest(), "little")
-                # One bit of the hash is a sign, so that collisions cancel out instead of making unrelated texts alike.
+                # One bit of the hash is a sign, so that collisions cancel out instead of making
+                # unrelated texts alike.
                 row[(digest >> 1) % self._dimensions] += 1.0 if digest & 1 else -1.0
             length = float(np.linalg.norm(row))
             if length > 0.0:
@@ -92,7 +95,8 @@ class FailingEmbedder:
 
 
 class ScriptedCompleter:
-    """Fake: answers with the texts it was given, in turn, or with what a function makes of the messages. `asked` holds what it was asked."""
+    """Fake: answers with the texts it was given, in turn, or with what a function makes of the
+    messages. `asked` holds what it was asked."""
 
     name = "fake-scripted"
 
@@ -101,7 +105,11 @@ class ScriptedCompleter:
         self.asked: list[tuple[Message, ...]] = []
 
     def complete(
-        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        tokens_max: int = COMPLETE_TOKENS_DEFAULT,
+        temperature: float | None = None,
     ) -> Completion:
         """As `Completer.complete`. Raises ModelError when the script is at its end."""
         self.asked.append(tuple(messages))
@@ -110,14 +118,19 @@ class ScriptedCompleter:
         elif self._answers:
             text = self._answers.pop(0)
         else:
-            raise ModelError("The script of the fake model is at its end.", next_step="Give it another answer.", model=self.name)
+            raise ModelError(
+                "The script of the fake model is at its end.",
+                next_step="Give it another answer.",
+                model=self.name,
+            )
         return Completion(text, _estimated(messages, text), "stop")
 
 
 class RecordedCompleter:
     """Fake: says what was recorded for exactly these messages.
 
-    The recordings map a key to an answer, as in a JSON object. Messages that were not recorded raise ModelError.
+    The recordings map a key to an answer, as in a JSON object. Messages that were not recorded
+    raise ModelError.
     """
 
     name = "fake-recorded"
@@ -131,23 +144,36 @@ class RecordedCompleter:
         try:
             return cls(msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ModelError(f"{path} holds no recordings: {error}.", next_step="Give a JSON object of keys and answers.", path=str(path)) from error
+            raise ModelError(
+                f"{path} holds no recordings: {error}.",
+                next_step="Give a JSON object of keys and answers.",
+                path=str(path),
+            ) from error
 
     @staticmethod
     def key(messages: Sequence[Message]) -> str:
         """Under which an answer to `messages` is kept: the messages themselves, as JSON."""
-        return msgspec.json.encode([[message.role, well_formed(message.text)] for message in messages]).decode("utf-8")
+        return msgspec.json.encode(
+            [[message.role, well_formed(message.text)] for message in messages]
+        ).decode("utf-8")
 
     def complete(
-        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        tokens_max: int = COMPLETE_TOKENS_DEFAULT,
+        temperature: float | None = None,
     ) -> Completion:
         """As `Completer.complete`."""
         text = self._recordings.get(self.key(messages))
         if text is None:
             raise ModelError(
                 f"No answer is recorded for this conversation of {len(messages)} messages.",
-                next_step="Record it under RecordedCompleter.key(messages), or ask as it was recorded.", model=self.name,
-            )  # fmt: skip
+                next_step=(
+                    "Record it under RecordedCompleter.key(messages), or ask as it was recorded."
+                ),
+                model=self.name,
+            )
         return Completion(text, _estimated(messages, text), "stop")
 
 
@@ -163,8 +189,14 @@ class OverlapReranker:
 
         check_count(texts, self.texts_max)
         wanted = set(_WORD.findall(query.casefold()))
-        return np.array([len(wanted & set(_WORD.findall(text.casefold()))) for text in texts], dtype=np.float32)
+        return np.array(
+            [len(wanted & set(_WORD.findall(text.casefold()))) for text in texts], dtype=np.float32
+        )
 
 
 def _estimated(messages: Sequence[Message], answer: str) -> Usage:
-    return Usage(tokens_estimate(*(message.text for message in messages)), tokens_estimate(answer), estimated=True)
+    return Usage(
+        tokens_estimate(*(message.text for message in messages)),
+        tokens_estimate(answer),
+        estimated=True,
+    )

@@ -1,13 +1,18 @@
-"""The one way out to an endpoint: a POST of JSON over the standard library's client, with everything bounded that a server could stretch.
+"""The one way out to an endpoint: a POST of JSON over the standard library's client, with
+everything bounded that a server could stretch.
 
     plain http goes to this machine only     keys and memories do not travel in clear
     no redirect, no proxy, no cookie         what is sent goes where the URL says, and nowhere else
-    one time for the whole exchange          a server that sends a byte a minute ends like one that sends nothing
+    one time for the whole exchange          a server that sends a byte a minute ends like one that
+    sends nothing
     bytes are counted as they come           a length that the server declares is not believed
-    few attempts, growing pauses             429, 5xx and broken connections; `Retry-After` is honoured up to a limit
-    a pause after an outage                  who asks again within it is told at once, instead of waiting anew
+    few attempts, growing pauses             429, 5xx and broken connections; `Retry-After` is
+    honoured up to a limit
+    a pause after an outage                  who asks again within it is told at once, instead of
+    waiting anew
 
-Keys are held in a `Secret`, sent in one header, and cut out of whatever an error quotes. Decision record 0015 says why no HTTP library is used.
+Keys are held in a `Secret`, sent in one header, and cut out of whatever an error quotes. Decision
+record 0015 says why no HTTP library is used.
 """
 
 from __future__ import annotations
@@ -61,10 +66,12 @@ class Secret:
     __slots__ = ("_value",)
 
     def __init__(self, value: str, *, source: str) -> None:
-        """`source` names where it comes from, such as the variable, for the error about one that cannot be sent."""
+        """`source` names where it comes from, such as the variable, for the error about one that
+        cannot be sent."""
         if not _KEY.fullmatch(value):
             raise InputError(
-                f"The key in {source} has a blank or a character that no key has; it is not shown here.",
+                f"The key in {source} has a blank or a character that no key has; it is not shown"
+                " here.",
                 next_step=f"Set {source} to the key alone, without quotes or line breaks.",
                 field=source,
             )
@@ -105,17 +112,24 @@ class Address:
 
 
 def parse_url(text: object, *, field: str) -> Address:
-    """The address that `text` names. Raises InputError, without quoting what may be a password, for anything but http(s)://host[:port][/path]; and
-    for plain http to another machine."""
+    """The address that `text` names. Raises InputError, without quoting what may be a password, for
+    anything but http(s)://host[:port][/path]; and for plain http to another machine."""
 
     def refused(reason: str) -> InputError:
         return InputError(
             f"The URL in {field} cannot be used: {reason}.",
-            next_step="Give https://host/path, or http:// for a server on this machine (127.0.0.1, localhost).",
+            next_step=(
+                "Give https://host/path, or http:// for a server on this machine (127.0.0.1,"
+                " localhost)."
+            ),
             field=field,
         )
 
-    if not isinstance(text, str) or not 0 < len(text) <= MODEL_URL_CHARS_MAX or not _URL.fullmatch(text):
+    if (
+        not isinstance(text, str)
+        or not 0 < len(text) <= MODEL_URL_CHARS_MAX
+        or not _URL.fullmatch(text)
+    ):
         raise refused("it is not the text of a URL, or holds a character that a URL does not have")
     try:
         parts = urlsplit(text)
@@ -131,7 +145,9 @@ def parse_url(text: object, *, field: str) -> Address:
     secure = parts.scheme == "https"
     if not secure and not is_loopback(host):
         raise refused("plain http would send keys and memories in clear to another machine")
-    return Address(secure, host, port or (443 if secure else 80), parts.path.rstrip("/"), text.rstrip("/"))
+    return Address(
+        secure, host, port or (443 if secure else 80), parts.path.rstrip("/"), text.rstrip("/")
+    )
 
 
 class Endpoint(Protocol):
@@ -143,13 +159,15 @@ class Endpoint(Protocol):
         ...
 
     def post(self, path: str, body: Mapping[str, object], *, time_ms: int, watch: Watch) -> bytes:
-        """The content of a successful answer. Raises ModelError (its fields are `url`, `status` where there is one, `outage` where others will
-        fail alike for now, `refused` where this request is what is wrong), and LimitError for a request beyond the limit or from `watch`."""
+        """The content of a successful answer. Raises ModelError (its fields are `url`, `status`
+        where there is one, `outage` where others will fail alike for now, `refused` where this
+        request is what is wrong), and LimitError for a request beyond the limit or from `watch`."""
         ...
 
 
 class HttpEndpoint:
-    """A server that speaks JSON over HTTP/1.1. Safe to share between threads; every exchange has a connection of its own."""
+    """A server that speaks JSON over HTTP/1.1. Safe to share between threads; every exchange has a
+    connection of its own."""
 
     def __init__(
         self,
@@ -164,13 +182,18 @@ class HttpEndpoint:
         sleep: Callable[[float], None] = time.sleep,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`key_header` is the header's name and what stands before the key; `key_source` names the variable, for error texts; `trust` is
-        the system's authorities unless given. `now` and `wall` give seconds, monotonic and since 1970."""
+        """`key_header` is the header's name and what stands before the key; `key_source` names the
+        variable, for error texts; `trust` is the system's authorities unless given. `now` and
+        `wall` give seconds, monotonic and since 1970."""
         self.url = address.text
         self._address = address
         self._headers = {
-            "Content-Type": "application/json", "Accept": "application/json", "User-Agent": "doxa", "Connection": "close", **(headers or {}),
-        }  # fmt: skip
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "User-Agent": "doxa",
+            "Connection": "close",
+            **(headers or {}),
+        }
         self._key = key
         self._key_header = key_header
         self._key_source = key_source
@@ -184,9 +207,12 @@ class HttpEndpoint:
         content = msgspec.json.encode(body)
         if len(content) > MODEL_REQUEST_BYTES_MAX:
             raise LimitError(
-                f"A request of {len(content):,} bytes is beyond the {MODEL_REQUEST_BYTES_MAX:,} that are sent to a model at once.",
-                next_step="Ask with less text.", limit_bytes=MODEL_REQUEST_BYTES_MAX, size_bytes=len(content),
-            )  # fmt: skip
+                f"A request of {len(content):,} bytes is beyond the {MODEL_REQUEST_BYTES_MAX:,}"
+                " that are sent to a model at once.",
+                next_step="Ask with less text.",
+                limit_bytes=MODEL_REQUEST_BYTES_MAX,
+                size_bytes=len(content),
+            )
         self._refuse_during_outage()
         until = self._now() + time_ms / 1_000
         attempt = 0
@@ -207,7 +233,12 @@ class HttpEndpoint:
                 error = self._status_error(path, status, answer)
             again = status in _RETRIED or (status >= 500 and "refused" not in error.fields)
             wait = self._wait(attempt, pause)
-            if not again or attempt >= MODEL_ATTEMPTS_MAX or wait is None or self._now() + wait >= until:
+            if (
+                not again
+                or attempt >= MODEL_ATTEMPTS_MAX
+                or wait is None
+                or self._now() + wait >= until
+            ):
                 self._note_outage(error, pause)
                 raise error
             self._sleep(wait)
@@ -215,7 +246,8 @@ class HttpEndpoint:
     # One exchange
 
     def _exchange(self, path: str, content: bytes, until: float) -> tuple[int, float | None, bytes]:
-        """Status, the pause that is asked for in seconds, and content. Raises _Broken, ModelError for an answer that is too long."""
+        """Status, the pause that is asked for in seconds, and content. Raises _Broken, ModelError
+        for an answer that is too long."""
         sent = False
         connection = self._connection(until)
         try:
@@ -223,12 +255,19 @@ class HttpEndpoint:
             self._check_peer(connection)
             connection.sock.settimeout(max(until - self._now(), 0.001))
             sent = True
-            connection.request("POST", self._address.path + path, body=content, headers=self._all_headers())
+            connection.request(
+                "POST", self._address.path + path, body=content, headers=self._all_headers()
+            )
             response = connection.getresponse()
             good = 200 <= response.status < 300
             answer = _read(response, MODEL_ANSWER_BYTES_MAX if good else MODEL_REFUSAL_BYTES_READ)
             if good and len(answer) > MODEL_ANSWER_BYTES_MAX:
-                raise self._error(path, f"sent more than {MODEL_ANSWER_BYTES_MAX:,} bytes", "Ask with less text.", status=response.status)
+                raise self._error(
+                    path,
+                    f"sent more than {MODEL_ANSWER_BYTES_MAX:,} bytes",
+                    "Ask with less text.",
+                    status=response.status,
+                )
             return response.status, self._asked_pause(response.headers.get("Retry-After")), answer
         except (OSError, HTTPException) as error:
             # Its text may quote what the server sent, and so the key: only its kind is told.
@@ -241,7 +280,9 @@ class HttpEndpoint:
         host, port = self._address.host, self._address.port
         if self._address.secure:
             self._trust = self._trust or ssl.create_default_context()
-            connection: HTTPConnection = HTTPSConnection(host, port, timeout=left, context=self._trust)
+            connection: HTTPConnection = HTTPSConnection(
+                host, port, timeout=left, context=self._trust
+            )
         else:
             connection = HTTPConnection(host, port, timeout=left)
         connection.response_class = functools.partial(_Response, until=until, now=self._now)  # type: ignore[assignment]  # called, never subclassed
@@ -261,7 +302,8 @@ class HttpEndpoint:
     # Pauses
 
     def _asked_pause(self, said: str | None) -> float | None:
-        """`Retry-After` in seconds: a number, or a date of the wall clock (RFC 9110, section 10.2.3)."""
+        """`Retry-After` in seconds: a number, or a date of the wall clock (RFC 9110, section
+        10.2.3)."""
         if said is None:
             return None
         if re.fullmatch(r"[0-9]{1,9}", said.strip()):
@@ -284,28 +326,53 @@ class HttpEndpoint:
         if held is not None and self._now() < held[0]:
             seconds, error = held[0] - self._now(), held[1]
             raise ModelError(
-                f"{error.message} It is not asked again for {seconds:.0f} s.", next_step=error.next_step, **error.fields
+                f"{error.message} It is not asked again for {seconds:.0f} s.",
+                next_step=error.next_step,
+                **error.fields,
             )
 
     def _note_outage(self, error: ModelError, pause: float | None) -> None:
         if "outage" in error.fields:
             with self._lock:
-                self._outage = (self._now() + max(MODEL_OUTAGE_MS / 1_000, min(pause or 0.0, 3_600.0)), error)
+                self._outage = (
+                    self._now() + max(MODEL_OUTAGE_MS / 1_000, min(pause or 0.0, 3_600.0)),
+                    error,
+                )
 
     # Errors
 
     def _error(self, path: str, what: str, step: str, **fields: object) -> ModelError:
-        return ModelError(f"The endpoint {self.url}{path} {what}.", next_step=step, url=self.url, **fields)
+        return ModelError(
+            f"The endpoint {self.url}{path} {what}.", next_step=step, url=self.url, **fields
+        )
 
     def _connection_error(self, path: str, broken: _Broken) -> ModelError:
         if broken.kind == "certificate":
-            step = "Check the URL and the server's certificate; for an authority of your own set SSL_CERT_FILE."
+            step = (
+                "Check the URL and the server's certificate; for an authority of your own set"
+                " SSL_CERT_FILE."
+            )
             return self._error(path, "has a certificate that cannot be trusted", step, outage=True)
         if broken.kind == "time":
-            return self._error(path, "did not answer in time", "Check that the server is well, or try again later.", outage=True)
+            return self._error(
+                path,
+                "did not answer in time",
+                "Check that the server is well, or try again later.",
+                outage=True,
+            )
         if broken.sent:
-            return self._error(path, f"broke off before its answer was whole ({broken.kind})", "Try again; look at the server's log.", outage=True)
-        return self._error(path, f"cannot be reached ({broken.kind})", "Start the server, or correct the URL.", outage=True)
+            return self._error(
+                path,
+                f"broke off before its answer was whole ({broken.kind})",
+                "Try again; look at the server's log.",
+                outage=True,
+            )
+        return self._error(
+            path,
+            f"cannot be reached ({broken.kind})",
+            "Start the server, or correct the URL.",
+            outage=True,
+        )
 
     def _status_error(self, path: str, status: int, answer: bytes) -> ModelError:
         said = self._said(answer)
@@ -313,22 +380,32 @@ class HttpEndpoint:
         fields: dict[str, object] = {"status": status}
         if status in _REFUSED or (status == 500 and _TOO_LONG.search(said)):
             fields["refused"] = True
-        elif status != 500:  # a 500 may be about this text alone; a wrong key, model or URL fails alike for all
+        elif (
+            status != 500
+        ):  # a 500 may be about this text alone; a wrong key, model or URL fails alike for all
             fields["outage"] = True
         if 300 <= status < 400:
             quoted = ", a redirect, which is not followed"
-        return self._error(path, f"answered with status {status}{quoted}", self._step(status), **fields)
+        return self._error(
+            path, f"answered with status {status}{quoted}", self._step(status), **fields
+        )
 
     def _step(self, status: int) -> str:
         if status in (401, 403):
             return f"Check {self._key_source or 'the key'} and what the key is allowed."
         if status == 404:
-            return "Check the model's name and the base URL; a model of Ollama must have been pulled."
+            return (
+                "Check the model's name and the base URL; a model of Ollama must have been pulled."
+            )
         if 300 <= status < 400:
             return "Give the URL that it leads to, if you trust it."
         if status == 429:
             return "Wait, ask less often, or raise the account's limit."
-        return "Try again later; look at the server's log." if status >= 500 else "Correct what the endpoint names."
+        return (
+            "Try again later; look at the server's log."
+            if status >= 500
+            else "Correct what the endpoint names."
+        )
 
     def _said(self, answer: bytes) -> str:
         """What a server says of its refusal: quoted in one line, cut, and without the key."""
@@ -342,21 +419,28 @@ class HttpEndpoint:
         if not isinstance(found, str):
             return ""
         shown = self._key.cut_from(found) if self._key is not None else found
-        return " ".join("".join(c if c.isprintable() and c != '"' else " " for c in shown).split())[:MODEL_SAID_CHARS_MAX]
+        return " ".join("".join(c if c.isprintable() and c != '"' else " " for c in shown).split())[
+            :MODEL_SAID_CHARS_MAX
+        ]
 
 
 def decoded(answer: bytes, shape: type[_Answer], *, url: str, model: str) -> _Answer:
-    """An answer as the shape that was expected. Raises ModelError, which names the place and never quotes a value."""
+    """An answer as the shape that was expected. Raises ModelError, which names the place and never
+    quotes a value."""
     try:
         return msgspec.json.decode(answer, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error) if isinstance(error, msgspec.ValidationError) else "it is not JSON"
-        # A page instead of an object comes from something else than the model; an object that cannot be read may be about this text alone.
+        # A page instead of an object comes from something else than the model; an object that
+        # cannot be read may be about this text alone.
         outage = {} if answer.lstrip()[:1] == b"{" else {"outage": True}
         raise ModelError(
             f"The answer of {url} for the model {model} is not of the expected shape: {reason}.",
-            next_step="Check that the URL leads to the API that the provider's name says.", url=url, model=model, **outage,
-        ) from None  # fmt: skip
+            next_step="Check that the URL leads to the API that the provider's name says.",
+            url=url,
+            model=model,
+            **outage,
+        ) from None
 
 
 class _Broken(Exception):
@@ -378,13 +462,22 @@ class _Broken(Exception):
 class _Response(HTTPResponse):
     """An answer whose every byte, its headers' too, must come before one moment."""
 
-    def __init__(self, sock: socket.socket, *args: Any, until: float, now: Callable[[], float], **options: Any) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        *args: Any,
+        until: float,
+        now: Callable[[], float],
+        **options: Any,
+    ) -> None:
         super().__init__(sock, *args, **options)
         self.fp = io.BufferedReader(_Hurried(self.fp.detach(), sock, until, now))
 
 
 class _Hurried(io.RawIOBase):
-    def __init__(self, raw: Any, sock: socket.socket, until: float, now: Callable[[], float]) -> None:
+    def __init__(
+        self, raw: Any, sock: socket.socket, until: float, now: Callable[[], float]
+    ) -> None:
         self._raw, self._sock, self._until, self._now = raw, sock, until, now
 
     def readable(self) -> bool:
@@ -413,6 +506,8 @@ def _read(response: HTTPResponse, bytes_max: int) -> bytes:
             break
         parts.append(part)
         size += len(part)
-    if size <= bytes_max and response.length:  # read(n) does not complain of a declared length that did not come
+    if (
+        size <= bytes_max and response.length
+    ):  # read(n) does not complain of a declared length that did not come
         raise ConnectionResetError("the answer is shorter than declared")
     return b"".join(parts)

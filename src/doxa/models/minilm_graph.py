@@ -1,17 +1,22 @@
-"""Builds the network of all-MiniLM-L6-v2 from its published float32 weights, as an int8 ONNX model of 23 MB, because no wheel ships that file.
+"""Builds the network of all-MiniLM-L6-v2 from its published float32 weights, as an int8 ONNX model
+of 23 MB, because no wheel ships that file.
 
-The model (BERT with 6 layers of 384 numbers and 12 heads; Wang et al. 2020, "MiniLM"; Reimers and Gurevych 2019, "Sentence-BERT") for one text:
+The model (BERT with 6 layers of 384 numbers and 12 heads; Wang et al. 2020, "MiniLM"; Reimers and
+Gurevych 2019, "Sentence-BERT") for one text:
 
-    ids [t] -> word row + position row -> norm -> 6 x layer -> mean over t -> unit length -> vector [384]
+    ids [t] -> word row + position row -> norm -> 6 x layer -> mean over t -> unit length -> vector
+    [384]
     layer:     x = norm(x + project(attention(x)));  x = norm(x + shrink(gelu(grow(x))))
 
 There is no attention mask: texts are embedded one at a time, so there is no padding to hide.
 
-Quantisation: every matrix has one scale per output column, symmetric, and integers from -64 to 64 only. With that reduced range a sum of two products
-of an unsigned byte and a weight fits 16 bits, so processors that add them in 16 bits (AVX2 without VNNI) give the same result as all others.
-Activations get one scale per matrix at run time. The word table has one scale per row and the full range, as its rows are never multiplied in
-integers. A few inputs of the growing layer are far larger than the rest and would coarsen that one scale, so they are balanced first (`_balance`):
-the lowest cosine with float32 over 120 sentences rose from .974 to .985.
+Quantisation: every matrix has one scale per output column, symmetric, and integers from -64 to 64
+only. With that reduced range a sum of two products of an unsigned byte and a weight fits 16 bits,
+so processors that add them in 16 bits (AVX2 without VNNI) give the same result as all others.
+Activations get one scale per matrix at run time. The word table has one scale per row and the full
+range, as its rows are never multiplied in integers. A few inputs of the growing layer are far
+larger than the rest and would coarsen that one scale, so they are balanced first (`_balance`): the
+lowest cosine with float32 over 120 sentences rose from .974 to .985.
 """
 
 from __future__ import annotations
@@ -46,20 +51,30 @@ Weights = Mapping[str, "NDArray[Any]"]
 def build_model(weights: Weights) -> bytes:
     """The ONNX model for `weights` (tensor name -> array, names as published).
 
-    Input `ids`: int64 [tokens], 1 to TOKENS_MAX of them. Output: float32 [384], of length 1. Raises ModelError when a tensor is missing or misshapen.
+    Input `ids`: int64 [tokens], 1 to TOKENS_MAX of them. Output: float32 [384], of length 1. Raises
+    ModelError when a tensor is missing or misshapen.
     """
     graph = GraphWriter()
     x = _embedding(graph, weights)
     for layer in range(LAYERS):
         prefix = f"encoder.layer.{layer}"
         attended = _attention(graph, weights, x=x, prefix=f"{prefix}.attention.self")
-        projected = _dense(graph, weights, x=attended, prefixes=(f"{prefix}.attention.output.dense",))
-        x = _norm(graph, weights, x=graph.node("Add", [projected, x]), prefix=f"{prefix}.attention.output.LayerNorm")
+        projected = _dense(
+            graph, weights, x=attended, prefixes=(f"{prefix}.attention.output.dense",)
+        )
+        x = _norm(
+            graph,
+            weights,
+            x=graph.node("Add", [projected, x]),
+            prefix=f"{prefix}.attention.output.LayerNorm",
+        )
         grow = f"{prefix}.intermediate.dense"
         balance = _balance(weights, dense=grow, norm=f"{prefix}.attention.output.LayerNorm")
         grown = graph.node("Gelu", [_dense(graph, weights, x=x, prefixes=(grow,), balance=balance)])
         shrunk = _dense(graph, weights, x=grown, prefixes=(f"{prefix}.output.dense",))
-        x = _norm(graph, weights, x=graph.node("Add", [shrunk, x]), prefix=f"{prefix}.output.LayerNorm")
+        x = _norm(
+            graph, weights, x=graph.node("Add", [shrunk, x]), prefix=f"{prefix}.output.LayerNorm"
+        )
     mean = graph.node("ReduceMean", [x, _integers(graph, "axis_tokens", 0)], keepdims=0)
     vector = graph.node("LpNormalization", [mean], axis=-1, p=2)
     body = graph.graph_bytes(
@@ -70,8 +85,11 @@ def build_model(weights: Weights) -> bytes:
     return model_bytes(body, producer="doxa")
 
 
-def quantise_columns(matrix: NDArray[np.float32], *, integer_max: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Symmetric integers of `matrix` [rows, columns] and one scale per column [columns], so that integers * scales is close to `matrix`."""
+def quantise_columns(
+    matrix: NDArray[np.float32], *, integer_max: int
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Symmetric integers of `matrix` [rows, columns] and one scale per column [columns], so that
+    integers * scales is close to `matrix`."""
     import numpy as np
 
     assert 0 < integer_max <= _TABLE_INTEGER_MAX
@@ -87,21 +105,36 @@ def _embedding(graph: GraphWriter, weights: Weights) -> str:
     words = _tensor(weights, "embeddings.word_embeddings.weight", columns=DIMENSIONS)
     integers, scales = quantise_columns(words.T, integer_max=_TABLE_INTEGER_MAX)
     # Gathered first and scaled after, so that only the rows of this text ever become floats.
-    rows = graph.node("Gather", [graph.constant("words", np.ascontiguousarray(integers.T)), INPUT_NAME], axis=0)
-    row_scales = graph.node("Gather", [graph.constant("words.scale", scales[:, None]), INPUT_NAME], axis=0)
+    rows = graph.node(
+        "Gather", [graph.constant("words", np.ascontiguousarray(integers.T)), INPUT_NAME], axis=0
+    )
+    row_scales = graph.node(
+        "Gather", [graph.constant("words.scale", scales[:, None]), INPUT_NAME], axis=0
+    )
     word = graph.node("Mul", [graph.node("Cast", [rows], to=1), row_scales])
 
-    # There is one text and so one segment: its row is the same for all tokens and is added to the positions here, once.
+    # There is one text and so one segment: its row is the same for all tokens and is added to the
+    # positions here, once.
     segment = _tensor(weights, "embeddings.token_type_embeddings.weight", columns=DIMENSIONS)[0]
-    positions = _tensor(weights, "embeddings.position_embeddings.weight", columns=DIMENSIONS)[:TOKENS_MAX] + segment
+    positions = (
+        _tensor(weights, "embeddings.position_embeddings.weight", columns=DIMENSIONS)[:TOKENS_MAX]
+        + segment
+    )
     tokens = graph.node("Shape", [INPUT_NAME])
-    position = graph.node("Slice", [graph.constant("positions", positions), _integers(graph, "zero", 0), tokens])
-    return _norm(graph, weights, x=graph.node("Add", [word, position]), prefix="embeddings.LayerNorm")
+    position = graph.node(
+        "Slice", [graph.constant("positions", positions), _integers(graph, "zero", 0), tokens]
+    )
+    return _norm(
+        graph, weights, x=graph.node("Add", [word, position]), prefix="embeddings.LayerNorm"
+    )
 
 
 def _attention(graph: GraphWriter, weights: Weights, *, x: str, prefix: str) -> str:
-    """softmax(q k / sqrt(head size)) v for all heads (Vaswani et al. 2017, section 3.2); the division lies in the query weights."""
-    together = _dense(graph, weights, x=x, prefixes=(f"{prefix}.query", f"{prefix}.key", f"{prefix}.value"))
+    """softmax(q k / sqrt(head size)) v for all heads (Vaswani et al. 2017, section 3.2); the
+    division lies in the query weights."""
+    together = _dense(
+        graph, weights, x=x, prefixes=(f"{prefix}.query", f"{prefix}.key", f"{prefix}.value")
+    )
     shape = _integers(graph, "shape_heads", -1, 3 * HEADS, _HEAD_DIMENSIONS)
     heads = graph.node("Transpose", [graph.node("Reshape", [together, shape])], perm=[1, 0, 2])
     query, key, value = graph.nodes("Split", [heads], outputs=3, axis=0, num_outputs=3)
@@ -112,21 +145,36 @@ def _attention(graph: GraphWriter, weights: Weights, *, x: str, prefix: str) -> 
 
 
 def _balance(weights: Weights, *, dense: str, norm: str) -> NDArray[np.float32]:
-    """A factor per input of `dense`: its weights are multiplied by it, what `norm` gives it is divided (Xiao et al. 2022, "SmoothQuant").
+    """A factor per input of `dense`: its weights are multiplied by it, what `norm` gives it is
+    divided (Xiao et al. 2022, "SmoothQuant").
 
     Without sample texts: a norm gives values within about three of its scales around its bias.
     """
     import numpy as np
 
-    scale, bias = (_tensor(weights, f"{norm}.{part}", rows=DIMENSIONS).astype(np.float64) for part in ("weight", "bias"))
+    scale, bias = (
+        _tensor(weights, f"{norm}.{part}", rows=DIMENSIONS).astype(np.float64)
+        for part in ("weight", "bias")
+    )
     peaks = np.abs(_tensor(weights, f"{dense}.weight", columns=DIMENSIONS)).max(axis=0)
-    factors = (3 * np.abs(scale) + np.abs(bias)) ** _BALANCE_STRENGTH / peaks.astype(np.float64) ** (1 - _BALANCE_STRENGTH)
-    # Powers differ in the last bit between platforms; rounded this far they do not, so that the build is the same everywhere.
+    factors = (3 * np.abs(scale) + np.abs(bias)) ** _BALANCE_STRENGTH / peaks.astype(
+        np.float64
+    ) ** (1 - _BALANCE_STRENGTH)
+    # Powers differ in the last bit between platforms; rounded this far they do not, so that the
+    # build is the same everywhere.
     return np.asarray(factors.astype(np.float16), dtype=np.float32)
 
 
-def _dense(graph: GraphWriter, weights: Weights, *, x: str, prefixes: tuple[str, ...], balance: NDArray[np.float32] | None = None) -> str:
-    """x @ weights + bias in integers. Several layers that read the same `x` run as one, their columns side by side.
+def _dense(
+    graph: GraphWriter,
+    weights: Weights,
+    *,
+    x: str,
+    prefixes: tuple[str, ...],
+    balance: NDArray[np.float32] | None = None,
+) -> str:
+    """x @ weights + bias in integers. Several layers that read the same `x` run as one, their
+    columns side by side.
 
     onnxruntime recognises exactly this shape of graph and runs it as one DynamicQuantizeMatMul.
     """
@@ -145,7 +193,9 @@ def _dense(graph: GraphWriter, weights: Weights, *, x: str, prefixes: tuple[str,
         x = graph.node("Mul", [x, graph.constant(f"{prefixes[0]}.balance", 1 / balance)])
     integers, scales = quantise_columns(matrix, integer_max=_MATRIX_INTEGER_MAX)
     name = prefixes[0]
-    activation, activation_scale, activation_zero = graph.nodes("DynamicQuantizeLinear", [x], outputs=3)
+    activation, activation_scale, activation_zero = graph.nodes(
+        "DynamicQuantizeLinear", [x], outputs=3
+    )
     product = graph.node(
         "MatMulInteger",
         [
@@ -161,7 +211,9 @@ def _dense(graph: GraphWriter, weights: Weights, *, x: str, prefixes: tuple[str,
 
 
 def _norm(graph: GraphWriter, weights: Weights, *, x: str, prefix: str) -> str:
-    scale = graph.constant(f"{prefix}.weight", _tensor(weights, f"{prefix}.weight", rows=DIMENSIONS))
+    scale = graph.constant(
+        f"{prefix}.weight", _tensor(weights, f"{prefix}.weight", rows=DIMENSIONS)
+    )
     bias = graph.constant(f"{prefix}.bias", _tensor(weights, f"{prefix}.bias", rows=DIMENSIONS))
     return graph.node("LayerNormalization", [x, scale, bias], axis=-1, epsilon=_NORM_EPSILON)
 
@@ -172,11 +224,18 @@ def _integers(graph: GraphWriter, name: str, *values: int) -> str:
     return graph.constant(name, np.array(values, dtype=np.int64))
 
 
-def _tensor(weights: Weights, name: str, *, rows: int | None = None, columns: int | None = None) -> NDArray[np.float32]:
+def _tensor(
+    weights: Weights, name: str, *, rows: int | None = None, columns: int | None = None
+) -> NDArray[np.float32]:
     import numpy as np
 
     tensor = weights.get(name)
-    fits = tensor is not None and tensor.ndim > 0 and rows in (None, tensor.shape[0]) and columns in (None, tensor.shape[-1])
+    fits = (
+        tensor is not None
+        and tensor.ndim > 0
+        and rows in (None, tensor.shape[0])
+        and columns in (None, tensor.shape[-1])
+    )
     if tensor is None or not fits:
         raise ModelError(
             f"The model weights hold no tensor {name} of the shape that MiniLM needs.",

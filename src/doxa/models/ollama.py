@@ -1,7 +1,9 @@
 """Ollama by its own API, which runs models on this machine or another of the house.
 
-    POST {url}/api/embed    {model, input: [text], truncate}           -> {embeddings: [[number]], prompt_eval_count}
-    POST {url}/api/chat     {model, messages, stream: false, options}  -> {message: {content}, done_reason, prompt_eval_count, eval_count}
+POST {url}/api/embed    {model, input: [text], truncate}           -> {embeddings: [[number]],
+prompt_eval_count}
+POST {url}/api/chat     {model, messages, stream: false, options}  -> {message: {content},
+done_reason, prompt_eval_count, eval_count}
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from doxa.models.talk import Finish, checked, completion, estimate
 
 URL = "http://127.0.0.1:11434"
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
-# The least that Ollama gives a model to read in unless told (newer ones give 4,096 or more): beyond it a conversation loses its beginning without
-# a word. The next power of two is asked for, so that few sizes are, since a new one makes Ollama load the model again.
+# The least that Ollama gives a model to read in unless told (newer ones give 4,096 or more): beyond
+# it a conversation loses its beginning without a word. The next power of two is asked for, so that
+# few sizes are, since a new one makes Ollama load the model again.
 _WINDOW_TOKENS = 2_048
 
 
@@ -41,18 +44,28 @@ class _Answer(msgspec.Struct):
     eval_count: int | None = None
 
 
-def open_embedder(endpoint: Endpoint, model: str, meter: Meter, *, place: str = "", dimensions: int | None = None) -> RemoteEmbedder:
-    """An embedder over /api/embed. `dimensions` is sent as well, for models that can shorten their vectors."""
+def open_embedder(
+    endpoint: Endpoint, model: str, meter: Meter, *, place: str = "", dimensions: int | None = None
+) -> RemoteEmbedder:
+    """An embedder over /api/embed. `dimensions` is sent as well, for models that can shorten their
+    vectors."""
     label = f"ollama:{model}"
 
     def ask(texts: Sequence[str], watch: Watch) -> tuple[list[list[float]], int | None]:
         body: dict[str, object] = {"model": model, "input": list(texts), "truncate": True}
         if dimensions is not None:
             body["dimensions"] = dimensions
-        answer = decoded(endpoint.post("/api/embed", body, time_ms=EMBED_MS, watch=watch), _Vectors, url=endpoint.url, model=label)
+        answer = decoded(
+            endpoint.post("/api/embed", body, time_ms=EMBED_MS, watch=watch),
+            _Vectors,
+            url=endpoint.url,
+            model=label,
+        )
         return answer.embeddings, answer.prompt_eval_count
 
-    return RemoteEmbedder(label, ask, meter, place=place, prefixes=known_prefixes(model), dimensions=dimensions)
+    return RemoteEmbedder(
+        label, ask, meter, place=place, prefixes=known_prefixes(model), dimensions=dimensions
+    )
 
 
 class OllamaCompleter:
@@ -65,7 +78,11 @@ class OllamaCompleter:
         self._meter = meter
 
     def complete(
-        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        tokens_max: int = COMPLETE_TOKENS_DEFAULT,
+        temperature: float | None = None,
     ) -> Completion:
         """As `Completer.complete`. Where question and answer need it, a larger window is asked for."""
         said = checked(messages, tokens_max=tokens_max, temperature=temperature)
@@ -76,13 +93,20 @@ class OllamaCompleter:
         if tokens_in + tokens_max > _WINDOW_TOKENS:
             options["num_ctx"] = 1 << (tokens_in + tokens_max - 1).bit_length()
         body = {
-            "model": self._model, "messages": [{"role": message.role, "content": message.text} for message in said], "stream": False,
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.text} for message in said],
+            "stream": False,
             "options": options,
-        }  # fmt: skip
+        }
         with self._meter.call(self.name, tokens_in=tokens_in, tokens_out_max=tokens_max) as call:
             content = self._endpoint.post("/api/chat", body, time_ms=COMPLETE_MS, watch=call)
             answer = decoded(content, _Answer, url=self._endpoint.url, model=self.name)
             finish = _FINISHES.get(answer.done_reason or "", "other")
             return completion(
-                call, answer.message.content, tokens_in=answer.prompt_eval_count, tokens_out=answer.eval_count, finish=finish, model=self.name
+                call,
+                answer.message.content,
+                tokens_in=answer.prompt_eval_count,
+                tokens_out=answer.eval_count,
+                finish=finish,
+                model=self.name,
             )

@@ -1,13 +1,16 @@
-"""Runs models that the user names by a folder: an embedder or a cross-encoder, as the usual export tools write them.
+"""Runs models that the user names by a folder: an embedder or a cross-encoder, as the usual export
+tools write them.
 
     FOLDER/model.onnx         the graph; its weights may lie beside it (model.onnx_data)
     FOLDER/tokenizer.json     the tokens
-    FOLDER/doxa.json          optional: {"pooling": "mean" | "cls" | "pooled", "output": name, "query_prefix": text, "passage_prefix": text,
+    FOLDER/doxa.json          optional: {"pooling": "mean" | "cls" | "pooled", "output": name,
+    "query_prefix": text, "passage_prefix": text,
                               "tokens_max": number}
 
-The graph takes `input_ids` and, where it asks for them, `attention_mask` and `token_type_ids`, each [1, tokens]. An embedder gives
-[1, tokens, dimensions], which is pooled, or [1, dimensions]; a cross-encoder gives one number. Texts run one by one. Nothing is fetched, and no code
-of the folder is run.
+The graph takes `input_ids` and, where it asks for them, `attention_mask` and `token_type_ids`, each
+[1, tokens]. An embedder gives [1, tokens, dimensions], which is pooled, or [1, dimensions]; a
+cross-encoder gives one number. Texts run one by one. Nothing is fetched, and no code of the folder
+is run.
 """
 
 from __future__ import annotations
@@ -20,7 +23,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import ONNX_SETTINGS_BYTES_MAX, ONNX_TOKENIZER_BYTES_MAX, ONNX_TOKENS_DEFAULT, ONNX_TOKENS_MAX, RERANK_ITEMS_MAX
+from doxa.base.limits import (
+    ONNX_SETTINGS_BYTES_MAX,
+    ONNX_TOKENIZER_BYTES_MAX,
+    ONNX_TOKENS_DEFAULT,
+    ONNX_TOKENS_MAX,
+    RERANK_ITEMS_MAX,
+)
 from doxa.models.runtime import Encoding, GraphRun, Tokenizer, import_runtime, open_graph
 from doxa.models.texts import check_count, readable
 from doxa.models.vectors import finite_scores, first_axis, unit_rows
@@ -39,7 +48,8 @@ _PROBE = "How many dimensions does this model have?"
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What doxa.json may say. Unset, the graph decides: an output of three axes is pooled by its mean, one of two is taken as it is."""
+    """What doxa.json may say. Unset, the graph decides: an output of three axes is pooled by its
+    mean, one of two is taken as it is."""
 
     pooling: Pooling | None = None
     output: str | None = None
@@ -60,51 +70,80 @@ class _Files:
             raise self.refusal(f"its files cannot be read ({error.strerror or error})") from error
 
     def _open(self) -> None:
-        runtimes = [import_runtime(name, off=self.off, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers")]
+        runtimes = [
+            import_runtime(name, off=self.off, step=_INSTALL_STEP)
+            for name in ("onnxruntime", "tokenizers")
+        ]
         if not (self.folder / "model.onnx").is_file():
             raise self.refusal("it has no file model.onnx")
         self.settings = self._read_settings()
         self.tokenizer, self.tokens_max = self._open_tokenizer(runtimes[1])
         step = "Export the model anew, or install a newer onnxruntime."
-        self.graph: GraphRun = open_graph(runtimes[0], self.folder / "model.onnx", off=self.off, step=step, name=str(self.folder))
+        self.graph: GraphRun = open_graph(
+            runtimes[0], self.folder / "model.onnx", off=self.off, step=step, name=str(self.folder)
+        )
         self._inputs = {port.name: _ELEMENTS.get(port.type) for port in self.graph.get_inputs()}
-        strange = sorted(name for name, element in self._inputs.items() if name not in _INPUTS or element is None)
+        strange = sorted(
+            name for name, element in self._inputs.items() if name not in _INPUTS or element is None
+        )
         if strange or "input_ids" not in self._inputs:
-            raise self.refusal(f"its graph asks for {', '.join(strange) or 'no input_ids'}, which is no text model's input")
+            raise self.refusal(
+                f"its graph asks for {', '.join(strange) or 'no input_ids'}, which is no text"
+                " model's input"
+            )
         self.digest = self._digest()
 
     def run(self, encoding: Encoding, output: str) -> NDArray[Any]:
         """The named output for one text. Raises ModelError."""
         import numpy as np
 
-        ids = encoding.ids or [0]  # a tokenizer without marks of its own has no token for a blank text
-        values = {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": encoding.type_ids or [0]}
-        feed = {name: np.array([values[name]], dtype=element) for name, element in self._inputs.items()}
+        ids = encoding.ids or [
+            0
+        ]  # a tokenizer without marks of its own has no token for a blank text
+        values = {
+            "input_ids": ids,
+            "attention_mask": [1] * len(ids),
+            "token_type_ids": encoding.type_ids or [0],
+        }
+        feed = {
+            name: np.array([values[name]], dtype=element) for name, element in self._inputs.items()
+        }
         try:
             return self.graph.run([output], feed)[0]
         # onnxruntime raises classes of its own that share no base but Exception.
         except Exception as error:
-            raise self.refusal(f"its graph failed on a text of {len(ids)} tokens ({error})") from error
+            raise self.refusal(
+                f"its graph failed on a text of {len(ids)} tokens ({error})"
+            ) from error
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         """Raises ModelError."""
         try:
-            return self.tokenizer.encode(text) if pair is None else self.tokenizer.encode(text, pair)
+            return (
+                self.tokenizer.encode(text) if pair is None else self.tokenizer.encode(text, pair)
+            )
         # So does tokenizers.
         except Exception as error:
-            raise self.refusal(f"its tokenizer failed on a text of {len(text)} characters ({error})") from error
+            raise self.refusal(
+                f"its tokenizer failed on a text of {len(text)} characters ({error})"
+            ) from error
 
     def output(self, *, preferred: str = "") -> str:
-        """The name of the output to read: the settings', else the preferred one if the graph has it, else the first."""
+        """The name of the output to read: the settings', else the preferred one if the graph has
+        it, else the first."""
         names = [port.name for port in self.graph.get_outputs()]
         wanted = self.settings.output
         if wanted is not None and wanted not in names:
-            raise self.refusal(f"its graph has no output {wanted[:80]!r}, only {', '.join(names)[:200]}")
+            raise self.refusal(
+                f"its graph has no output {wanted[:80]!r}, only {', '.join(names)[:200]}"
+            )
         return wanted or (preferred if preferred in names else names[0])
 
     def refusal(self, reason: str) -> ModelError:
         return ModelError(
-            f"{self.off}: {reason}.", next_step="Give a folder with model.onnx and tokenizer.json of one text model.", path=str(self.folder)
+            f"{self.off}: {reason}.",
+            next_step="Give a folder with model.onnx and tokenizer.json of one text model.",
+            path=str(self.folder),
         )
 
     def _read(self, name: str, bytes_max: int) -> bytes:
@@ -121,11 +160,15 @@ class _Files:
         if not (self.folder / "doxa.json").exists():
             return Settings()
         try:
-            found = msgspec.json.decode(self._read("doxa.json", ONNX_SETTINGS_BYTES_MAX), type=Settings)
+            found = msgspec.json.decode(
+                self._read("doxa.json", ONNX_SETTINGS_BYTES_MAX), type=Settings
+            )
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise self.refusal(f"doxa.json is not what it may be ({error})") from error
         if found.tokens_max is not None and not 1 < found.tokens_max <= ONNX_TOKENS_MAX:
-            raise self.refusal(f"doxa.json has a tokens_max that is not from 2 to {ONNX_TOKENS_MAX:,}")
+            raise self.refusal(
+                f"doxa.json has a tokens_max that is not from 2 to {ONNX_TOKENS_MAX:,}"
+            )
         return found
 
     def _open_tokenizer(self, tokenizers: Any) -> tuple[Tokenizer, int]:
@@ -177,24 +220,42 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
             shown = readable(text)
-            row[:] = self._vector(prefix + shown, self.dimensions) if shown else first_axis(self.dimensions)
+            row[:] = (
+                self._vector(prefix + shown, self.dimensions)
+                if shown
+                else first_axis(self.dimensions)
+            )
         return vectors
 
     def _vector(self, text: str, dimensions: int | None) -> NDArray[np.float32]:
         import numpy as np
 
-        found = np.asarray(self._files.run(self._files.encode(text), self._output), dtype=np.float64)
+        found = np.asarray(
+            self._files.run(self._files.encode(text), self._output), dtype=np.float64
+        )
         pooling = self._pooling or ("mean" if found.ndim == 3 else "pooled")
         if found.ndim != (2 if pooling == "pooled" else 3) or found.shape[0] != 1:
-            raise self._files.refusal(f"its output {self._output} has the shape {found.shape}, which {pooling} pooling cannot take")
+            raise self._files.refusal(
+                f"its output {self._output} has the shape {found.shape}, which {pooling} pooling"
+                " cannot take"
+            )
         # One text has no padding, so every token counts alike.
-        row = found if pooling == "pooled" else found.mean(axis=1) if pooling == "mean" else found[:, 0]
-        vector: NDArray[np.float32] = unit_rows(row, count=1, dimensions=dimensions, model=str(self._files.folder))[0]
+        row = (
+            found
+            if pooling == "pooled"
+            else found.mean(axis=1)
+            if pooling == "mean"
+            else found[:, 0]
+        )
+        vector: NDArray[np.float32] = unit_rows(
+            row, count=1, dimensions=dimensions, model=str(self._files.folder)
+        )[0]
         return vector
 
 
 class OnnxReranker:
-    """A cross-encoder from a folder; get one from `load_onnx_reranker`. Safe to share between threads."""
+    """A cross-encoder from a folder; get one from `load_onnx_reranker`. Safe to share between
+    threads."""
 
     texts_max = RERANK_ITEMS_MAX
 
@@ -208,18 +269,25 @@ class OnnxReranker:
         """As `Reranker.score`: the logit of each pair."""
         check_count(texts, self.texts_max)
         settings, asked = self._files.settings, readable(query)
-        logits = [self._logit(settings.query_prefix + asked, settings.passage_prefix + readable(text)) for text in texts]
+        logits = [
+            self._logit(settings.query_prefix + asked, settings.passage_prefix + readable(text))
+            for text in texts
+        ]
         return finite_scores(logits, count=len(texts), model=str(self._files.folder))
 
     def _logit(self, query: str, text: str) -> float:
         found = self._files.run(self._files.encode(query, text), self._output)
         if found.size != 1:
-            raise self._files.refusal(f"its output {self._output} has the shape {found.shape}, and a cross-encoder gives one number")
+            raise self._files.refusal(
+                f"its output {self._output} has the shape {found.shape}, and a cross-encoder gives"
+                " one number"
+            )
         return float(found.reshape(-1)[0])
 
 
 def load_onnx_embedder(folder: Path) -> OnnxEmbedder:
-    """The embedder of a folder; one text is embedded to see that it works. Raises ModelError. Its name follows from the files, not the folder."""
+    """The embedder of a folder; one text is embedded to see that it works. Raises ModelError. Its
+    name follows from the files, not the folder."""
     return OnnxEmbedder(_Files(folder))
 
 

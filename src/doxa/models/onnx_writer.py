@@ -1,13 +1,15 @@
-"""Writes ONNX files, because the `onnx` package is 31 MB and this project needs a small part of it, once.
+"""Writes ONNX files, because the `onnx` package is 31 MB and this project needs a small part of it,
+once.
 
-An ONNX file is one protobuf message, `ModelProto` of onnx.proto. Every field is a key, `number << 3 | wire type`, then its value:
+An ONNX file is one protobuf message, `ModelProto` of onnx.proto. Every field is a key, `number << 3
+| wire type`, then its value:
 
     wire type 0   varint                       integers and enums
     wire type 2   varint length, then bytes    strings, raw tensors, nested messages
     wire type 5   4 bytes, little-endian       floats
 
-`GraphWriter` collects operators and constants in the order in which they run; `model_bytes` wraps them in a model. Nothing here knows the
-operators: onnxruntime checks them when it opens the file.
+`GraphWriter` collects operators and constants in the order in which they run; `model_bytes` wraps
+them in a model. Nothing here knows the operators: onnxruntime checks them when it opens the file.
 """
 
 from __future__ import annotations
@@ -43,14 +45,18 @@ class GraphWriter:
             dimensions = b"".join(_number(1, size) for size in array.shape)
             kind = _number(2, ELEMENT_TYPES[array.dtype.name])
             little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
-            self._constants[name] = dimensions + kind + _text(8, name) + _block(9, little_endian.tobytes())
+            self._constants[name] = (
+                dimensions + kind + _text(8, name) + _block(9, little_endian.tobytes())
+            )
         return name
 
     def node(self, operator: str, inputs: Sequence[str], **attributes: Attribute) -> str:
         """Append an operator with one output and return that output's name."""
         return self.nodes(operator, inputs, outputs=1, **attributes)[0]
 
-    def nodes(self, operator: str, inputs: Sequence[str], *, outputs: int, **attributes: Attribute) -> tuple[str, ...]:
+    def nodes(
+        self, operator: str, inputs: Sequence[str], *, outputs: int, **attributes: Attribute
+    ) -> tuple[str, ...]:
         """Append an operator with several outputs and return their names."""
         names = tuple(f"{operator}_{len(self._nodes)}_{index}" for index in range(outputs))
         parts = [_text(1, name) for name in inputs]
@@ -72,7 +78,9 @@ class GraphWriter:
 
 def value_info(name: str, *, element: str, shape: Sequence[Dimension]) -> bytes:
     """A ValueInfoProto: a graph's input or output. A dimension given as text is free and named so."""
-    dimensions = b"".join(_block(1, _text(2, size) if isinstance(size, str) else _number(1, size)) for size in shape)
+    dimensions = b"".join(
+        _block(1, _text(2, size) if isinstance(size, str) else _number(1, size)) for size in shape
+    )
     tensor = _number(1, ELEMENT_TYPES[element]) + _block(2, dimensions)
     return _text(1, name) + _block(2, _block(1, tensor))
 

@@ -1,8 +1,11 @@
 """Endpoints that speak as OpenAI's does: its own, vLLM, llama.cpp, LM Studio and many others.
 
-    POST {url}/embeddings          {model, input: [text]}              -> {data: [{index, embedding}], usage: {prompt_tokens}}
-    POST {url}/chat/completions    {model, messages, max_tokens}       -> {choices: [{message: {content}, finish_reason}], usage}
-    POST {url}/rerank              {model, query, documents, top_n}    -> {results: [{index, relevance_score}], usage}
+    POST {url}/embeddings          {model, input: [text]}              -> {data: [{index,
+    embedding}], usage: {prompt_tokens}}
+    POST {url}/chat/completions    {model, messages, max_tokens}       -> {choices: [{message:
+    {content}, finish_reason}], usage}
+    POST {url}/rerank              {model, query, documents, top_n}    -> {results: [{index,
+    relevance_score}], usage}
 
 OpenAI has no /rerank; the shape is the one that Cohere, Jina, vLLM and llama.cpp share.
 """
@@ -15,7 +18,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT, EMBED_CUT_CHARS_MIN, EMBED_MS, RERANK_ITEMS_MAX
+from doxa.base.limits import (
+    COMPLETE_MS,
+    COMPLETE_TOKENS_DEFAULT,
+    EMBED_CUT_CHARS_MIN,
+    EMBED_MS,
+    RERANK_ITEMS_MAX,
+)
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter, Watch
@@ -74,12 +83,16 @@ class _Results(msgspec.Struct):
 
 
 def in_order(indices: Sequence[int | None], count: int) -> list[int] | None:
-    """Where in an answer each of `count` texts is, or None where the indices are not each of 0 to count - 1 once. An answer without any index
-    keeps the order of the question."""
+    """Where in an answer each of `count` texts is, or None where the indices are not each of 0 to
+    count - 1 once. An answer without any index keeps the order of the question."""
     if len(indices) == count and all(index is None for index in indices):
         return list(range(count))
     places = {index: place for place, index in enumerate(indices)}
-    if len(indices) != count or len(places) != count or any(index not in places for index in range(count)):
+    if (
+        len(indices) != count
+        or len(places) != count
+        or any(index not in places for index in range(count))
+    ):
         return None
     return [places[index] for index in range(count)]
 
@@ -87,25 +100,39 @@ def in_order(indices: Sequence[int | None], count: int) -> list[int] | None:
 def _misplaced(url: str, label: str, count: int) -> ModelError:
     return ModelError(
         f"The answer of {url} for the model {label} does not have each of {count} texts once.",
-        next_step="Check that the URL leads to the API that the provider's name says.", url=url, model=label,
-    )  # fmt: skip
+        next_step="Check that the URL leads to the API that the provider's name says.",
+        url=url,
+        model=label,
+    )
 
 
-def open_embedder(endpoint: Endpoint, model: str, meter: Meter, *, place: str = "", dimensions: int | None = None) -> RemoteEmbedder:
-    """An embedder over /embeddings. `dimensions` is sent as well, for models that can shorten their vectors."""
+def open_embedder(
+    endpoint: Endpoint, model: str, meter: Meter, *, place: str = "", dimensions: int | None = None
+) -> RemoteEmbedder:
+    """An embedder over /embeddings. `dimensions` is sent as well, for models that can shorten their
+    vectors."""
     label = f"openai:{model}"
 
     def ask(texts: Sequence[str], watch: Watch) -> tuple[list[list[float]], int | None]:
         body: dict[str, object] = {"model": model, "input": list(texts)}
         if dimensions is not None:
             body["dimensions"] = dimensions
-        answer = decoded(endpoint.post("/embeddings", body, time_ms=EMBED_MS, watch=watch), _Vectors, url=endpoint.url, model=label)
+        answer = decoded(
+            endpoint.post("/embeddings", body, time_ms=EMBED_MS, watch=watch),
+            _Vectors,
+            url=endpoint.url,
+            model=label,
+        )
         order = in_order([vector.index for vector in answer.data], len(texts))
         if order is None:
             raise _misplaced(endpoint.url, label, len(texts))
-        return [answer.data[place].embedding for place in order], answer.usage.prompt_tokens if answer.usage else None
+        return [
+            answer.data[place].embedding for place in order
+        ], answer.usage.prompt_tokens if answer.usage else None
 
-    return RemoteEmbedder(label, ask, meter, place=place, prefixes=known_prefixes(model), dimensions=dimensions)
+    return RemoteEmbedder(
+        label, ask, meter, place=place, prefixes=known_prefixes(model), dimensions=dimensions
+    )
 
 
 class OpenAiCompleter:
@@ -119,33 +146,59 @@ class OpenAiCompleter:
         self._limit_field = "max_tokens"
 
     def complete(
-        self, messages: Sequence[Message], *, tokens_max: int = COMPLETE_TOKENS_DEFAULT, temperature: float | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        tokens_max: int = COMPLETE_TOKENS_DEFAULT,
+        temperature: float | None = None,
     ) -> Completion:
         """As `Completer.complete`."""
         said = checked(messages, tokens_max=tokens_max, temperature=temperature)
-        body: dict[str, object] = {"model": self._model, "messages": [{"role": message.role, "content": message.text} for message in said]}
+        body: dict[str, object] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.text} for message in said],
+        }
         if temperature is not None:
             body["temperature"] = temperature
-        with self._meter.call(self.name, tokens_in=estimate(said), tokens_out_max=tokens_max) as call:
+        with self._meter.call(
+            self.name, tokens_in=estimate(said), tokens_out_max=tokens_max
+        ) as call:
             content = self._post(body, tokens_max, call)
             answer = decoded(content, _Choices, url=self._endpoint.url, model=self.name)
             usage = answer.usage or _Usage()
             first = answer.choices[0] if answer.choices else _Choice(_Said())
             finish = _FINISHES.get(first.finish_reason or "", "other")
             return completion(
-                call, first.message.content, tokens_in=usage.prompt_tokens, tokens_out=usage.completion_tokens, finish=finish, model=self.name
+                call,
+                first.message.content,
+                tokens_in=usage.prompt_tokens,
+                tokens_out=usage.completion_tokens,
+                finish=finish,
+                model=self.name,
             )
 
     def _post(self, body: dict[str, object], tokens_max: int, watch: Watch) -> bytes:
         field = self._limit_field
         try:
-            return self._endpoint.post("/chat/completions", {**body, field: tokens_max}, time_ms=COMPLETE_MS, watch=watch)
+            return self._endpoint.post(
+                "/chat/completions", {**body, field: tokens_max}, time_ms=COMPLETE_MS, watch=watch
+            )
         except ModelError as error:
-            # Newer models of OpenAI take the limit under this name alone, most other servers only under the older one.
-            if field != "max_tokens" or "refused" not in error.fields or "max_completion_tokens" not in error.message:
+            # Newer models of OpenAI take the limit under this name alone, most other servers only
+            # under the older one.
+            if (
+                field != "max_tokens"
+                or "refused" not in error.fields
+                or "max_completion_tokens" not in error.message
+            ):
                 raise
         self._limit_field = "max_completion_tokens"
-        return self._endpoint.post("/chat/completions", {**body, "max_completion_tokens": tokens_max}, time_ms=COMPLETE_MS, watch=watch)
+        return self._endpoint.post(
+            "/chat/completions",
+            {**body, "max_completion_tokens": tokens_max},
+            time_ms=COMPLETE_MS,
+            watch=watch,
+        )
 
 
 class EndpointReranker:
@@ -175,7 +228,8 @@ class EndpointReranker:
         return scores
 
     def _fitting(self, query: str, texts: list[str]) -> NDArray[np.float32]:
-        """Scores; where the endpoint refuses a text as too long, of the first half of the longest and of whatever else is as long, and so on."""
+        """Scores; where the endpoint refuses a text as too long, of the first half of the longest
+        and of whatever else is as long, and so on."""
         try:
             return self._ask(query, texts)
         except ModelError as error:
@@ -186,12 +240,20 @@ class EndpointReranker:
 
     def _ask(self, query: str, texts: list[str]) -> NDArray[np.float32]:
         body = {"model": self._model, "query": query, "documents": texts, "top_n": len(texts)}
-        with self._meter.call(self.name, tokens_in=tokens_estimate(*texts) + len(texts) * tokens_estimate(query)) as call:
+        with self._meter.call(
+            self.name, tokens_in=tokens_estimate(*texts) + len(texts) * tokens_estimate(query)
+        ) as call:
             content = self._endpoint.post("/rerank", body, time_ms=EMBED_MS, watch=call)
             answer = decoded(content, _Results, url=self._endpoint.url, model=self.name)
             usage = answer.usage or _Usage()
-            call.used(usage.prompt_tokens if usage.prompt_tokens is not None else usage.total_tokens, 0)
+            call.used(
+                usage.prompt_tokens if usage.prompt_tokens is not None else usage.total_tokens, 0
+            )
         order = in_order([result.index for result in answer.results], len(texts))
         if order is None:
             raise _misplaced(self._endpoint.url, self.name, len(texts))
-        return finite_scores([answer.results[place].relevance_score for place in order], count=len(texts), model=self.name)
+        return finite_scores(
+            [answer.results[place].relevance_score for place in order],
+            count=len(texts),
+            model=self.name,
+        )

@@ -1,6 +1,8 @@
-"""What some models must read before a text, because they were trained to tell questions from passages by it.
+"""What some models must read before a text, because they were trained to tell questions from
+passages by it.
 
-The endpoints add nothing by themselves. The words are those of each model's card; a model that is not here reads its texts as they are.
+The endpoints add nothing by themselves. The words are those of each model's card; a model that is
+not here reads its texts as they are.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ class Prefixes:
 
     @property
     def id(self) -> str:
-        """Short and the same for the same words; empty where there are none. Part of an embedder's name, since vectors depend on it."""
+        """Short and the same for the same words; empty where there are none. Part of an embedder's
+        name, since vectors depend on it."""
         if not (self.query or self.passage):
             return ""
         return blake2b(f"{self.query}\0{self.passage}".encode(), digest_size=3).hexdigest()
@@ -40,6 +43,9 @@ _FAMILIES: tuple[tuple[str, Prefixes], ...] = (
 
 
 def known_prefixes(model: str) -> Prefixes:
-    """The prefixes of a model by its name, as `intfloat/multilingual-e5-small` or `nomic-embed-text:latest`."""
+    """The prefixes of a model by its name, as `intfloat/multilingual-e5-small` or
+    `nomic-embed-text:latest`."""
     name = model.lower().rpartition("/")[2]
-    return next((prefixes for pattern, prefixes in _FAMILIES if re.match(pattern, name)), Prefixes())
+    return next(
+        (prefixes for pattern, prefixes in _FAMILIES if re.match(pattern, name)), Prefixes()
+    )

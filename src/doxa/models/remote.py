@@ -1,5 +1,6 @@
-"""What every embedding endpoint has in common: requests of bounded size, texts cut where the model's reach ends, answers checked, a name that says
-what the vectors may be compared with. `openai.py` and `ollama.py` say how one request is written and read."""
+"""What every embedding endpoint has in common: requests of bounded size, texts cut where the
+model's reach ends, answers checked, a name that says what the vectors may be compared with.
+`openai.py` and `ollama.py` say how one request is written and read."""
 
 from __future__ import annotations
 
@@ -9,7 +10,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from doxa.base.errors import ModelError
-from doxa.base.limits import EMBED_CUT_CHARS_MIN, EMBED_REQUEST_BYTES_MAX, EMBED_REQUEST_ITEMS_MAX, MODEL_TEXT_CHARS_MAX
+from doxa.base.limits import (
+    EMBED_CUT_CHARS_MIN,
+    EMBED_REQUEST_BYTES_MAX,
+    EMBED_REQUEST_ITEMS_MAX,
+    MODEL_TEXT_CHARS_MAX,
+)
 from doxa.models.meter import Meter, Watch
 from doxa.models.prefixes import Prefixes
 from doxa.models.texts import BYTES_PER_TOKEN, sendable, tokens_estimate
@@ -19,36 +25,53 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# One request: vectors in the order of the texts, and the tokens that the endpoint reports, if it does.
+# One request: vectors in the order of the texts, and the tokens that the endpoint reports, if it
+# does.
 Ask = Callable[[Sequence[str], Watch], tuple[Sequence[Sequence[float]], int | None]]
 
 _PROBE = "How many dimensions does this model have?"
 
 
 def place_mark(address_id: str, usual_id: str) -> str:
-    """Empty for the usual place of a provider, else a short mark of the place: two endpoints may mean different weights by one name."""
+    """Empty for the usual place of a provider, else a short mark of the place: two endpoints may
+    mean different weights by one name."""
     return "" if address_id == usual_id else blake2b(address_id.encode(), digest_size=3).hexdigest()
 
 
 class RemoteEmbedder:
     """An embedding model behind an endpoint. Safe to share between threads.
 
-    Questions and passages get the model's prefixes. A text that the endpoint refuses as too long is cut to its first half until it is taken, so the
-    vector of a text does not depend on what was embedded before. A blank text is not sent: it has the first axis as its vector.
+    Questions and passages get the model's prefixes. A text that the endpoint refuses as too long is
+    cut to its first half until it is taken, so the vector of a text does not depend on what was
+    embedded before. A blank text is not sent: it has the first axis as its vector.
     """
 
     def __init__(
-        self, label: str, ask: Ask, meter: Meter, *, place: str = "", prefixes: Prefixes | None = None, dimensions: int | None = None
+        self,
+        label: str,
+        ask: Ask,
+        meter: Meter,
+        *,
+        place: str = "",
+        prefixes: Prefixes | None = None,
+        dimensions: int | None = None,
     ) -> None:
-        """`label` is provider and model, as "ollama:all-minilm"; `place` a mark from `place_mark`. Where `dimensions` is not given, one text is
-        embedded to see how many there are. Raises ModelError or LimitError where that fails."""
+        """`label` is provider and model, as "ollama:all-minilm"; `place` a mark from `place_mark`.
+        Where `dimensions` is not given, one text is embedded to see how many there are. Raises
+        ModelError or LimitError where that fails."""
         self._label = label
         self._ask = ask
         self._meter = meter
         self._prefixes = prefixes or Prefixes()
-        self._dimensions = dimensions or self._request([self._prefixes.query + _PROBE], dimensions=None).shape[1]
+        self._dimensions = (
+            dimensions or self._request([self._prefixes.query + _PROBE], dimensions=None).shape[1]
+        )
         plain = re.sub(r"[^a-z0-9._/:-]+", "_", label.lower())
-        marks = [mark for mark in (place and f"at-{place}", self._prefixes.id and f"by-{self._prefixes.id}") if mark]
+        marks = [
+            mark
+            for mark in (place and f"at-{place}", self._prefixes.id and f"by-{self._prefixes.id}")
+            if mark
+        ]
         self._name = "-".join([plain, str(self._dimensions), *marks])
 
     @property
@@ -114,7 +137,9 @@ def _batches(texts: Sequence[str], prefix: str) -> Iterator[tuple[list[int], lis
             continue
         shown = prefix + shown
         added = len(shown.encode("utf-8"))
-        if batch and (len(batch) >= EMBED_REQUEST_ITEMS_MAX or size + added > EMBED_REQUEST_BYTES_MAX):
+        if batch and (
+            len(batch) >= EMBED_REQUEST_ITEMS_MAX or size + added > EMBED_REQUEST_BYTES_MAX
+        ):
             yield rows, batch
             rows, batch, size = [], [], 0
         rows.append(row)

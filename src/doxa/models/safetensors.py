@@ -1,11 +1,14 @@
-"""Reads a safetensors file by hand, because the format is forty lines and a model file is downloaded content that must not be trusted.
+"""Reads a safetensors file by hand, because the format is forty lines and a model file is
+downloaded content that must not be trusted.
 
     8 bytes      header length n, unsigned, little-endian
-    n bytes      JSON object: name -> {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, and "__metadata__"
-    the rest     the tensors, row-major, little-endian; offsets count from here, and the tensors fill the rest without gap or overlap
+    n bytes      JSON object: name -> {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin,
+    end]}, and "__metadata__"
+    the rest     the tensors, row-major, little-endian; offsets count from here, and the tensors
+    fill the rest without gap or overlap
 
-Only the types that the supported models use are read. Whatever does not fit raises ModelError: no size is believed before it is checked against
-the bytes that are there.
+Only the types that the supported models use are read. Whatever does not fit raises ModelError: no
+size is believed before it is checked against the bytes that are there.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ _DTYPES = {"F32": "<f4", "I64": "<i8"}
 def read_safetensors(data: bytes) -> dict[str, NDArray[Any]]:
     """The tensors of a whole file, as read-only views into `data`.
 
-    Raises ModelError when the header is too long, is not the JSON described above, or does not describe exactly the bytes that follow it.
+    Raises ModelError when the header is too long, is not the JSON described above, or does not
+    describe exactly the bytes that follow it.
     """
     import numpy as np
 
@@ -52,8 +56,14 @@ def read_safetensors(data: bytes) -> dict[str, NDArray[Any]]:
 
 def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     header_bytes = int.from_bytes(data[:_LENGTH_BYTES], "little")
-    if len(data) < _LENGTH_BYTES or header_bytes > min(TENSOR_HEADER_BYTES_MAX, len(data) - _LENGTH_BYTES):
-        raise _refusal("its header is longer than the file or the limit", header_bytes=header_bytes, header_bytes_max=TENSOR_HEADER_BYTES_MAX)
+    if len(data) < _LENGTH_BYTES or header_bytes > min(
+        TENSOR_HEADER_BYTES_MAX, len(data) - _LENGTH_BYTES
+    ):
+        raise _refusal(
+            "its header is longer than the file or the limit",
+            header_bytes=header_bytes,
+            header_bytes_max=TENSOR_HEADER_BYTES_MAX,
+        )
     body_start = _LENGTH_BYTES + header_bytes
     try:
         header = json.loads(data[_LENGTH_BYTES:body_start])
@@ -65,8 +75,11 @@ def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     return header, memoryview(data)[body_start:]
 
 
-def _checked_entry(name: str, entry: object, *, body_bytes: int) -> tuple[str, tuple[int, ...], int, int]:
-    # Through str(), because the type named in a hostile file may be a list, which no dict can look up.
+def _checked_entry(
+    name: str, entry: object, *, body_bytes: int
+) -> tuple[str, tuple[int, ...], int, int]:
+    # Through str(), because the type named in a hostile file may be a list, which no dict can look
+    # up.
     dtype = _DTYPES.get(str(entry.get("dtype"))) if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or dtype is None:
         raise _refusal("a tensor has no known type", tensor=name)
@@ -89,4 +102,8 @@ def _sizes(value: object) -> tuple[int, ...] | None:
 
 
 def _refusal(reason: str, **fields: object) -> ModelError:
-    return ModelError(f"The model weights are not a valid safetensors file: {reason}.", next_step="Fetch the weights file again.", **fields)
+    return ModelError(
+        f"The model weights are not a valid safetensors file: {reason}.",
+        next_step="Fetch the weights file again.",
+        **fields,
+    )

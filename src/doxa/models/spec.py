@@ -1,6 +1,8 @@
-"""A model is named by one text, `provider:model`, so that an argument, an environment variable and an error text mean the same by it.
+"""A model is named by one text, `provider:model`, so that an argument, an environment variable and
+an error text mean the same by it.
 
-    embedder    auto, none, minilm, openai:NAME, ollama:NAME, onnx:FOLDER      and #N behind NAME: N dimensions
+    embedder    auto, none, minilm, openai:NAME, ollama:NAME, onnx:FOLDER      and #N behind NAME: N
+    dimensions
     model       auto, none, openai:NAME, ollama:NAME, anthropic:NAME
     reranker    auto, none, model, openai:NAME, onnx:FOLDER
 
@@ -20,17 +22,22 @@ ModelRole = Literal["embedder", "model", "reranker"]
 
 # Each role's words that stand alone, and its providers that are followed by a name.
 ALONE: Mapping[ModelRole, tuple[str, ...]] = {
-    "embedder": ("auto", "none", "minilm"), "model": ("auto", "none"), "reranker": ("auto", "none", "model"),
-}  # fmt: skip
+    "embedder": ("auto", "none", "minilm"),
+    "model": ("auto", "none"),
+    "reranker": ("auto", "none", "model"),
+}
 NAMED: Mapping[ModelRole, tuple[str, ...]] = {
-    "embedder": ("openai", "ollama", "onnx"), "model": ("openai", "ollama", "anthropic"), "reranker": ("openai", "onnx"),
-}  # fmt: skip
+    "embedder": ("openai", "ollama", "onnx"),
+    "model": ("openai", "ollama", "anthropic"),
+    "reranker": ("openai", "onnx"),
+}
 ENDPOINTS = ("openai", "ollama", "anthropic")
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A parsed text. `model` is a name, a folder, or empty; `dimensions` is None unless the text says so."""
+    """A parsed text. `model` is a name, a folder, or empty; `dimensions` is None unless the text
+    says so."""
 
     provider: str
     model: str = ""
@@ -42,11 +49,14 @@ class Spec:
         return self.provider in ENDPOINTS
 
     def __str__(self) -> str:
-        return (f"{self.provider}:{self.model}" if self.model else self.provider) + (f"#{self.dimensions}" if self.dimensions else "")
+        return (f"{self.provider}:{self.model}" if self.model else self.provider) + (
+            f"#{self.dimensions}" if self.dimensions else ""
+        )
 
 
 def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
-    """What `text` names for a role. Raises InputError, which names the providers there are; `field` is the argument or variable it came from."""
+    """What `text` names for a role. Raises InputError, which names the providers there are; `field`
+    is the argument or variable it came from."""
     if len(text) > MODEL_SPEC_CHARS_MAX or not text.isprintable():
         raise _unknown(text, role, field)
     provider, colon, model = text.strip().partition(":")
@@ -57,18 +67,35 @@ def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
     model, dimensions = model.strip(), None
     if role == "embedder" and provider != "onnx" and "#" in model:
         model, _, number = model.rpartition("#")
-        if not (number.isascii() and number.isdigit() and len(number) < 9 and 0 < int(number) <= VECTOR_ITEMS_MAX):
+        if not (
+            number.isascii()
+            and number.isdigit()
+            and len(number) < 9
+            and 0 < int(number) <= VECTOR_ITEMS_MAX
+        ):
             raise InputError(
-                f"{field} asks for {number[:40]!r} dimensions.", next_step=f"Give a whole number from 1 to {VECTOR_ITEMS_MAX:,} after #, or no #.",
+                f"{field} asks for {number[:40]!r} dimensions.",
+                next_step=f"Give a whole number from 1 to {VECTOR_ITEMS_MAX:,} after #, or no #.",
                 field=field,
-            )  # fmt: skip
+            )
         dimensions = int(number)
     if not model:
         what = "a folder" if provider == "onnx" else "the name of a model"
-        raise InputError(f"{field} names {provider} and no model.", next_step=f"Give {provider}: and {what}.", field=field)
+        raise InputError(
+            f"{field} names {provider} and no model.",
+            next_step=f"Give {provider}: and {what}.",
+            field=field,
+        )
     return Spec(provider, model, dimensions)
 
 
 def _unknown(text: str, role: ModelRole, field: str) -> InputError:
-    known = [*ALONE[role], *(f"{name}:{'FOLDER' if name == 'onnx' else 'NAME'}" for name in NAMED[role])]
-    return InputError(f"{text[:80]!r} names no {role} that is known.", next_step=f"Use one of {', '.join(known)}.", field=field)
+    known = [
+        *ALONE[role],
+        *(f"{name}:{'FOLDER' if name == 'onnx' else 'NAME'}" for name in NAMED[role]),
+    ]
+    return InputError(
+        f"{text[:80]!r} names no {role} that is known.",
+        next_step=f"Use one of {', '.join(known)}.",
+        field=field,
+    )

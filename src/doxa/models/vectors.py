@@ -12,24 +12,40 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SCORE_MAX = 1e30  # float32 ends at 3.4e38, and callers add to scores
-_STEP = "Check that this model makes embeddings and that nothing between changes its answers; recall goes on by words."
+_STEP = (
+    "Check that this model makes embeddings and that nothing between changes its answers; recall"
+    " goes on by words."
+)
 
 
-def unit_rows(values: Any, *, count: int, dimensions: int | None, model: str) -> NDArray[np.float32]:
-    """`values` as float32 rows of length 1, shape (count, dimensions); `dimensions` None takes whatever they have.
+def unit_rows(
+    values: Any, *, count: int, dimensions: int | None, model: str
+) -> NDArray[np.float32]:
+    """`values` as float32 rows of length 1, shape (count, dimensions); `dimensions` None takes
+    whatever they have.
 
-    Raises ModelError for rows of unequal or wrong length, for what is no number or not finite, and for a vector of zeros.
+    Raises ModelError for rows of unequal or wrong length, for what is no number or not finite, and
+    for a vector of zeros.
     """
     import numpy as np
 
     try:
         rows = np.asarray(values, dtype=np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        raise _refusal("its vectors are of unequal length or hold what is no number", model) from error
+        raise _refusal(
+            "its vectors are of unequal length or hold what is no number", model
+        ) from error
     if rows.ndim != 2 or len(rows) != count:
-        raise _refusal(f"{count} vectors were asked for, and an array of the shape {rows.shape} came", model)
+        raise _refusal(
+            f"{count} vectors were asked for, and an array of the shape {rows.shape} came", model
+        )
     if dimensions is not None and rows.shape[1] != dimensions:
-        raise _refusal(f"a vector has {rows.shape[1]} numbers, not {dimensions}", model, dimensions=dimensions, found=rows.shape[1])
+        raise _refusal(
+            f"a vector has {rows.shape[1]} numbers, not {dimensions}",
+            model,
+            dimensions=dimensions,
+            found=rows.shape[1],
+        )
     if not 0 < rows.shape[1] <= VECTOR_ITEMS_MAX:
         raise _refusal(f"a vector has {rows.shape[1]} numbers", model, items_max=VECTOR_ITEMS_MAX)
     if not np.isfinite(rows).all():
@@ -52,7 +68,8 @@ def first_axis(dimensions: int) -> NDArray[np.float32]:
 
 
 def finite_scores(values: Any, *, count: int, model: str) -> NDArray[np.float32]:
-    """`values` as float32 scores, shape (count,). Raises ModelError for another number of them, or what is not finite."""
+    """`values` as float32 scores, shape (count,). Raises ModelError for another number of them, or
+    what is not finite."""
     import numpy as np
 
     try:
@@ -60,11 +77,18 @@ def finite_scores(values: Any, *, count: int, model: str) -> NDArray[np.float32]
     except (ValueError, TypeError, OverflowError) as error:
         raise _refusal("its scores are no numbers", model) from error
     if scores.shape != (count,):
-        raise _refusal(f"{count} scores were asked for, and an array of the shape {scores.shape} came", model)
+        raise _refusal(
+            f"{count} scores were asked for, and an array of the shape {scores.shape} came", model
+        )
     if not (np.abs(scores) <= _SCORE_MAX).all():  # not a number is not less either
         raise _refusal("a score is not finite, or as good as", model)
     return scores.astype(np.float32)
 
 
 def _refusal(reason: str, model: str, **fields: object) -> ModelError:
-    return ModelError(f"The answer of the model {model} cannot be used: {reason}.", next_step=_STEP, model=model, **fields)
+    return ModelError(
+        f"The answer of the model {model} cannot be used: {reason}.",
+        next_step=_STEP,
+        model=model,
+        **fields,
+    )

@@ -1,11 +1,15 @@
-"""How a score falls or grows with age, what promotion makes of it, and the ages at which it reaches a threshold.
+"""How a score falls or grows with age, what promotion makes of it, and the ages at which it reaches
+a threshold.
 
     base  = f(age), or 1 − f(age) for a negative half-life
-    final = max(floor, min(cap, max(promotion floor, base · multiplier)))          visible: final ≥ threshold
+    final = max(floor, min(cap, max(promotion floor, base · multiplier)))          visible: final ≥
+    threshold
 
-f is exponential 2^(−age/h), linear max(0, 1 − age/2h), step 1 before h and 0 from h on, or none: 1. It is 1 at age 0, 1/2 at h (0 for step).
-Every f is monotone, and so is all that follows, in floating point too; so the ages of visibility are one interval, found by bisection over
-integers with the very formula that scores. Ages are whole nanoseconds; an anchor that lies ahead means age 0.
+f is exponential 2^(−age/h), linear max(0, 1 − age/2h), step 1 before h and 0 from h on, or none: 1.
+It is 1 at age 0, 1/2 at h (0 for step). Every f is monotone, and so is all that follows, in
+floating point too; so the ages of visibility are one interval, found by bisection over integers
+with the very formula that scores. Ages are whole nanoseconds; an anchor that lies ahead means age
+0.
 
 Source: the paper "Persistence Semantics" (NornicDB, 2026), sections 4.2.1 and 4.2.3.
 """
@@ -22,7 +26,8 @@ TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1  # as the store keeps times; the ends m
 
 
 class Decay(NamedTuple):
-    """A curve with its clamp and cutoff. `half_life` in ns; negative: the curve grows with age. `floor` and `threshold` lie in [0, 1]."""
+    """A curve with its clamp and cutoff. `half_life` in ns; negative: the curve grows with age.
+    `floor` and `threshold` lie in [0, 1]."""
 
     function: str = "none"
     half_life: int = 0
@@ -74,7 +79,8 @@ def score(decay: Decay, promotion: Promotion, age: int) -> float:
 
 @lru_cache(maxsize=4_096)
 def visible_ages(decay: Decay, promotion: Promotion) -> tuple[int, int]:
-    """The ages [first, end) at which the score is not below the threshold; end TIME_MAX: from then on always. Equal ends: never."""
+    """The ages [first, end) at which the score is not below the threshold; end TIME_MAX: from then
+    on always. Equal ends: never."""
     first, last = _passes(decay, promotion, 0), _passes(decay, promotion, TIME_MAX)
     if first and last:
         return 0, TIME_MAX

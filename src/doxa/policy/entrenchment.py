@@ -1,9 +1,10 @@
 """Which of two beliefs is given up first: a strict linear order with a reason for each comparison.
 
-Beliefs differ in what makes them firm. A preference is as firm as it is recent, a fact as it is independently supported, an inference as it is
-confident. So the order compares, one after the other: trust, family (facts before preferences before inferences), the measure of the family,
-then support, recency, and the number of the revision. Source: "Graph-Native Cognitive Memory for AI Agents" (Kumiho, 2026), section 7.2,
-which proposes an order by kind and leaves it open.
+Beliefs differ in what makes them firm. A preference is as firm as it is recent, a fact as it is
+independently supported, an inference as it is confident. So the order compares, one after the
+other: trust, family (facts before preferences before inferences), the measure of the family, then
+support, recency, and the number of the revision. Source: "Graph-Native Cognitive Memory for AI
+Agents" (Kumiho, 2026), section 7.2, which proposes an order by kind and leaves it open.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ from doxa.base.errors import InputError
 CRITERIA = ("trust", "family", "measure", "support", "recency", "revision")
 MEASURES = ("support", "recency", "confidence")
 FAMILIES: Mapping[str, str] = {  # of kinds that are no facts
-    "preference": "preference", "directive": "preference", "instruction": "preference", "inference": "inference", "hypothesis": "inference",
-    "guess": "inference", "assumption": "inference",
-}  # fmt: skip
+    "preference": "preference",
+    "directive": "preference",
+    "instruction": "preference",
+    "inference": "inference",
+    "hypothesis": "inference",
+    "guess": "inference",
+    "assumption": "inference",
+}
 
 
 class Standing(NamedTuple):
-    """What the order looks at. `trust` is a rank, `support` counts independent sources, `recency` is a time in ns, `revision` breaks ties."""
+    """What the order looks at. `trust` is a rank, `support` counts independent sources, `recency`
+    is a time in ns, `revision` breaks ties."""
 
     kind: str
     trust: int
@@ -35,10 +42,17 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class Entrenchment:
-    """An order. `families` from least to most entrenched; `measures` says what counts first in each; `kinds` which kind is of which family."""
+    """An order. `families` from least to most entrenched; `measures` says what counts first in
+    each; `kinds` which kind is of which family."""
 
     families: tuple[str, ...] = ("inference", "preference", "fact")
-    measures: Mapping[str, str] = field(default_factory=lambda: {"fact": "support", "preference": "recency", "inference": "confidence"})
+    measures: Mapping[str, str] = field(
+        default_factory=lambda: {
+            "fact": "support",
+            "preference": "recency",
+            "inference": "confidence",
+        }
+    )
     kinds: Mapping[str, str] = field(default_factory=lambda: dict(FAMILIES))
     criteria: tuple[str, ...] = CRITERIA
 
@@ -72,9 +86,15 @@ class Entrenchment:
             case "trust":
                 return "it is trusted more"
             case "family":
-                return f"{_article(self.family(more.kind))} stands before {_article(self.family(less.kind))}"
+                return (
+                    f"{_article(self.family(more.kind))} stands before"
+                    f" {_article(self.family(less.kind))}"
+                )
             case "support":
-                return f"it has {more.support} independent source{'s' if more.support != 1 else ''} against {less.support}"
+                return (
+                    f"it has {more.support} independent source{'s' if more.support != 1 else ''}"
+                    f" against {less.support}"
+                )
             case "confidence":
                 return f"its confidence is {more.confidence:g} against {less.confidence:g}"
             case "recency":
@@ -84,7 +104,10 @@ class Entrenchment:
 
     def as_data(self) -> dict[str, object]:
         return {
-            "families": list(self.families), "measures": dict(self.measures), "kinds": dict(self.kinds), "criteria": list(self.criteria)
+            "families": list(self.families),
+            "measures": dict(self.measures),
+            "kinds": dict(self.kinds),
+            "criteria": list(self.criteria),
         }
 
 
@@ -93,32 +116,51 @@ def _article(word: str) -> str:
 
 
 def parse_entrenchment(value: object) -> Entrenchment:
-    """An order from its JSON value; what is not given is as by default. The revision always comes last, so that no two beliefs tie."""
+    """An order from its JSON value; what is not given is as by default. The revision always comes
+    last, so that no two beliefs tie."""
     default = Entrenchment()
-    if not isinstance(value, Mapping) or not value.keys() <= {"families", "measures", "kinds", "criteria"}:
+    if not isinstance(value, Mapping) or not value.keys() <= {
+        "families",
+        "measures",
+        "kinds",
+        "criteria",
+    }:
         raise _no_order(value)
     families = _names(value.get("families", default.families))
     measures = {**default.measures, **_mapping(value.get("measures", {}))}
     kinds = {**default.kinds, **_mapping(value.get("kinds", {}))}
-    criteria = tuple(name for name in _names(value.get("criteria", default.criteria)) if name != "revision")
+    criteria = tuple(
+        name for name in _names(value.get("criteria", default.criteria)) if name != "revision"
+    )
     known = (
-        "fact" in families and set(measures) == set(families) and set(measures.values()) <= set(MEASURES) and set(kinds.values()) <= set(families)
-        and set(criteria) < set(CRITERIA) and len(set(criteria)) == len(criteria) and len(set(families)) == len(families)
+        "fact" in families
+        and set(measures) == set(families)
+        and set(measures.values()) <= set(MEASURES)
+        and set(kinds.values()) <= set(families)
+        and set(criteria) < set(CRITERIA)
+        and len(set(criteria)) == len(criteria)
+        and len(set(families)) == len(families)
         and ("measure" not in criteria or "family" in criteria[: criteria.index("measure")])
-    )  # fmt: skip
+    )
     if not known:
         raise _no_order(value)
     return Entrenchment(families, measures, kinds, (*criteria, "revision"))
 
 
 def _names(value: object) -> tuple[str, ...]:
-    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(name, str) for name in value):
+    if (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(name, str) for name in value)
+    ):
         return tuple(value)
     raise _no_order(value)
 
 
 def _mapping(value: object) -> dict[str, str]:
-    if isinstance(value, Mapping) and all(isinstance(part, str) for pair in value.items() for part in pair):
+    if isinstance(value, Mapping) and all(
+        isinstance(part, str) for pair in value.items() for part in pair
+    ):
         return dict(value)
     raise _no_order(value)
 
@@ -126,6 +168,9 @@ def _mapping(value: object) -> dict[str, str]:
 def _no_order(value: object) -> InputError:
     return InputError(
         f"This is no order of entrenchment: {str(value)[:80]!r}.",
-        next_step=f"Give families (with fact), measures of each ({', '.join(MEASURES)}), kinds, criteria: {', '.join(CRITERIA)}, family first.",
+        next_step=(
+            f"Give families (with fact), measures of each ({', '.join(MEASURES)}), kinds, criteria:"
+            f" {', '.join(CRITERIA)}, family first."
+        ),
         field="entrenchment",
     )

@@ -1,14 +1,16 @@
-"""Belief revision over finite bases of sentences, with an order that says which belief is given up first. No database, so that every small case
-can be enumerated.
+"""Belief revision over finite bases of sentences, with an order that says which belief is given up
+first. No database, so that every small case can be enumerated.
 
     expand      the sentence joins the base, whatever it contradicts
-    revise      begin with the sentence; add beliefs from the most entrenched down while all can be true together
+    revise      begin with the sentence; add beliefs from the most entrenched down while all can be
+    true together
     contract    the same with the sentence denied: what stays does not entail it
     consolidate the same with nothing to begin with: an inconsistent base becomes consistent
     merge       the bases of several sources, more trusted ones first, consolidated
 
-This is linear prioritised base revision (Nebel, "Base Revision Operations and Schemes", ECAI 1994) and its counterpart by the Levi identity. One
-function, `maximal`, makes all of them; it knows neither sentences nor solver, only whether one more thing fits.
+This is linear prioritised base revision (Nebel, "Base Revision Operations and Schemes", ECAI 1994)
+and its counterpart by the Levi identity. One function, `maximal`, makes all of them; it knows
+neither sentences nor solver, only whether one more thing fits.
 """
 
 from __future__ import annotations
@@ -21,20 +23,24 @@ from doxa.policy.constraints import Constraints
 from doxa.policy.sentence import And, Atom, Sentence, negation, worded
 from doxa.policy.solver import Theory, world_of
 
-_REASONS_MAX = 200  # of more beliefs the several that a loss cannot stand beside are not singled out
+_REASONS_MAX = (
+    200  # of more beliefs the several that a loss cannot stand beside are not singled out
+)
 S = TypeVar("S", contravariant=True)
 R = TypeVar("R", covariant=True)
 T = TypeVar("T")
 
 
 class Fitting(Protocol[S, R]):
-    """What sentences are added to, one after another, while they can all be true; the answer says whether one fits."""
+    """What sentences are added to, one after another, while they can all be true; the answer says
+    whether one fits."""
 
     def add(self, sentence: S, /) -> R: ...
 
 
 def maximal(ordered: Iterable[T], into: Fitting[T, R]) -> list[R]:
-    """Which of the sentences stay, given from the most entrenched down: each that fits with those before it."""
+    """Which of the sentences stay, given from the most entrenched down: each that fits with those
+    before it."""
     return [into.add(sentence) for sentence in ordered]
 
 
@@ -47,7 +53,8 @@ class Belief(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A belief that was given up, and the smallest set of kept ones it could not stand beside; empty: the input (or the laws) alone."""
+    """A belief that was given up, and the smallest set of kept ones it could not stand beside;
+    empty: the input (or the laws) alone."""
 
     belief: Belief
     because: tuple[Belief, ...]
@@ -66,47 +73,80 @@ def expand(base: Iterable[Belief], belief: Belief) -> tuple[Belief, ...]:
     return _ordered([*base, belief])
 
 
-def revise(base: Iterable[Belief], sentence: Sentence, constraints: Constraints, *, laws: Sequence[Sentence] = ()) -> Outcome:
-    """The base that holds the sentence and as much of the old one as can be, in order. `laws` are the ground constraints that matter. Raises
-    InputError for a sentence that cannot be true."""
+def revise(
+    base: Iterable[Belief],
+    sentence: Sentence,
+    constraints: Constraints,
+    *,
+    laws: Sequence[Sentence] = (),
+) -> Outcome:
+    """The base that holds the sentence and as much of the old one as can be, in order. `laws` are
+    the ground constraints that matter. Raises InputError for a sentence that cannot be true."""
     if world_of([*laws, sentence], constraints.is_single) is None:
-        raise InputError(f"This cannot be true: {worded(sentence)[:200]}.", next_step="State something that the rules allow.", field="sentence")
+        raise InputError(
+            f"This cannot be true: {worded(sentence)[:200]}.",
+            next_step="State something that the rules allow.",
+            field="sentence",
+        )
     return _linear(base, (*laws, sentence), constraints)
 
 
-def contract(base: Iterable[Belief], sentence: Sentence, constraints: Constraints, *, laws: Sequence[Sentence] = ()) -> Outcome:
-    """The most entrenched part of the base that does not entail the sentence. What follows from the laws alone cannot be given up."""
+def contract(
+    base: Iterable[Belief],
+    sentence: Sentence,
+    constraints: Constraints,
+    *,
+    laws: Sequence[Sentence] = (),
+) -> Outcome:
+    """The most entrenched part of the base that does not entail the sentence. What follows from the
+    laws alone cannot be given up."""
     denied = negation(sentence)
     if world_of([*laws, denied], constraints.is_single) is None:
-        return Outcome(_ordered(base), (), vain=f"{worded(sentence)[:200]} follows from the rules alone")
+        return Outcome(
+            _ordered(base), (), vain=f"{worded(sentence)[:200]} follows from the rules alone"
+        )
     return _linear(base, (*laws, denied), constraints)
 
 
-def consolidate(base: Iterable[Belief], constraints: Constraints, *, laws: Sequence[Sentence] = ()) -> Outcome:
+def consolidate(
+    base: Iterable[Belief], constraints: Constraints, *, laws: Sequence[Sentence] = ()
+) -> Outcome:
     """The base without what contradicts its more entrenched part."""
     return _linear(base, tuple(laws), constraints)
 
 
-def merge(sources: Sequence[Iterable[Belief]], constraints: Constraints, *, laws: Sequence[Sentence] = ()) -> Outcome:
-    """One consistent base of several, the most trusted source first. A sentence that several hold counts as held by the first of them."""
+def merge(
+    sources: Sequence[Iterable[Belief]], constraints: Constraints, *, laws: Sequence[Sentence] = ()
+) -> Outcome:
+    """One consistent base of several, the most trusted source first. A sentence that several hold
+    counts as held by the first of them."""
     known: set[str] = set()
     together: list[Belief] = []
     for place, source in enumerate(sources):
         for belief in _ordered(source):
-            said = belief.sentence.key if isinstance(belief.sentence, Atom) else repr(belief.sentence)
+            said = (
+                belief.sentence.key if isinstance(belief.sentence, Atom) else repr(belief.sentence)
+            )
             if said not in known:
                 known.add(said)
                 together.append(belief._replace(rank=(-place, *belief.rank)))
     return _linear(together, tuple(laws), constraints)
 
 
-def entails(base: Iterable[Sentence], sentence: Sentence, constraints: Constraints, *, laws: Sequence[Sentence] = ()) -> bool:
+def entails(
+    base: Iterable[Sentence],
+    sentence: Sentence,
+    constraints: Constraints,
+    *,
+    laws: Sequence[Sentence] = (),
+) -> bool:
     """Whether a sentence is true wherever the base and the laws are."""
     return world_of([*laws, *base, negation(sentence)], constraints.is_single) is None
 
 
 def contract_whole(revisions: Iterable[frozenset[T]], atom: T) -> list[frozenset[T]]:
-    """Whole-revision contraction as Kumiho's paper defines it (7.5, 7.6): each revision that says the atom goes, with all that it says."""
+    """Whole-revision contraction as Kumiho's paper defines it (7.5, 7.6): each revision that says
+    the atom goes, with all that it says."""
     return [content for content in revisions if atom not in content]
 
 
@@ -114,9 +154,13 @@ def _ordered(base: Iterable[Belief]) -> tuple[Belief, ...]:
     return tuple(sorted(base, key=lambda belief: belief.rank, reverse=True))
 
 
-def _linear(base: Iterable[Belief], start: tuple[Sentence, ...], constraints: Constraints) -> Outcome:
+def _linear(
+    base: Iterable[Belief], start: tuple[Sentence, ...], constraints: Constraints
+) -> Outcome:
     ordered = _ordered(base)
-    stays = maximal((belief.sentence for belief in ordered), Theory(constraints.is_single, _parts(start)))
+    stays = maximal(
+        (belief.sentence for belief in ordered), Theory(constraints.is_single, _parts(start))
+    )
     begun = Theory(constraints.is_single, _parts(start))
     kept: list[Belief] = []
     lost: list[Loss] = []
@@ -138,11 +182,13 @@ def _parts(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 
 def _because(belief: Belief, kept: Sequence[Belief], begun: Theory) -> tuple[Belief, ...]:
-    """A smallest part of what was kept before a belief that it contradicts, with what the operation began with: nothing, one, or several."""
-
+    """A smallest part of what was kept before a belief that it contradicts, with what the operation
+    began with: nothing, one, or several."""
 
     def clash(others: Sequence[Belief]) -> bool:
-        return not begun.allows(conjunction([belief.sentence, *(other.sentence for other in others)]))
+        return not begun.allows(
+            conjunction([belief.sentence, *(other.sentence for other in others)])
+        )
 
     if clash(()):
         return ()

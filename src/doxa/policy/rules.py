@@ -1,15 +1,21 @@
 """The persistence policies of a catalogue, and which of them an element is under.
 
 Catalogue entries, each with "order" (when it was registered) and "enabled":
-    policy:bundle:<name>    {"half_life": ns, "function", "threshold", "floor", "from": anchor, "property": of CUSTOM, "scope", "decay": bool}
-    policy:binding:<name>   {"edge": bool, "names": [labels, or one type; none: wildcard], **LEVERS, "properties": {name: LEVERS}}
+    policy:bundle:<name>    {"half_life": ns, "function", "threshold", "floor", "from": anchor,
+    "property": of CUSTOM, "scope", "decay": bool}
+    policy:binding:<name>   {"edge": bool, "names": [labels, or one type; none: wildcard], **LEVERS,
+    "properties": {name: LEVERS}}
     policy:profile:<name>   {"multiplier", "floor", "cap", "scope"}
-    policy:policy:<name>    {"edge", "names", "variable", "rules": [{"when": expression, "profile": name}],
-                             "access": [{"property", "value": expression, "kalman": null or some of {"q", "r", "scale", "window"}}]}
-LEVERS: "profile": bundle, "half_life": ns, "floor", "threshold", "none": bool; null where the binding does not say.
+    policy:policy:<name>    {"edge", "names", "variable", "rules": [{"when": expression, "profile":
+    name}],
+                             "access": [{"property", "value": expression, "kalman": null or some of
+                             {"q", "r", "scale", "window"}}]}
+LEVERS: "profile": bundle, "half_life": ns, "floor", "threshold", "none": bool; null where the
+binding does not say.
 
-A binding, or promotion policy, is for elements that have all its labels. Of several the one with the most labels counts, then the one registered
-first; a wildcard comes last. A binding and a policy are found independently of each other.
+A binding, or promotion policy, is for elements that have all its labels. Of several the one with
+the most labels counts, then the one registered first; a wildcard comes last. A binding and a policy
+are found independently of each other.
 
 Source: the paper "Persistence Semantics" (NornicDB, 2026), sections 4.2 and 4.4.
 """
@@ -37,7 +43,8 @@ STANDARD_PROFILES: Mapping[str, Promotion] = {
 
 
 class Target(NamedTuple):
-    """What a binding or policy is for: nodes with all these labels, or edges of this type; no name means any."""
+    """What a binding or policy is for: nodes with all these labels, or edges of this type; no name
+    means any."""
 
     edge: bool
     names: frozenset[str]
@@ -65,7 +72,8 @@ class Clause(NamedTuple):
 
 
 class Setter(NamedTuple):
-    """One SET of an ON ACCESS block; `kalman` is None for a plain one, else what was given to the filter."""
+    """One SET of an ON ACCESS block; `kalman` is None for a plain one, else what was given to the
+    filter."""
 
     property: str
     value: str
@@ -93,7 +101,8 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an element of certain labels, or of a type, is under. `chain` names all that would fit, the one in force first."""
+    """What an element of certain labels, or of a type, is under. `chain` names all that would fit,
+    the one in force first."""
 
     binding: Binding | None
     policy: Policy | None
@@ -110,30 +119,47 @@ class Rule:
         """The curves of single properties."""
         if self.binding is None:
             return {}
-        return {name: curve for name, curve in self.binding.properties.items() if name not in self.immune}
+        return {
+            name: curve
+            for name, curve in self.binding.properties.items()
+            if name not in self.immune
+        }
 
 
 @dataclass(slots=True)
 class Rules:
-    """All policies of a catalogue. `structural` names the properties that range, text, point and window indexes hold, by (edge, label or type)."""
+    """All policies of a catalogue. `structural` names the properties that range, text, point and
+    window indexes hold, by (edge, label or type)."""
 
     catalogue: Mapping[str, Any]
     structural: Mapping[tuple[bool, str], frozenset[str]] = field(default_factory=dict)
     bindings: list[Binding] = field(init=False)
     policies: list[Policy] = field(init=False)
-    _found: dict[tuple[bool, tuple[str, ...]], Rule | None] = field(init=False, default_factory=dict)
+    _found: dict[tuple[bool, tuple[str, ...]], Rule | None] = field(
+        init=False, default_factory=dict
+    )
 
     _of: dict[str, dict[str, dict[str, Any]]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.bindings = [self._binding(name, held) for name, held in self.of("binding").items() if held["enabled"]]
-        self.policies = [self._policy(name, held) for name, held in self.of("policy").items() if held["enabled"]]
+        self.bindings = [
+            self._binding(name, held)
+            for name, held in self.of("binding").items()
+            if held["enabled"]
+        ]
+        self.policies = [
+            self._policy(name, held) for name, held in self.of("policy").items() if held["enabled"]
+        ]
 
     def of(self, kind: str) -> dict[str, dict[str, Any]]:
         """The entries of a kind by name, in the order of registration."""
         if kind not in self._of:
             prefix = f"{PREFIX}{kind}:"
-            found = {name[len(prefix) :]: value for name, value in self.catalogue.items() if name.startswith(prefix)}
+            found = {
+                name[len(prefix) :]: value
+                for name, value in self.catalogue.items()
+                if name.startswith(prefix)
+            }
             self._of[kind] = dict(sorted(found.items(), key=lambda item: item[1]["order"]))
         return self._of[kind]
 
@@ -149,16 +175,22 @@ class Rules:
 
     def hides(self, *, edge: bool) -> bool:
         """Whether a node, or an edge, may be hidden by a rule."""
-        return any(binding.target.edge is edge and binding.curve.decay.threshold > 0 for binding in self.bindings)
+        return any(
+            binding.target.edge is edge and binding.curve.decay.threshold > 0
+            for binding in self.bindings
+        )
 
     def fades(self, *, edge: bool) -> bool:
         """Whether a single property of a node, or of an edge, may be hidden."""
         return any(
-            binding.target.edge is edge and any(curve.decay.threshold > 0 for curve in binding.properties.values()) for binding in self.bindings
+            binding.target.edge is edge
+            and any(curve.decay.threshold > 0 for curve in binding.properties.values())
+            for binding in self.bindings
         )
 
     def rule(self, names: Iterable[str], *, edge: bool) -> Rule | None:
-        """What nodes of these labels, or edges of this type, are under; None if nothing is for them."""
+        """What nodes of these labels, or edges of this type, are under; None if nothing is for
+        them."""
         key = (edge, tuple(names))
         if key not in self._found:
             self._found[key] = self._resolve(frozenset(key[1]), edge)
@@ -169,35 +201,69 @@ class Rules:
         policies = _fitting(self.policies, names, edge)
         if not bindings and not policies:
             return None
-        immune = frozenset[str]().union(*(self.structural.get((edge, name), frozenset()) for name in names))
-        chain = [f"{kind} {one.name} {one.target}" for kind, found in (("binding", bindings), ("policy", policies)) for one in found]
+        immune = frozenset[str]().union(
+            *(self.structural.get((edge, name), frozenset()) for name in names)
+        )
+        chain = [
+            f"{kind} {one.name} {one.target}"
+            for kind, found in (("binding", bindings), ("policy", policies))
+            for one in found
+        ]
         ties = [
             f"{kind} {one.name} is as specific as {found[0].name}, which was registered first"
             for kind, found in (("binding", bindings), ("policy", policies))
             for one in found[1:]
             if len(one.target.names) == len(found[0].target.names)
         ]
-        return Rule(bindings[0] if bindings else None, policies[0] if policies else None, immune, tuple(chain), tuple(ties))
+        return Rule(
+            bindings[0] if bindings else None,
+            policies[0] if policies else None,
+            immune,
+            tuple(chain),
+            tuple(ties),
+        )
 
     # Entries
 
     def _binding(self, name: str, held: Mapping[str, Any]) -> Binding:
         bundles = self.of("bundle")
         whole = _curve(held, bundles, Curve())
-        properties = {each: _curve(levers, bundles, whole, part=True) for each, levers in held["properties"].items()}
-        return Binding(name, Target(held["edge"], frozenset(held["names"])), held["order"], whole, properties)
+        properties = {
+            each: _curve(levers, bundles, whole, part=True)
+            for each, levers in held["properties"].items()
+        }
+        return Binding(
+            name, Target(held["edge"], frozenset(held["names"])), held["order"], whole, properties
+        )
 
     def _policy(self, name: str, held: Mapping[str, Any]) -> Policy:
-        clauses = tuple(Clause(one["when"], one["profile"], self.promotion(one["profile"])) for one in held["rules"])
-        setters = tuple(Setter(one["property"], one["value"], one["kalman"]) for one in held["access"])
-        return Policy(name, Target(held["edge"], frozenset(held["names"])), held["order"], held["variable"], clauses, setters)
+        clauses = tuple(
+            Clause(one["when"], one["profile"], self.promotion(one["profile"]))
+            for one in held["rules"]
+        )
+        setters = tuple(
+            Setter(one["property"], one["value"], one["kalman"]) for one in held["access"]
+        )
+        return Policy(
+            name,
+            Target(held["edge"], frozenset(held["names"])),
+            held["order"],
+            held["variable"],
+            clauses,
+            setters,
+        )
 
     def promotion(self, profile: str) -> Promotion:
-        """A promotion profile by name: a declared one, else a standard one; one that is disabled changes nothing."""
+        """A promotion profile by name: a declared one, else a standard one; one that is disabled
+        changes nothing."""
         held = self.catalogue.get(f"{PREFIX}profile:{profile}")
         if held is None:
             return STANDARD_PROFILES.get(profile, NO_PROMOTION)
-        return Promotion(held["multiplier"], held["floor"], held["cap"]) if held["enabled"] else NO_PROMOTION
+        return (
+            Promotion(held["multiplier"], held["floor"], held["cap"])
+            if held["enabled"]
+            else NO_PROMOTION
+        )
 
 
 def _fitting(found: list[Any], names: frozenset[str], edge: bool) -> list[Any]:
@@ -206,19 +272,37 @@ def _fitting(found: list[Any], names: frozenset[str], edge: bool) -> list[Any]:
     return sorted(fitting, key=lambda one: (-len(one.target.names), one.order))
 
 
-def _curve(levers: Mapping[str, Any], bundles: Mapping[str, Mapping[str, Any]], base: Curve, *, part: bool = False) -> Curve:
-    """The bundle that is named, then what is said besides. A property without a bundle of its own keeps the anchor and threshold of the whole."""
+def _curve(
+    levers: Mapping[str, Any],
+    bundles: Mapping[str, Mapping[str, Any]],
+    base: Curve,
+    *,
+    part: bool = False,
+) -> Curve:
+    """The bundle that is named, then what is said besides. A property without a bundle of its own
+    keeps the anchor and threshold of the whole."""
     bundle = bundles.get(levers["profile"]) if levers["profile"] is not None else None
     if bundle is not None and not (bundle["enabled"] and bundle["decay"]):
         bundle = {**bundle, "function": "none"}
     if bundle is not None:
-        decay = Decay(bundle["function"], bundle["half_life"], bundle["floor"], bundle["threshold"] or (base.decay.threshold if part else 0.0))
+        decay = Decay(
+            bundle["function"],
+            bundle["half_life"],
+            bundle["floor"],
+            bundle["threshold"] or (base.decay.threshold if part else 0.0),
+        )
         anchor, prop, name = bundle["from"], bundle["property"], levers["profile"]
     else:
         decay = Decay(threshold=base.decay.threshold if part else 0.0)
         anchor, prop, name = (base.anchor, base.property, None) if part else ("CREATED", None, None)
     if levers["half_life"] is not None:
-        function = decay.function if decay.function != "none" else base.decay.function if part and base.decay.function != "none" else "exponential"
+        function = (
+            decay.function
+            if decay.function != "none"
+            else base.decay.function
+            if part and base.decay.function != "none"
+            else "exponential"
+        )
         decay = decay._replace(function=function, half_life=levers["half_life"])
     if levers["none"]:
         decay = decay._replace(function="none", half_life=0)

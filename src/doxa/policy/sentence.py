@@ -1,11 +1,15 @@
-"""Sentences about the world: what beliefs say and what may be asked of them, as data that prints, parses and compares.
+"""Sentences about the world: what beliefs say and what may be asked of them, as data that prints,
+parses and compares.
 
-An atom says that something has a value: (item, predicate, value). Sentences are built of atoms with not, and, or and if-then. As JSON:
+An atom says that something has a value: (item, predicate, value). Sentences are built of atoms with
+not, and, or and if-then. As JSON:
 
-    ["Ana", "lives in", "Berlin"]      {"not": s}      {"and": [s, ...]}      {"or": [s, ...]}      {"if": s, "then": s}
+    ["Ana", "lives in", "Berlin"]      {"not": s}      {"and": [s, ...]}      {"or": [s, ...]}
+    {"if": s, "then": s}
 
-Two atoms are one if their values are and their items and predicates are the same text but for case, blanks and underscores. The item "*" stands
-for any item; only rules may say it. Source: the language L_G of "Graph-Native Cognitive Memory for AI Agents" (Kumiho, 2026), definition 7.8.
+Two atoms are one if their values are and their items and predicates are the same text but for case,
+blanks and underscores. The item "*" stands for any item; only rules may say it. Source: the
+language L_G of "Graph-Native Cognitive Memory for AI Agents" (Kumiho, 2026), definition 7.8.
 """
 
 from __future__ import annotations
@@ -33,7 +37,8 @@ def fold(text: str) -> str:
 
 
 class Atom(NamedTuple):
-    """Something has a value. Equality of the tuple is of the text as given; `key` is what counts as one atom."""
+    """Something has a value. Equality of the tuple is of the text as given; `key` is what counts as
+    one atom."""
 
     item: str
     predicate: str
@@ -45,7 +50,11 @@ class Atom(NamedTuple):
 
     @property
     def key(self) -> str:
-        value = int(self.value) if isinstance(self.value, float) and self.value.is_integer() else self.value  # 1.0 is said of what is 1
+        value = (
+            int(self.value)
+            if isinstance(self.value, float) and self.value.is_integer()
+            else self.value
+        )  # 1.0 is said of what is 1
         return canonical([*self.topic, value]).decode()
 
 
@@ -154,8 +163,8 @@ def _inner(sentence: Sentence) -> str:
 
 
 def parse_sentence(value: object, *, rule: bool = False) -> Sentence:
-    """A sentence from JSON text, from its JSON value (tuples are lists), or as it is. Raises InputError or LimitError; also for one about any item,
-    unless it is to be a rule."""
+    """A sentence from JSON text, from its JSON value (tuples are lists), or as it is. Raises
+    InputError or LimitError; also for one about any item, unless it is to be a rule."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
             value = decode(value)
@@ -163,22 +172,30 @@ def parse_sentence(value: object, *, rule: bool = False) -> Sentence:
             raise _no_sentence(value) from None
     found = _parse(value, SENTENCE_DEPTH_MAX)
     if not rule and any(atom.item == ANY_ITEM for atom in atoms(found)):
-        raise InputError("Only a rule may speak of any item (*).", next_step="Name the item, or declare a rule with constrain.", field="sentence")
+        raise InputError(
+            "Only a rule may speak of any item (*).",
+            next_step="Name the item, or declare a rule with constrain.",
+            field="sentence",
+        )
     said = sum(1 for _ in atoms(found))
     if said > SENTENCE_ATOMS_MAX:
         raise LimitError(
-            f"A sentence has at most {SENTENCE_ATOMS_MAX} atoms; this has {said}.", next_step="Say it in several sentences.",
-            field="sentence", limit_atoms=SENTENCE_ATOMS_MAX,
-        )  # fmt: skip
+            f"A sentence has at most {SENTENCE_ATOMS_MAX} atoms; this has {said}.",
+            next_step="Say it in several sentences.",
+            field="sentence",
+            limit_atoms=SENTENCE_ATOMS_MAX,
+        )
     return found
 
 
 def _parse(value: object, depth: int) -> Sentence:
     if depth < 0:
         raise LimitError(
-            f"A sentence is nested at most {SENTENCE_DEPTH_MAX} deep.", next_step="Say it in several sentences.", field="sentence",
+            f"A sentence is nested at most {SENTENCE_DEPTH_MAX} deep.",
+            next_step="Say it in several sentences.",
+            field="sentence",
             limit_depth=SENTENCE_DEPTH_MAX,
-        )  # fmt: skip
+        )
     if isinstance(value, Mapping):
         return _parse_mapping(value, depth)
     match value:
@@ -212,7 +229,9 @@ def _atom(item: str, predicate: str, value: AtomValue) -> Atom:
             check_text(text, field=field)
     if not fold(item) or not fold(predicate):
         raise _no_sentence([item, predicate, value])
-    if (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+    if (isinstance(value, float) and not math.isfinite(value)) or (
+        isinstance(value, int) and not -(2**63) <= value < 2**63
+    ):
         raise _no_sentence([item, predicate, value])
     return Atom(ANY_ITEM if fold(item) == ANY_ITEM else item, predicate, value)
 
@@ -220,6 +239,9 @@ def _atom(item: str, predicate: str, value: AtomValue) -> Atom:
 def _no_sentence(value: object) -> InputError:
     return InputError(
         f"This is no sentence: {str(value)[:80]!r}.",
-        next_step='Give [item, predicate, value], {"not": s}, {"and": [s, ...]}, {"or": [s, ...]} or {"if": s, "then": s}.',
+        next_step=(
+            'Give [item, predicate, value], {"not": s}, {"and": [s, ...]}, {"or": [s, ...]} or'
+            ' {"if": s, "then": s}.'
+        ),
         field="sentence",
     )

@@ -1,9 +1,11 @@
 """Whether sentences can be true together: a small complete solver with a stated limit.
 
-A `Theory` takes in one sentence after another and refuses what cannot be true with those before it. It keeps a world (the set of true atoms) in
-which all of them hold. A new sentence that holds there, or after making one atom true, needs no search; else a search decides: the sentences
-become clauses (Tseitin's translation: a part that is no atom gets a variable of its own), and DPLL (Davis, Logemann and Loveland, 1962)
-propagates what follows and tries the rest both ways. "At most one value for each item and predicate" is a group, not a clause for every pair.
+A `Theory` takes in one sentence after another and refuses what cannot be true with those before it.
+It keeps a world (the set of true atoms) in which all of them hold. A new sentence that holds there,
+or after making one atom true, needs no search; else a search decides: the sentences become clauses
+(Tseitin's translation: a part that is no atom gets a variable of its own), and DPLL (Davis,
+Logemann and Loveland, 1962) propagates what follows and tries the rest both ways. "At most one
+value for each item and predicate" is a group, not a clause for every pair.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def is_true(sentence: Sentence, world: Iterable[str]) -> bool:
 
 
 class Theory:
-    """Sentences that can be true together. `single` says of a topic whether it has at most one value."""
+    """Sentences that can be true together. `single` says of a topic whether it has at most one
+    value."""
 
     def __init__(self, single: Callable[[Topic], bool], sentences: Iterable[Sentence] = ()) -> None:
         """Raises ValueError if the first sentences contradict each other."""
@@ -47,8 +50,11 @@ class Theory:
                 raise ValueError("the sentences contradict each other")
 
     def add(self, sentence: Sentence) -> bool:
-        """Take a sentence in; False, and nothing changed, if it cannot be true with what is there. Raises LimitError if that takes too long."""
-        if not is_true(sentence, self._world) and not (isinstance(sentence, Atom) and self._made_true(sentence)):
+        """Take a sentence in; False, and nothing changed, if it cannot be true with what is there.
+        Raises LimitError if that takes too long."""
+        if not is_true(sentence, self._world) and not (
+            isinstance(sentence, Atom) and self._made_true(sentence)
+        ):
             part, keys = self._connected(sentence)
             world = world_of([*part, sentence], self._single)
             if world is None:
@@ -62,17 +68,23 @@ class Theory:
 
     def allows(self, sentence: Sentence) -> bool:
         """Whether a sentence can be true with what is there."""
-        return is_true(sentence, self._world) or world_of([*self._connected(sentence)[0], sentence], self._single) is not None
+        return (
+            is_true(sentence, self._world)
+            or world_of([*self._connected(sentence)[0], sentence], self._single) is not None
+        )
 
     def _connected(self, sentence: Sentence) -> tuple[list[Sentence], set[str]]:
-        """What was said that shares atoms, or topics of one value, with a sentence, directly or not; and the atoms of it all. The rest of the world
-        does not depend on it."""
+        """What was said that shares atoms, or topics of one value, with a sentence, directly or
+        not; and the atoms of it all. The rest of the world does not depend on it."""
         found: dict[int, Sentence] = {}
         keys: set[str] = set()
         due = list(atoms(sentence))
         while due:
             atom = due.pop()
-            for key in (atom.key, *(self._values.get(atom.topic, ()) if self._single(atom.topic) else ())):
+            for key in (
+                atom.key,
+                *(self._values.get(atom.topic, ()) if self._single(atom.topic) else ()),
+            ):
                 if key not in keys:
                     keys.add(key)
                     for other in self._about.get(key, ()):
@@ -93,16 +105,22 @@ class Theory:
 
 
 def world_of(sentences: Sequence[Sentence], single: Callable[[Topic], bool]) -> World | None:
-    """A world in which all the sentences hold, or None if there is none. Raises LimitError beyond SOLVER_STEPS_MAX steps."""
+    """A world in which all the sentences hold, or None if there is none. Raises LimitError beyond
+    SOLVER_STEPS_MAX steps."""
     clauses = _Clauses(single)
     for sentence in sentences:
         clauses.state(sentence)
     found = _Search(clauses).run()
-    return None if found is None else frozenset(key for key, variable in clauses.numbers.items() if found.get(variable))
+    return (
+        None
+        if found is None
+        else frozenset(key for key, variable in clauses.numbers.items() if found.get(variable))
+    )
 
 
 class _Clauses:
-    """Sentences as clauses over numbered variables, and the groups of which at most one variable is true."""
+    """Sentences as clauses over numbered variables, and the groups of which at most one variable is
+    true."""
 
     def __init__(self, single: Callable[[Topic], bool]) -> None:
         self.numbers: dict[str, int] = {}
@@ -113,7 +131,8 @@ class _Clauses:
         self.count = 0
 
     def state(self, sentence: Sentence) -> None:
-        """The sentence is true: its conjuncts one by one, so that most need no variable of their own."""
+        """The sentence is true: its conjuncts one by one, so that most need no variable of their
+        own."""
         match sentence:
             case And(parts):
                 for part in parts:
@@ -229,7 +248,8 @@ class _Search:
         return True
 
     def _last_chance(self, clause: Clause) -> int | None:
-        """The only literal that can still make the clause true; 0 if there is none, None if it is true or several can."""
+        """The only literal that can still make the clause true; 0 if there is none, None if it is
+        true or several can."""
         found = 0
         for literal in clause:
             known = self.holds.get(abs(literal))
@@ -250,7 +270,8 @@ class _Search:
         self._steps += 1
         if self._steps > SOLVER_STEPS_MAX:
             raise LimitError(
-                f"Whether these sentences can be true together was not decided within {SOLVER_STEPS_MAX:,} steps.",
+                "Whether these sentences can be true together was not decided within"
+                f" {SOLVER_STEPS_MAX:,} steps.",
                 next_step="State simpler sentences, or fewer rules about the same items.",
                 limit_steps=SOLVER_STEPS_MAX,
             )

@@ -1,13 +1,15 @@
-"""Choosing an index: which declared index can find the elements that must pass certain comparisons, and between which keys.
+"""Choosing an index: which declared index can find the elements that must pass certain comparisons,
+and between which keys.
 
-An index is a way in, never a verdict: every condition is still tested on what it finds. It has no entry for an element without all of its
-properties, so the conditions must rule those out.
+An index is a way in, never a verdict: every condition is still tested on what it finds. It has no
+entry for an element without all of its properties, so the conditions must rule those out.
 
     index on x       x = 5                       the key of [5]
                      x IN [5, 7], x = 5 OR x = 7   each key
                      x > 5 AND x < 9             between the keys of [5] and [9], numbers only
                      x STARTS WITH 'a'           the keys that begin with that of 'a', less its end
-                     x CONTAINS 'a'              all texts, of which only keys with these bytes lead on
+                     x CONTAINS 'a'              all texts, of which only keys with these bytes lead
+                     on
                      x IS NOT NULL               all of it
     index on x, y    x = 5 AND y > 7             among the keys that begin with that of 5
                      x = 5 AND y IS NOT NULL     all of those
@@ -40,7 +42,8 @@ class Bound(NamedTuple):
 
 
 class Way(NamedTuple):
-    """Comparisons of a property of which one must hold; none if it need only be there. `exact`: each with single values."""
+    """Comparisons of a property of which one must hold; none if it need only be there. `exact`:
+    each with single values."""
 
     name: str
     bounds: tuple[Bound, ...]
@@ -53,7 +56,8 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Access:
-    """An index and what bounds it: single values of its first properties, then comparisons of the next, all of which must hold."""
+    """An index and what bounds it: single values of its first properties, then comparisons of the
+    next, all of which must hold."""
 
     rule: IndexRule
     label: str
@@ -68,13 +72,22 @@ class Access:
     @property
     def narrow(self) -> bool:
         """Whether it reads a part of the index."""
-        return bool(self.points) or any(bound.op not in _WITHIN for way in self.ranges for bound in way.bounds)
+        return bool(self.points) or any(
+            bound.op not in _WITHIN for way in self.ranges for bound in way.bounds
+        )
 
     @property
     def worth(self) -> tuple[int, ...]:
         """How selective it looks: whole keys, then more properties, then single values."""
         singles = sum(way.single for way in (*self.points, *self.ranges))
-        return int(self.exact), len(self.points), int(self.narrow), singles, len(self.ranges), -len(self.rule.properties)
+        return (
+            int(self.exact),
+            len(self.points),
+            int(self.narrow),
+            singles,
+            len(self.ranges),
+            -len(self.rule.properties),
+        )
 
     @cached_property
     def several(self) -> bool:
@@ -84,14 +97,25 @@ class Access:
     @cached_property
     def within(self) -> Bound | None:
         """A text that the keys must hold."""
-        return next((way.bounds[0] for way in self.ranges if len(way.bounds) == 1 and way.bounds[0].op in _WITHIN), None)
+        return next(
+            (
+                way.bounds[0]
+                for way in self.ranges
+                if len(way.bounds) == 1 and way.bounds[0].op in _WITHIN
+            ),
+            None,
+        )
 
     def describe(self) -> str:
         """index person_name RANGE (:Person {name})"""
         about = f":{quoted(self.label)} {{{', '.join(map(quoted, self.rule.properties))}}}"
-        return f"index {quoted(self.rule.name)} {self.rule.kind.upper()} {f'()-[{about}]-()' if self.rule.edge else f'({about})'}"
+        return (
+            f"index {quoted(self.rule.name)} {self.rule.kind.upper()}"
+            f" {f'()-[{about}]-()' if self.rule.edge else f'({about})'}"
+        )
 
-    # SQL: what stands before the table of entries, and the test of an entry x. Arguments that are tuples are keys of `limits`
+    # SQL: what stands before the table of entries, and the test of an entry x. Arguments that are
+    # tuples are keys of `limits`
 
     def source(self) -> tuple[str, list[Any]]:
         return ("json_each(?) r CROSS JOIN ", [("ranges",)]) if self.several else ("", [])
@@ -99,7 +123,10 @@ class Access:
     def test(self) -> tuple[str, list[Any]]:
         sql, args = "x.idx = ? AND x.key >= ? AND x.key < ?", [self.rule.id, ("low",), ("high",)]
         if self.several:
-            sql, args = "x.idx = ? AND x.key >= unhex(r.value ->> 0) AND x.key < unhex(r.value ->> 1)", [self.rule.id]
+            sql, args = (
+                "x.idx = ? AND x.key >= unhex(r.value ->> 0) AND x.key < unhex(r.value ->> 1)",
+                [self.rule.id],
+            )
         if self.within is not None:
             sql, args = f"{sql} AND instr(x.key, ?) > 0", [*args, ("within",)]
         return sql, args
@@ -116,7 +143,9 @@ class Access:
             ((limits["low"], limits["high"]),) = found
         within = self.within
         if within is not None:
-            limits["within"] = values[within.test].encode() + (b"\x00\x00" if within.op == "ENDS WITH" else b"")
+            limits["within"] = values[within.test].encode() + (
+                b"\x00\x00" if within.op == "ENDS WITH" else b""
+            )
         return limits
 
     def _found(self, values: list[Any]) -> list[Range]:
@@ -134,7 +163,9 @@ class Access:
             return _joined((start, after_key(start)) if start else _ALL for start in starts)
         found = [_ALL]
         for way in bounding:
-            found = _both(found, _joined(_range(bound.op, values[bound.test]) for bound in way.bounds))
+            found = _both(
+                found, _joined(_range(bound.op, values[bound.test]) for bound in way.bounds)
+            )
         if len(starts) * len(found) > RANGES_MAX:
             found = [(found[0][0], found[-1][1])] if found else []
         return _joined((start + low, start + high) for start in starts for low, high in found)
@@ -152,7 +183,9 @@ def _key(values: list[Any]) -> bytes | None:
 
 def _keys(bound: Bound, values: list[Any]) -> list[bytes]:
     value = values[bound.test]
-    return [key for one in (value if bound.op == "IN" else [value]) if (key := _key([one])) is not None]
+    return [
+        key for one in (value if bound.op == "IN" else [value]) if (key := _key([one])) is not None
+    ]
 
 
 def _range(op: str, value: Any) -> Range:
@@ -197,7 +230,8 @@ def _both(ones: list[Range], others: list[Range]) -> list[Range]:
 
 
 def way_of(name: str, comparisons: Iterable[tuple[int, str, str]]) -> Way | None:
-    """What an index can do with comparisons of which one must hold, given the kinds of their values: (test, op, kind)."""
+    """What an index can do with comparisons of which one must hold, given the kinds of their
+    values: (test, op, kind)."""
     bounds, exact = [], True
     for test, op, kind in comparisons:
         if kind == "null":
@@ -219,8 +253,16 @@ def _orders(op: str, kind: str) -> bool:
     return op in ("<", "<=", ">", ">=") and kind in ("number", "text", "temporal")
 
 
-def choose(labels: list[str], ways: list[Way], present: frozenset[str], indexes: Indexes, *, edge: bool = False) -> Access | None:
-    """The best index for elements of these labels (or this type) that must pass `ways` and have the properties `present`."""
+def choose(
+    labels: list[str],
+    ways: list[Way],
+    present: frozenset[str],
+    indexes: Indexes,
+    *,
+    edge: bool = False,
+) -> Access | None:
+    """The best index for elements of these labels (or this type) that must pass `ways` and have the
+    properties `present`."""
     best: Access | None = None
     for label in labels:
         for rule in indexes.of_type(label) if edge else indexes.of_labels([label]):

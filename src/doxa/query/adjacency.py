@@ -1,4 +1,5 @@
-"""Walking: variable lengths and shortest paths, by reading the edges of one node at a time and remembering them while nothing is written."""
+"""Walking: variable lengths and shortest paths, by reading the edges of one node at a time and
+remembering them while nothing is written."""
 
 from __future__ import annotations
 
@@ -17,11 +18,14 @@ EDGES, ALL = 1, 2
 
 
 def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: int = 0) -> str:
-    """SQL that rows `e` of the edge table must pass besides: the types, and what is seen, now or at a valid time, the node at the far end too.
-    `revealed`: EDGES are seen whatever the policies say, or ALL, nodes too."""
+    """SQL that rows `e` of the edge table must pass besides: the types, and what is seen, now or at
+    a valid time, the node at the far end too. `revealed`: EDGES are seen whatever the policies say,
+    or ALL, nodes too."""
     test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
     graph, valid = run.graph, run.graph.valid
-    test += _also("" if revealed else graph.source("e", edge=True)[1]) + _also(valid.edge("e") if valid is not None else "")
+    test += _also("" if revealed else graph.source("e", edge=True)[1]) + _also(
+        valid.edge("e") if valid is not None else ""
+    )
     node = node_test(run, far, revealed=revealed)
     return f"{test} AND {node}" if node else test
 
@@ -36,7 +40,9 @@ def node_test(run: Run, far: str, *, revealed: int = 0) -> str:
     graph, valid = run.graph, run.graph.valid
     if not (graph.tests_nodes and revealed < ALL) and not (valid is not None and valid.tests_nodes):
         return ""
-    table, seen = (graph.raw_table(edge=False), "") if revealed == ALL else graph.source("n", edge=False)
+    table, seen = (
+        (graph.raw_table(edge=False), "") if revealed == ALL else graph.source("n", edge=False)
+    )
     node = _also(seen) + _also(valid.node("n") if valid is not None else "")
     return f"EXISTS (SELECT 1 FROM {table} n WHERE n.id = e.{far}{node})"
 
@@ -48,11 +54,19 @@ def _also(test: str) -> str:
 class Adjacency:
     """The edges of nodes that a pattern may follow, as (edge, the node at its other end).
 
-    `revealed`: EDGES that are hidden too, or ALL. `open_ended`: a hidden node may be the last of a walk, but nothing goes on from it.
+    `revealed`: EDGES that are hidden too, or ALL. `open_ended`: a hidden node may be the last of a
+    walk, but nothing goes on from it.
     """
 
     def __init__(
-        self, run: Run, *, types: tuple[str, ...] | None, direction: str, passes: Passes | None, revealed: int = 0, open_ended: bool = False
+        self,
+        run: Run,
+        *,
+        types: tuple[str, ...] | None,
+        direction: str,
+        passes: Passes | None,
+        revealed: int = 0,
+        open_ended: bool = False,
     ) -> None:
         self.run = run
         self._hidden: set[int] = set()
@@ -62,14 +76,22 @@ class Adjacency:
         self._types = types or ()
 
         def asked(near: str, far: str) -> str:
-            tests, seen = edge_tests(run, types, far, revealed=revealed), node_test(run, far, revealed=revealed)
+            tests, seen = (
+                edge_tests(run, types, far, revealed=revealed),
+                node_test(run, far, revealed=revealed),
+            )
             if open_ended and seen:
                 tests = tests.removesuffix(f" AND {seen}")
             last = seen if open_ended and seen else "1"
-            return f"SELECT id, type, src, dst, json(props), {far}, {last} FROM {edge_source(run, revealed=revealed)} e WHERE {near} = ?{tests}"
+            return (
+                f"SELECT id, type, src, dst, json(props), {far}, {last} FROM"
+                f" {edge_source(run, revealed=revealed)} e WHERE {near} = ?{tests}"
+            )
 
         out, into = asked("src", "dst"), asked("dst", "src")
-        self._sql = {"out": (out,), "in": (into,), "both": (out, f"{into} AND src <> dst")}[direction]
+        self._sql = {"out": (out,), "in": (into,), "both": (out, f"{into} AND src <> dst")}[
+            direction
+        ]
 
     def of(self, node: int) -> list[tuple[Edge, int]]:
         graph = self.run.graph
@@ -94,8 +116,16 @@ class Adjacency:
         return found
 
 
-def trails(adjacency: Adjacency, start: int, *, least: int, most: int | None, used: frozenset[int] = frozenset()) -> Iterator[tuple[list[Edge], int]]:
-    """Every walk from `start` that repeats no edge, with its end, depth first. `used` edges are not taken."""
+def trails(
+    adjacency: Adjacency,
+    start: int,
+    *,
+    least: int,
+    most: int | None,
+    used: frozenset[int] = frozenset(),
+) -> Iterator[tuple[list[Edge], int]]:
+    """Every walk from `start` that repeats no edge, with its end, depth first. `used` edges are not
+    taken."""
     if least == 0:
         yield [], start
     if most == 0:
@@ -123,13 +153,17 @@ def trails(adjacency: Adjacency, start: int, *, least: int, most: int | None, us
             taken.discard(path.pop().id)
 
 
-def shortest(adjacency: Adjacency, start: int, *, end: int, least: int, most: int | None, every: bool) -> Iterator[list[Edge]]:
+def shortest(
+    adjacency: Adjacency, start: int, *, end: int, least: int, most: int | None, every: bool
+) -> Iterator[list[Edge]]:
     """The shortest walk from start to end (all of that length with `every`), breadth first."""
     if start == end and least == 0:
         yield []
         return
     if start == end:
-        yield from _by_length(adjacency, start, end=end, least=max(1, least), most=most, every=every)
+        yield from _by_length(
+            adjacency, start, end=end, least=max(1, least), most=most, every=every
+        )
         return
     if least > 1:
         yield from _by_length(adjacency, start, end=end, least=least, most=most, every=every)
@@ -151,7 +185,9 @@ def shortest(adjacency: Adjacency, start: int, *, end: int, least: int, most: in
     yield from _unwound(parents, end, start=start, every=every)
 
 
-def _unwound(parents: dict[int, list[tuple[Edge, int]]], end: int, *, start: int, every: bool) -> Iterator[list[Edge]]:
+def _unwound(
+    parents: dict[int, list[tuple[Edge, int]]], end: int, *, start: int, every: bool
+) -> Iterator[list[Edge]]:
     stack: list[tuple[int, list[Edge]]] = [(end, [])]
     while stack:
         node, tail = stack.pop()
@@ -163,7 +199,9 @@ def _unwound(parents: dict[int, list[tuple[Edge, int]]], end: int, *, start: int
         stack.extend((before, [*tail, edge]) for edge, before in reversed(parents[node]))
 
 
-def _by_length(adjacency: Adjacency, start: int, *, end: int, least: int, most: int | None, every: bool) -> Iterator[list[Edge]]:
+def _by_length(
+    adjacency: Adjacency, start: int, *, end: int, least: int, most: int | None, every: bool
+) -> Iterator[list[Edge]]:
     """By trails of growing length: for a minimum length, or a walk back to the start."""
     found_at: int | None = None
     for path, node in ordered_trails(adjacency, start, most=most):
@@ -176,7 +214,9 @@ def _by_length(adjacency: Adjacency, start: int, *, end: int, least: int, most: 
             found_at = len(path)
 
 
-def ordered_trails(adjacency: Adjacency, start: int, *, most: int | None) -> Iterator[tuple[list[Edge], int]]:
+def ordered_trails(
+    adjacency: Adjacency, start: int, *, most: int | None
+) -> Iterator[tuple[list[Edge], int]]:
     """Trails from `start`, shorter ones first."""
     queue: deque[tuple[list[Edge], int]] = deque([([], start)])
     while queue:
@@ -184,4 +224,6 @@ def ordered_trails(adjacency: Adjacency, start: int, *, most: int | None) -> Ite
         yield path, node
         if most is None or len(path) < most:
             taken = {edge.id for edge in path}
-            queue.extend(([*path, edge], other) for edge, other in adjacency.of(node) if edge.id not in taken)
+            queue.extend(
+                ([*path, edge], other) for edge, other in adjacency.of(node) if edge.id not in taken
+            )

@@ -1,6 +1,7 @@
 """Aggregations: each collects the values of one group and gives one result.
 
-Sums and averages of integers are exact; of floats they are correctly rounded (math.fsum), so that the order of rows does not matter.
+Sums and averages of integers are exact; of floats they are correctly rounded (math.fsum), so that
+the order of rows does not matter.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _FLOATS = 4_096  # so many wait to be added up
 
 
 class Aggregation:
-    """One running aggregation. `add` gets each value that is not null and tells whether it keeps it; `result` ends it."""
+    """One running aggregation. `add` gets each value that is not null and tells whether it keeps
+    it; `result` ends it."""
 
     def __init__(self, *extra: Any) -> None:
         self.values: list[Any] = []
@@ -50,7 +52,8 @@ class Collect(Aggregation):
 
 
 class Sum(Aggregation):
-    """Integers stay exact; one float makes it a float; durations add up among themselves. No value is kept."""
+    """Integers stay exact; one float makes it a float; durations add up among themselves. No value
+    is kept."""
 
     name = "sum"
 
@@ -77,7 +80,10 @@ class Sum(Aggregation):
         else:
             fail(f"{self.name}() takes numbers, or durations alone, not {shown(value)}.")
         if self.durations is not None and not isinstance(value, temporal.Duration):
-            fail(f"{self.name}() takes numbers, or durations alone, not {shown(value)} among durations.")
+            fail(
+                f"{self.name}() takes numbers, or durations alone, not {shown(value)} among"
+                " durations."
+            )
         self.count += 1
         return False
 
@@ -170,7 +176,11 @@ class Percentile(Aggregation):
 
     def position(self) -> float:
         if not op.is_number(self.at) or not 0 <= self.at <= 1:
-            fail(f"A percentile lies between 0.0 and 1.0, not at {self.at!r:.40}.", kind="ArgumentError", detail="NumberOutOfRange")
+            fail(
+                f"A percentile lies between 0.0 and 1.0, not at {self.at!r:.40}.",
+                kind="ArgumentError",
+                detail="NumberOutOfRange",
+            )
         return float(self.at)
 
 
@@ -211,7 +221,10 @@ class Deviation(Aggregation):
         if count < 2:
             return 0.0
         mean = float_sum(self.values) / count
-        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (count if self.population else count - 1))
+        return math.sqrt(
+            math.fsum((value - mean) ** 2 for value in self.values)
+            / (count if self.population else count - 1)
+        )
 
 
 class DeviationP(Deviation):

@@ -1,12 +1,14 @@
 """Which conditions of a WHERE move into SQL, and their SQL.
 
-A filter keeps the rows for which its condition is true; false and unknown are the same to it. So a condition may move if SQL finds it true
-exactly when Cypher does, and AND and OR of such conditions may too. NOT is not among them: what is unknown to Cypher may be false to SQL.
+A filter keeps the rows for which its condition is true; false and unknown are the same to it. So a
+condition may move if SQL finds it true exactly when Cypher does, and AND and OR of such conditions
+may too. NOT is not among them: what is unknown to Cypher may be false to SQL.
 
-A comparison has a property of the pattern on one side and, on the other, a value that is known before the statement runs. The SQL depends
-on the kind of that value, and guards the JSON type of the property: SQLite would take true for 1. A kind that SQL cannot compare is
-"other", "others" (a list) or "temporal" (a time to come before or after): its condition is tested in Python on the rows found. id() and
-elementId() are compared as properties are.
+A comparison has a property of the pattern on one side and, on the other, a value that is known
+before the statement runs. The SQL depends on the kind of that value, and guards the JSON type of
+the property: SQLite would take true for 1. A kind that SQL cannot compare is "other", "others" (a
+list) or "temporal" (a time to come before or after): its condition is tested in Python on the rows
+found. id() and elementId() are compared as properties are.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<>": "<>"}
 _UNSTABLE = ("rand", "randomuuid")
 _NESTED = (t.Subquery, t.PatternTest, t.PatternComprehension, t.PathValue)
 UNTOLD = frozenset(("other", "others", "temporal"))
-_MOMENTS = frozenset((temporal.Date, temporal.DateTime, temporal.LocalDateTime, temporal.Time, temporal.LocalTime))
+_MOMENTS = frozenset(
+    (temporal.Date, temporal.DateTime, temporal.LocalDateTime, temporal.Time, temporal.LocalTime)
+)
 _ORDERS = frozenset(("<", "<=", ">", ">="))
 _IDS = {"id": "", "elementid": "n:"}
 _ID_DIGITS_MAX, _IDS_END = 18, 2**63
@@ -32,9 +36,11 @@ _ID_DIGITS_MAX, _IDS_END = 18, 2**63
 
 @dataclass(slots=True)
 class Test:
-    """Property `name` of `key` compared with a value from outside. `op`: a comparison, IN, STARTS WITH, ENDS WITH or CONTAINS.
+    """Property `name` of `key` compared with a value from outside. `op`: a comparison, IN, STARTS
+    WITH, ENDS WITH or CONTAINS.
 
-    Without a name it is about the id, which is written after `prefix`: nothing for id(), "n:" or "r:" for elementId().
+    Without a name it is about the id, which is written after `prefix`: nothing for id(), "n:" or
+    "r:" for elementId().
     """
 
     key: str
@@ -46,7 +52,8 @@ class Test:
 
 @dataclass(slots=True)
 class Condition:
-    """One conjunct. `tree`: ("test", n) | ("labels", key, labels) | ("null", key, name, negated) | ("and", …) | ("or", …)."""
+    """One conjunct. `tree`: ("test", n) | ("labels", key, labels) | ("null", key, name, negated) |
+    ("and", …) | ("or", …)."""
 
     tree: tuple[Any, ...]
     expression: t.Expression
@@ -56,7 +63,15 @@ class Condition:
 class Conditions:
     """The conditions of one region, with the tests that they are made of."""
 
-    def __init__(self, nodes: frozenset[str], edges: frozenset[str], outside: frozenset[str], *, compiler: Compiler, layout: Layout) -> None:
+    def __init__(
+        self,
+        nodes: frozenset[str],
+        edges: frozenset[str],
+        outside: frozenset[str],
+        *,
+        compiler: Compiler,
+        layout: Layout,
+    ) -> None:
         self.tests: list[Test] = []
         self.held: list[Condition] = []
         self._nodes, self._edges, self._outside = nodes, edges, outside
@@ -74,15 +89,20 @@ class Conditions:
 
     def read(self) -> set[str]:
         """The nodes and edges whose properties are read."""
-        return {test.key for test in self.tests if test.name is not None} | {key for condition in self.held for key in _keys(condition.tree, "null")}
+        return {test.key for test in self.tests if test.name is not None} | {
+            key for condition in self.held for key in _keys(condition.tree, "null")
+        }
 
     def named(self) -> set[str]:
         """The nodes and edges of conditions that may have to be tested in Python."""
         compared = [condition.tree for condition in self.held if condition.tests]
-        return {test.key for test in self.tests} | {key for tree in compared for kind in ("null", "labels") for key in _keys(tree, kind)}
+        return {test.key for test in self.tests} | {
+            key for tree in compared for kind in ("null", "labels") for key in _keys(tree, kind)
+        }
 
     def alternatives(self, key: str) -> list[tuple[str | None, list[int]]]:
-        """Comparisons of one property, or of the id (None), of which every row must pass at least one."""
+        """Comparisons of one property, or of the id (None), of which every row must pass at least
+        one."""
         found: list[tuple[str | None, list[int]]] = []
         for condition in self.held:
             numbers = _of_one(condition.tree)
@@ -93,7 +113,11 @@ class Conditions:
 
     def present(self, key: str) -> list[str]:
         """The properties that every row must have."""
-        return [condition.tree[2] for condition in self.held if condition.tree[0] == "null" and condition.tree[1] == key and condition.tree[3]]
+        return [
+            condition.tree[2]
+            for condition in self.held
+            if condition.tree[0] == "null" and condition.tree[1] == key and condition.tree[3]
+        ]
 
     def indexable(self) -> bool:
         """Whether they ask something that an index might know."""
@@ -105,7 +129,11 @@ class Conditions:
 
     def labels(self) -> list[tuple[str, t.LabelExpression]]:
         """The label tests that every row must pass."""
-        return [(condition.tree[1], condition.tree[2]) for condition in self.held if condition.tree[0] == "labels"]
+        return [
+            (condition.tree[1], condition.tree[2])
+            for condition in self.held
+            if condition.tree[0] == "labels"
+        ]
 
     def _tree(self, conjunct: t.Expression) -> tuple[Any, ...] | None:
         match conjunct:
@@ -114,7 +142,9 @@ class Conditions:
                 return None if None in parts else (op.lower(), *parts)
             case t.HasLabels(t.Variable(key), labels) if key in self._nodes:
                 return "labels", key, labels
-            case t.IsNull(t.Property(t.Variable(key), name), negated) if key in self._nodes | self._edges and pushable_name(name):
+            case t.IsNull(t.Property(t.Variable(key), name), negated) if (
+                key in self._nodes | self._edges and pushable_name(name)
+            ):
                 return "null", key, name, negated
             case t.Comparison((left, right), (op,)):
                 for one, other, sign in ((left, right, op), (right, left, _FLIPPED[op])):
@@ -130,16 +160,27 @@ class Conditions:
     def _test(self, one: t.Expression, other: t.Expression, op: str) -> tuple[Any, ...] | None:
         if isinstance(one, t.Call):
             return self._id_test(one, other, op)
-        if not isinstance(one, t.Property) or not isinstance(one.of, t.Variable) or not pushable_name(one.name):
+        if (
+            not isinstance(one, t.Property)
+            or not isinstance(one.of, t.Variable)
+            or not pushable_name(one.name)
+        ):
             return None
         if one.of.name not in self._nodes | self._edges or not self._known(other):
             return None
-        self.tests.append(Test(one.of.name, one.name, op, self._compiler.compile(other, self._layout)))
+        self.tests.append(
+            Test(one.of.name, one.name, op, self._compiler.compile(other, self._layout))
+        )
         return "test", len(self.tests) - 1
 
     def _id_test(self, call: t.Call, other: t.Expression, op: str) -> tuple[Any, ...] | None:
         """id(n) or elementId(n), = or IN what is known."""
-        if call.name.lower() not in _IDS or op not in ("=", "IN") or len(call.args) != 1 or not isinstance(call.args[0], t.Variable):
+        if (
+            call.name.lower() not in _IDS
+            or op not in ("=", "IN")
+            or len(call.args) != 1
+            or not isinstance(call.args[0], t.Variable)
+        ):
             return None
         key, prefix = call.args[0].name, _IDS[call.name.lower()]
         if key not in self._nodes | self._edges or not self._known(other):
@@ -152,7 +193,11 @@ class Conditions:
     def _known(self, expression: t.Expression) -> bool:
         """Whether the value is the same for every row of the region."""
         parts = t.walk(expression)
-        if any(isinstance(part, _NESTED) or (isinstance(part, t.Call) and part.name.lower() in _UNSTABLE) for part in parts):
+        if any(
+            isinstance(part, _NESTED)
+            or (isinstance(part, t.Call) and part.name.lower() in _UNSTABLE)
+            for part in parts
+        ):
             return False
         return free_variables(expression) <= self._outside
 
@@ -168,7 +213,11 @@ def _of_one(tree: tuple[Any, ...]) -> list[int]:
 def _keys(tree: tuple[Any, ...], kind: str) -> set[str]:
     if tree[0] == kind:
         return {tree[1]}
-    return {key for part in tree[1:] for key in _keys(part, kind)} if tree[0] in ("and", "or") else set()
+    return (
+        {key for part in tree[1:] for key in _keys(part, kind)}
+        if tree[0] in ("and", "or")
+        else set()
+    )
 
 
 def json_path(name: str) -> str:
@@ -184,7 +233,8 @@ def pushable_name(name: str) -> bool:
 
 
 def kind_of(value: Any, op: str) -> str:
-    """How a value can be compared in SQL: null, boolean, number, text, numbers, texts, others, temporal or other."""
+    """How a value can be compared in SQL: null, boolean, number, text, numbers, texts, others,
+    temporal or other."""
     if value is None:
         return "null"
     kind = type(value)
@@ -206,11 +256,16 @@ def _list_kind(values: list[Any]) -> str:
     kinds = {kind_of(value, "=") for value in values} - {"null"}
     if not kinds:
         return "null"
-    return {"text": "texts", "number": "numbers"}.get(kinds.pop(), "others") if len(kinds) == 1 else "others"
+    return (
+        {"text": "texts", "number": "numbers"}.get(kinds.pop(), "others")
+        if len(kinds) == 1
+        else "others"
+    )
 
 
 def judged(tests: list[Test], given: list[Any]) -> tuple[list[Any], tuple[str, ...]]:
-    """What is compared with, and how: a value for an id is the number of the element, and a list those of elements."""
+    """What is compared with, and how: a value for an id is the number of the element, and a list
+    those of elements."""
     values, kinds = [], []
     for test, value in zip(tests, given, strict=True):
         if test.name is not None:
@@ -222,7 +277,9 @@ def judged(tests: list[Test], given: list[Any]) -> tuple[list[Any], tuple[str, .
             values.append(value)
             kinds.append("null" if value is None else "other")
             continue
-        found = [number for number in (_id_of(item, test.prefix) for item in items) if number is not None]
+        found = [
+            number for number in (_id_of(item, test.prefix) for item in items) if number is not None
+        ]
         values.append(found if test.op == "IN" else found[0] if found else None)
         kinds.append("null" if not found else "ids" if test.op == "IN" else "id")
     return values, tuple(kinds)
@@ -247,14 +304,19 @@ def assumed_kind(test: Test) -> str:
 
 def bound_value(value: Any) -> Any:
     """What is bound for a value: lists as JSON."""
-    return canonical([item for item in value if item is not None]).decode() if type(value) is list else value
+    return (
+        canonical([item for item in value if item is not None]).decode()
+        if type(value) is list
+        else value
+    )
 
 
 # SQL
 
 
 def test_sql(test: Test, kind: str, *, props: str, argument: Any) -> tuple[str, list[Any]]:
-    """The SQL of one test on the JSONB column `props`, and its arguments; `argument` stands for the value."""
+    """The SQL of one test on the JSONB column `props`, and its arguments; `argument` stands for the
+    value."""
     if kind in ("null", *UNTOLD):
         return ("0" if kind == "null" else "1"), []
     assert test.name is not None
@@ -264,16 +326,34 @@ def test_sql(test: Test, kind: str, *, props: str, argument: Any) -> tuple[str, 
         return f"{shape} = CASE ? WHEN 1 THEN 'true' ELSE 'false' END", [path, argument]
     if kind in ("texts", "numbers"):
         guard = "= 'text'" if kind == "texts" else "IN ('integer', 'real')"
-        return f"({value} IN (SELECT value FROM json_each(?)) AND {shape} {guard})", [path, argument, path]
+        return f"({value} IN (SELECT value FROM json_each(?)) AND {shape} {guard})", [
+            path,
+            argument,
+            path,
+        ]
     if test.op == "<>":
         guard = "= 'text'" if kind == "text" else "IN ('integer', 'real')"
-        return f"({shape} IS NOT NULL AND NOT ({shape} {guard} AND {value} = ?))", [path, path, path, argument]
+        return f"({shape} IS NOT NULL AND NOT ({shape} {guard} AND {value} = ?))", [
+            path,
+            path,
+            path,
+            argument,
+        ]
     if kind == "text":
-        return _text_sql(test.op, value, shape), [path, *([argument] * (2 if test.op in ("STARTS WITH", "ENDS WITH") else 1)), path]
+        return _text_sql(test.op, value, shape), [
+            path,
+            *([argument] * (2 if test.op in ("STARTS WITH", "ENDS WITH") else 1)),
+            path,
+        ]
     if test.op == "=":
         return f"({value} = ? AND {shape} IN ('integer', 'real'))", [path, argument, path]
-    infinite = "-Infinity" if test.op[0] == "<" else "Infinity"  # stored as {"$float": …}, which SQL does not take for a number
-    sql = f"CASE {shape} WHEN 'integer' THEN {value} {test.op} ? WHEN 'real' THEN {value} {test.op} ? WHEN 'object' THEN {value} = '{infinite}' END"
+    infinite = (
+        "-Infinity" if test.op[0] == "<" else "Infinity"
+    )  # stored as {"$float": …}, which SQL does not take for a number
+    sql = (
+        f"CASE {shape} WHEN 'integer' THEN {value} {test.op} ? WHEN 'real' THEN {value} {test.op} ?"
+        f" WHEN 'object' THEN {value} = '{infinite}' END"
+    )
     return sql, [path, path, argument, path, argument, f'{path}."$float"']
 
 

@@ -8,13 +8,33 @@ from typing import NoReturn
 from doxa.cypher.errors import QueryError
 
 
-def fail(message: str, *, kind: str = "TypeError", detail: str = "InvalidArgumentType", hint: str = "", **fields: object) -> NoReturn:
-    raise QueryError(message, kind=kind, detail=detail, next_step=hint or "Look at the values that the query works on.", phase="runtime", **fields)
+def fail(
+    message: str,
+    *,
+    kind: str = "TypeError",
+    detail: str = "InvalidArgumentType",
+    hint: str = "",
+    **fields: object,
+) -> NoReturn:
+    raise QueryError(
+        message,
+        kind=kind,
+        detail=detail,
+        next_step=hint or "Look at the values that the query works on.",
+        phase="runtime",
+        **fields,
+    )
 
 
 def shown(value: object) -> str:
     """A value for a message: its Cypher type and its beginning."""
-    begin = value[:100] if isinstance(value, (str, bytes)) else value[:10] if isinstance(value, list) else value
+    begin = (
+        value[:100]
+        if isinstance(value, (str, bytes))
+        else value[:10]
+        if isinstance(value, list)
+        else value
+    )
     begin = dict(islice(value.items(), 10)) if isinstance(value, dict) else begin
     return f"{type_name(value)} {str(begin)[:40]!r}"
 
@@ -27,7 +47,22 @@ def type_name(value: object) -> str:
 
 
 _NAMES = {
-    "bool": "BOOLEAN", "int": "INTEGER", "float": "FLOAT", "str": "STRING", "list": "LIST", "tuple": "LIST", "dict": "MAP", "bytes": "BYTES",
-    "Node": "NODE", "Edge": "RELATIONSHIP", "Path": "PATH", "Point": "POINT", "Date": "DATE", "Time": "ZONED TIME", "LocalTime": "LOCAL TIME",
-    "DateTime": "ZONED DATETIME", "LocalDateTime": "LOCAL DATETIME", "Duration": "DURATION",
-}  # fmt: skip
+    "bool": "BOOLEAN",
+    "int": "INTEGER",
+    "float": "FLOAT",
+    "str": "STRING",
+    "list": "LIST",
+    "tuple": "LIST",
+    "dict": "MAP",
+    "bytes": "BYTES",
+    "Node": "NODE",
+    "Edge": "RELATIONSHIP",
+    "Path": "PATH",
+    "Point": "POINT",
+    "Date": "DATE",
+    "Time": "ZONED TIME",
+    "LocalTime": "LOCAL TIME",
+    "DateTime": "ZONED DATETIME",
+    "LocalDateTime": "LOCAL DATETIME",
+    "Duration": "DURATION",
+}

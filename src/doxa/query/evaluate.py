@@ -1,6 +1,7 @@
 """Expressions as Python functions of (row, run): compiled once for each plan, called for every row.
 
-A layout gives each variable its slot in the row; a row is exactly as wide as its layout. Comprehensions append their own variables.
+A layout gives each variable its slot in the row; a row is exactly as wide as its layout.
+Comprehensions append their own variables.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def slot_of(evaluate: Evaluate) -> int | None:
 
 
 class Compiler:
-    """Expressions of one query. `nested` plans what stands inside expressions: subqueries and patterns."""
+    """Expressions of one query. `nested` plans what stands inside expressions: subqueries and
+    patterns."""
 
     def __init__(self, nested: Nested) -> None:
         self.nested = nested
@@ -60,7 +62,9 @@ class Compiler:
     def condition(self, expression: t.Expression, layout: Layout) -> Evaluate:
         """As a filter: only true passes."""
         inner = self.compile(expression, layout)
-        if isinstance(expression, (t.Comparison, t.IsNull, t.TextTest, t.In, t.Not, t.Logic, t.HasLabels)):
+        if isinstance(
+            expression, (t.Comparison, t.IsNull, t.TextTest, t.In, t.Not, t.Logic, t.HasLabels)
+        ):
             return inner
         return lambda row, run: truth(inner(row, run))
 
@@ -116,11 +120,15 @@ class Compiler:
         items = [(key, self.compile(item, layout)) for key, item in e.items]
         names = tuple(key for key, _ in items)
         values = [item for _, item in items]
-        return lambda row, run: dict(zip(names, collected(item(row, run) for item in values), strict=True))
+        return lambda row, run: dict(
+            zip(names, collected(item(row, run) for item in values), strict=True)
+        )
 
     def _map_projection(self, e: t.MapProjection, layout: Layout) -> Evaluate:
         of = self.compile(e.of, layout)
-        items = [(key, self.compile(item, layout) if item is not None else None) for key, item in e.items]
+        items = [
+            (key, self.compile(item, layout) if item is not None else None) for key, item in e.items
+        ]
 
         def project(row: Row, run: Run) -> Any:
             value = of(row, run)
@@ -210,7 +218,11 @@ class Compiler:
     # Operators
 
     def _arithmetic(self, e: t.Arithmetic, layout: Layout) -> Evaluate:
-        compute, left, right = op.ARITHMETIC[e.op], self.compile(e.left, layout), self.compile(e.right, layout)
+        compute, left, right = (
+            op.ARITHMETIC[e.op],
+            self.compile(e.left, layout),
+            self.compile(e.right, layout),
+        )
         return lambda row, run: compute(left(row, run), right(row, run))
 
     def _sign(self, e: t.Sign, layout: Layout) -> Evaluate:
@@ -231,8 +243,12 @@ class Compiler:
         return lambda row, run: op.contained(left(row, run), right(row, run))
 
     def _case(self, e: t.Case, layout: Layout) -> Evaluate:
-        whens = [(self.compile(test, layout), self.compile(result, layout)) for test, result in e.whens]
-        default = self.compile(e.default, layout) if e.default is not None else lambda row, run: None
+        whens = [
+            (self.compile(test, layout), self.compile(result, layout)) for test, result in e.whens
+        ]
+        default = (
+            self.compile(e.default, layout) if e.default is not None else lambda row, run: None
+        )
         if e.subject is None:
 
             def search(row: Row, run: Run) -> Any:
@@ -294,7 +310,10 @@ class Compiler:
             rows = ((*row, item) for item in items)
             if where is not None:
                 rows = (one for one in rows if where(one, run) is True)
-            return collected(projection(one, run) if projection is not None else one[-1] for one in run.ticking(rows))
+            return collected(
+                projection(one, run) if projection is not None else one[-1]
+                for one in run.ticking(rows)
+            )
 
         return comprehend
 
@@ -305,7 +324,11 @@ class Compiler:
 
         def quantify(row: Row, run: Run) -> Any:
             items = _iterated(source(row, run))
-            return None if items is None else decide([where((*row, item), run) for item in run.ticking(items)])
+            return (
+                None
+                if items is None
+                else decide([where((*row, item), run) for item in run.ticking(items)])
+            )
 
         return quantify
 
@@ -364,7 +387,13 @@ def _placed(evaluate: Evaluate, at: int) -> Evaluate:
                 error.at = at
             raise
         except InputError as error:
-            told = QueryError(error.message, kind="ArgumentError", detail="InvalidArgumentValue", next_step=error.next_step, phase="runtime")
+            told = QueryError(
+                error.message,
+                kind="ArgumentError",
+                detail="InvalidArgumentValue",
+                next_step=error.next_step,
+                phase="runtime",
+            )
             told.at = at
             raise told from error
 
@@ -374,12 +403,15 @@ def _placed(evaluate: Evaluate, at: int) -> Evaluate:
 class Nested:
     """What plans queries and patterns inside expressions; the planner implements it."""
 
-    def pattern(self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout) -> tuple[Callable[[Row, Run], Any], Layout]:
+    def pattern(
+        self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout
+    ) -> tuple[Callable[[Row, Run], Any], Layout]:
         """A function from a row to the rows of its matches, and the layout of those."""
         raise NotImplementedError
 
     def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
-        """A function from a row to the result rows (columns only) of the query with that row's variables visible."""
+        """A function from a row to the result rows (columns only) of the query with that row's
+        variables visible."""
         raise NotImplementedError
 
 
@@ -392,7 +424,11 @@ def call_of(function: Function, args: list[Evaluate]) -> Evaluate:
 
         def with_context(row: Row, run: Run) -> Any:
             values = [arg(row, run) for arg in args]
-            return None if None in values and any(value is None for value in values) else call(run, *values)
+            return (
+                None
+                if None in values and any(value is None for value in values)
+                else call(run, *values)
+            )
 
         return with_context
     if function.nulls:
@@ -435,7 +471,10 @@ def label_test(labels: t.LabelExpression) -> Callable[[frozenset[str]], bool]:
 def _wider(layout: Layout, *names: str) -> Layout:
     """The layout with variables appended after the row's last slot."""
     size = width(layout)
-    return {**without_columns(layout, names), **{name: size + index for index, name in enumerate(names)}}
+    return {
+        **without_columns(layout, names),
+        **{name: size + index for index, name in enumerate(names)},
+    }
 
 
 def column_name(variable: str, name: str) -> str:
@@ -444,9 +483,12 @@ def column_name(variable: str, name: str) -> str:
 
 
 def without_columns(layout: Layout, names: Iterable[str]) -> dict[str, int]:
-    """The layout without the single properties of variables whose names now mean something else. The width stays."""
+    """The layout without the single properties of variables whose names now mean something else.
+    The width stays."""
     prefixes = tuple(f"  {name}\0" for name in names)
-    return {(f"{name}\0" if name.startswith(prefixes) else name): slot for name, slot in layout.items()}
+    return {
+        (f"{name}\0" if name.startswith(prefixes) else name): slot for name, slot in layout.items()
+    }
 
 
 def width(layout: Layout) -> int:
@@ -479,11 +521,16 @@ _COMPARE: dict[str, Callable[[Any, Any], bool | None]] = {
 
 
 def _matches(text: str, expression: str) -> bool:
-    """Whether the whole text matches, in time linear in its length (RE2): an expression may come from anybody."""
+    """Whether the whole text matches, in time linear in its length (RE2): an expression may come
+    from anybody."""
     try:
         return _regex(expression).fullmatch(text) is not None
     except (_regex_error(), UnicodeEncodeError) as error:
-        said = error.args[0].decode(errors="replace") if error.args and isinstance(error.args[0], bytes) else str(error)
+        said = (
+            error.args[0].decode(errors="replace")
+            if error.args and isinstance(error.args[0], bytes)
+            else str(error)
+        )
         fail(
             f"{expression[:60]!r} is no regular expression: {said}.",
             kind="ArgumentError",
@@ -501,11 +548,14 @@ def _regex(expression: str) -> Any:
     return re2.compile(_FLAGS.sub(_known_flags, expression), options)
 
 
-_FLAGS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?([a-zA-Z]+)(-[a-zA-Z]+)?([:)])", re.DOTALL)  # the first two are passed over whole
+_FLAGS = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?([a-zA-Z]+)(-[a-zA-Z]+)?([:)])", re.DOTALL
+)  # the first two are passed over whole
 
 
 def _known_flags(found: re.Match[str]) -> str:
-    """Flags of Java that RE2 lacks because it always does so: u (case in all scripts), U (classes in all scripts) and d (lines end with \\n)."""
+    """Flags of Java that RE2 lacks because it always does so: u (case in all scripts), U (classes
+    in all scripts) and d (lines end with \\n)."""
     on, off, end = found.groups()
     if on is None:
         return found.group()
@@ -535,11 +585,15 @@ _TEXT: dict[str, Callable[[str, str], bool]] = {
 
 
 def _all(found: list[Any]) -> bool | None:
-    return False if any(x is False for x in found) else None if any(x is None for x in found) else True
+    return (
+        False if any(x is False for x in found) else None if any(x is None for x in found) else True
+    )
 
 
 def _any(found: list[Any]) -> bool | None:
-    return True if any(x is True for x in found) else None if any(x is None for x in found) else False
+    return (
+        True if any(x is True for x in found) else None if any(x is None for x in found) else False
+    )
 
 
 def _none(found: list[Any]) -> bool | None:

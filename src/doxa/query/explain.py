@@ -1,4 +1,5 @@
-"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL and the index that leads in, and what each step did."""
+"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL and the index that leads in, and
+what each step did."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Described:
-    """One step. `rows` and `milliseconds` are of a PROFILE; the time includes that of the steps it pulls from."""
+    """One step. `rows` and `milliseconds` are of a PROFILE; the time includes that of the steps it
+    pulls from."""
 
     name: str
     detail: str = ""
@@ -37,7 +39,9 @@ class Described:
 
     def lines(self, depth: int = 0) -> Iterator[str]:
         """Indented text, the first step first."""
-        measured = "" if self.rows is None else f"  [{self.rows:,} rows, {self.milliseconds:.1f} ms]"
+        measured = (
+            "" if self.rows is None else f"  [{self.rows:,} rows, {self.milliseconds:.1f} ms]"
+        )
         yield f"{'  ' * depth}{self.name}{'  ' + self.detail if self.detail else ''}{measured}"
         for child in self.children:
             yield from child.lines(depth + 1)
@@ -63,8 +67,15 @@ class Profile:
 
 def described(steps: Any, run: Run) -> Described:
     """The plan of a UnionStep. With a run that profiled, what its steps did."""
-    branches = [Described("Query", children=[_step(step, run) for step in branch.steps]) for branch in steps.branches]
-    return branches[0] if len(branches) == 1 else Described("Union", "all" if steps.every else "distinct", children=branches)
+    branches = [
+        Described("Query", children=[_step(step, run) for step in branch.steps])
+        for branch in steps.branches
+    ]
+    return (
+        branches[0]
+        if len(branches) == 1
+        else Described("Union", "all" if steps.every else "distinct", children=branches)
+    )
 
 
 def described_command(command: t.Clause) -> Described:
@@ -96,21 +107,34 @@ def _detail(step: Any, run: Run) -> str:
         return expression(step.expression)
     if hasattr(step, "measures"):
         keys = [f"{key.key}.{key.name}" if key.name else key.key for key in step.keys]
-        return f"by {', '.join(keys) or 'nothing'}: {', '.join(measure.function for measure in step.measures)}, in SQL"
-    return f"by {', '.join(f'{key}.{name}' for key, name, _ in step.top.keys)}, in SQL" if hasattr(step, "top") else ""
+        return (
+            f"by {', '.join(keys) or 'nothing'}:"
+            f" {', '.join(measure.function for measure in step.measures)}, in SQL"
+        )
+    return (
+        f"by {', '.join(f'{key}.{name}' for key, name, _ in step.top.keys)}, in SQL"
+        if hasattr(step, "top")
+        else ""
+    )
 
 
 def _kinds(step: Any, run: Run) -> tuple[str, ...]:
-    """The kinds of the values compared with, as assumed where they depend on a row or were not given."""
+    """The kinds of the values compared with, as assumed where they depend on a row or were not
+    given."""
     kinds = []
     for test in step.region.conditions.tests:
         try:
             kinds.append(judged([test], [test.value((), run)])[1][0])
-        except (DoxaError, IndexError):  # a parameter that was not given, or a variable of rows that EXPLAIN does not make
+        except (
+            DoxaError,
+            IndexError,
+        ):  # a parameter that was not given, or a variable of rows that EXPLAIN does not make
             kinds.append(assumed_kind(test))
     return tuple(kinds)
 
 
 def _pattern(edge: Any) -> str:
-    ends = [t.NodePattern(None if name.startswith("  ") else name) for name in (edge.left, edge.right)]
+    ends = [
+        t.NodePattern(None if name.startswith("  ") else name) for name in (edge.left, edge.right)
+    ]
     return path(t.PathPattern((ends[0], edge.pattern, ends[1])))

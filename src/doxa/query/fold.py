@@ -1,10 +1,13 @@
-"""Grouping and top-k inside the pattern's own SQL statement, where that is exact; otherwise the steps as planned.
+"""Grouping and top-k inside the pattern's own SQL statement, where that is exact; otherwise the
+steps as planned.
 
-SQL's values know fewer types than Cypher's, so each folded statement also counts what it could not have judged rightly (a date among
-numbers, say). If there is any, its answer is thrown away and the ordinary steps run. The answer is therefore never in doubt, only the speed.
+SQL's values know fewer types than Cypher's, so each folded statement also counts what it could not
+have judged rightly (a date among numbers, say). If there is any, its answer is thrown away and the
+ordinary steps run. The answer is therefore never in doubt, only the speed.
 
     MATCH (n:A) RETURN n.city, count(*), max(n.age)
-    SELECT props -> '$."city"', count(*), <max of numbers>, <max of texts>, <how many are neither>, … GROUP BY 1
+    SELECT props -> '$."city"', count(*), <max of numbers>, <max of texts>, <how many are neither>,
+    … GROUP BY 1
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ class _Unsure(Exception):
 
 
 def _require_plain_tables(builder: Builder) -> None:
-    """As of a past time each table is a union, which SQLite joins by its indexes only in a statement that neither groups nor sorts."""
+    """As of a past time each table is a union, which SQLite joins by its indexes only in a
+    statement that neither groups nor sorts."""
     if builder.past and (builder.region.edges or builder.seeks):
         raise _Unsure
 
@@ -62,9 +66,12 @@ class Measure:
 
 
 class FoldStep:
-    """One statement for a region and the grouping after it. Rows come out as the grouping's would: keys, then aggregations."""
+    """One statement for a region and the grouping after it. Rows come out as the grouping's would:
+    keys, then aggregations."""
 
-    def __init__(self, step: RegionStep, group: Any, keys: list[Key], measures: list[Measure]) -> None:
+    def __init__(
+        self, step: RegionStep, group: Any, keys: list[Key], measures: list[Measure]
+    ) -> None:
         self.step, self.group, self.keys, self.measures = step, group, keys, measures
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -104,7 +111,9 @@ class FoldStep:
         return [tuple(group) for group in merged.values()]
 
     def _read(self) -> frozenset[str]:
-        return frozenset(key.key for key in self.keys if key.name) | frozenset(measure.key for measure in self.measures if measure.name)
+        return frozenset(key.key for key in self.keys if key.name) | frozenset(
+            measure.key for measure in self.measures if measure.name
+        )
 
     def _select(self, builder: Builder) -> tuple[list[str], list[Any]]:
         select: list[str] = []
@@ -114,7 +123,9 @@ class FoldStep:
                 select.append(f"{builder.table(key.key)}.props -> ?")
                 args.append(json_path(key.name))
             else:
-                select.append(builder.ids[key.key] if key.kind == "node" else f"{builder.table(key.key)}.type")
+                select.append(
+                    builder.ids[key.key] if key.kind == "node" else f"{builder.table(key.key)}.type"
+                )
         for measure in self.measures:
             columns, measure_args = _columns(measure, builder)
             select += columns
@@ -122,13 +133,16 @@ class FoldStep:
         return select, args
 
     def _merge(self, run: Run, merged: dict[Any, list[Any]], found: tuple[Any, ...]) -> None:
-        """Add one SQL group. Groups that SQL tells apart by their text (1 and 1.0) are one in Cypher."""
+        """Add one SQL group. Groups that SQL tells apart by their text (1 and 1.0) are one in
+        Cypher."""
         values: list[Any] = []
         for key, raw in zip(self.keys, found, strict=False):
             if key.kind == "node":
                 values.append(run.graph.node(raw))
             else:
-                values.append(decode_value(raw) if key.kind == "property" and raw is not None else raw)
+                values.append(
+                    decode_value(raw) if key.kind == "property" and raw is not None else raw
+                )
         name = tuple([group_key(value) for value in values])
         if name in merged:
             raise _Unsure
@@ -168,11 +182,16 @@ def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
 
 
 def _gathered(function: str, found: tuple[Any, ...]) -> Any:
-    """The aggregation over the values of a group, which SQL has written one after the other as JSON."""
+    """The aggregation over the values of a group, which SQL has written one after the other as
+    JSON."""
     aggregation: Sum = Average() if function == "avg" else Sum()
     values = [] if found[0] is None else decode_value(f"[{found[0]}]")
     if all(type(value) is float for value in values):
-        aggregation.floats, aggregation.has_float, aggregation.count = values, bool(values), len(values)
+        aggregation.floats, aggregation.has_float, aggregation.count = (
+            values,
+            bool(values),
+            len(values),
+        )
     else:
         for value in values:
             aggregation.add(value)
@@ -225,12 +244,18 @@ def _inside(expression: t.Expression, region: Region) -> str | None:
         expression = expression.of
     if isinstance(expression, t.Variable) and expression.name not in region.known:
         name = expression.name
-        return name if name in region.nodes or any(edge.key == name for edge in region.edges) else None
+        return (
+            name if name in region.nodes or any(edge.key == name for edge in region.edges) else None
+        )
     return None
 
 
 def _key(expression: t.Expression, region: Region) -> Key | None:
-    if isinstance(expression, t.Call) and expression.name.lower() == "type" and isinstance(expression.args[0], t.Variable):
+    if (
+        isinstance(expression, t.Call)
+        and expression.name.lower() == "type"
+        and isinstance(expression.args[0], t.Variable)
+    ):
         name = expression.args[0].name
         return Key("type", name) if any(edge.key == name for edge in region.edges) else None
     held = _inside(expression, region)
@@ -258,7 +283,8 @@ def _measure(call: t.Call, region: Region) -> Measure | None:
 
 @dataclass(slots=True)
 class Top:
-    """An order that SQL may apply before its LIMIT: properties of the region, each with its direction."""
+    """An order that SQL may apply before its LIMIT: properties of the region, each with its
+    direction."""
 
     keys: list[tuple[str, str, bool]]
     skip: Evaluate | None
@@ -268,18 +294,21 @@ class Top:
         """How many rows are wanted, or None if the limit is no reason to ask SQL."""
         from doxa.query.project import count_of
 
-        most = count_of(self.limit, run, "LIMIT") + (count_of(self.skip, run, "SKIP") if self.skip is not None else 0)
+        most = count_of(self.limit, run, "LIMIT") + (
+            count_of(self.skip, run, "SKIP") if self.skip is not None else 0
+        )
         return most if 0 < most <= TOP_ROWS_MAX else None
 
 
 _RANK = (
-    "CASE coalesce(json_type({table}.props, ?), 'none') WHEN 'text' THEN 13 WHEN 'false' THEN 14 WHEN 'true' THEN 14 "
-    "WHEN 'integer' THEN 15 WHEN 'real' THEN 15 WHEN 'none' THEN 16 ELSE 0 END"
+    "CASE coalesce(json_type({table}.props, ?), 'none') WHEN 'text' THEN 13 WHEN 'false' THEN 14"
+    " WHEN 'true' THEN 14 WHEN 'integer' THEN 15 WHEN 'real' THEN 15 WHEN 'none' THEN 16 ELSE 0 END"
 )
 
 
 class TopStep:
-    """A region that gives only its first rows in an order. What follows sorts and cuts them again, so ties and nulls need no care here."""
+    """A region that gives only its first rows in an order. What follows sorts and cuts them again,
+    so ties and nulls need no care here."""
 
     def __init__(self, step: RegionStep, top: Top) -> None:
         self.step, self.top = step, top
@@ -301,7 +330,9 @@ class TopStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise _Unsure
-        builder = Builder(self.step.region, run, kinds, read=frozenset(key for key, _, _ in self.top.keys))
+        builder = Builder(
+            self.step.region, run, kinds, read=frozenset(key for key, _, _ in self.top.keys)
+        )
         body, args = builder.body()
         _require_plain_tables(builder)
         select, select_args = builder.select()
@@ -314,7 +345,9 @@ class TopStep:
             order += [f"r{index}{way}", f"{table}.props ->> ?{way}"]
             rank_args.append(json_path(name))
             order_args.append(json_path(name))
-        sql = f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
+        sql = (
+            f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
+        )
         found_args = self.step.bound(args, builder.access, row, values)
         if found_args is None:
             return []
@@ -328,7 +361,9 @@ class TopStep:
         return found
 
 
-def folded_top(step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate) -> TopStep | None:
+def folded_top(
+    step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
+) -> TopStep | None:
     """A TopStep, if the whole order is by properties of the region."""
     if not isinstance(step, RegionStep):
         return None

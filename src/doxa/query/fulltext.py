@@ -1,10 +1,12 @@
-"""Reading a full-text query. Programs pass on what a person asked, so every text is one: what has no meaning here is text like the rest.
+"""Reading a full-text query. Programs pass on what a person asked, so every text is one: what has
+no meaning here is text like the rest.
 
     word  "a phrase"  prefix*  property:term  +must  -must not  AND  OR  NOT  && ||
 
-A sign counts before a word, a colon after the name of a property of the index, a star after letters and digits. Brackets group nothing, but a
-minus or NOT before one is about all that it holds. `fox~`, `fox^2` and `"quick fox"~3` are read as fox and "quick fox": nearness and weights are
-not known here. All other text is cut into words as the index was, each of them wanted by itself.
+A sign counts before a word, a colon after the name of a property of the index, a star after letters
+and digits. Brackets group nothing, but a minus or NOT before one is about all that it holds.
+`fox~`, `fox^2` and `"quick fox"~3` are read as fox and "quick fox": nearness and weights are not
+known here. All other text is cut into words as the index was, each of them wanted by itself.
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ class _Reading:
         self._parts: list[Part] = []
         self._last: list[Part] = []  # what an AND that follows makes a must
         self._join, self._negate = "", False
-        self._groups: list[tuple[bool, str | None]] = []  # for each open bracket: whether what it holds is unwanted, and its property
+        self._groups: list[
+            tuple[bool, str | None]
+        ] = []  # for each open bracket: whether what it holds is unwanted, and its property
 
     def parts_of(self, text: str) -> list[Part]:
         place, field, sign = 0, None, ""
@@ -61,12 +65,16 @@ class _Reading:
             if match["close"]:
                 del self._groups[-1:]
             elif match["open"]:
-                self._groups.append((self._negate or sign == "-" or self._unwanted(), field or self._field()))
+                self._groups.append(
+                    (self._negate or sign == "-" or self._unwanted(), field or self._field())
+                )
                 self._join, self._negate = "", False
             elif match["field"] is not None:
                 place = self._named(text, match, sign)
             elif match["phrase"] is not None:
-                self._add([Part(terms(match["phrase"]), "", field or self._field(), phrase=True)], sign)
+                self._add(
+                    [Part(terms(match["phrase"]), "", field or self._field(), phrase=True)], sign
+                )
             elif match["word"] in _JOINS and not sign and field is None:
                 self._joined(_JOINS[match["word"]])
             else:
@@ -75,12 +83,19 @@ class _Reading:
         return self._parts
 
     def _named(self, text: str, match: re.Match[str], sign: str) -> int:
-        """property:"a phrase", or a colon that names no property and is text. Where reading goes on."""
+        """property:"a phrase", or a colon that names no property and is text. Where reading goes
+        on."""
         field, within = match["field"], match["within"]
         if field in self._properties:
             self._add([Part(terms(within), "", field, phrase=True)], sign)
         elif within is not None:
-            self._add([*_words(field, self._field()), Part(terms(within), "", self._field(), phrase=True)], sign)
+            self._add(
+                [
+                    *_words(field, self._field()),
+                    Part(terms(within), "", self._field(), phrase=True),
+                ],
+                sign,
+            )
         else:
             whole = _PLAIN.match(text, match.start("field"))
             assert whole is not None

@@ -1,4 +1,5 @@
-"""Parameters from Python: what a query may hold as it is, what is converted, and an error for the rest, with the place where it stands."""
+"""Parameters from Python: what a query may hold as it is, what is converted, and an error for the
+rest, with the place where it stands."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _AS_IT_IS = frozenset((bool, float, type(None), bytes))
 
 
 def converted(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by name. Dates and times of Python become Cypher's, tuples and arrays lists. InputError for what Cypher has no type for."""
+    """Parameters by name. Dates and times of Python become Cypher's, tuples and arrays lists.
+    InputError for what Cypher has no type for."""
     found = {}
     for name, value in params.items():
         if not isinstance(name, str):
@@ -53,7 +55,10 @@ def _map(value: Mapping[Any, Any], place: str, depth: int) -> dict[str, Any]:
     for name in value:
         if not isinstance(name, str):
             _refuse(f"A map's keys are text; {place} has {name!r:.40}.", place)
-    return {_text(name, place): _value(item, f"{place}.{name}", depth + 1) for name, item in value.items()}
+    return {
+        _text(name, place): _value(item, f"{place}.{name}", depth + 1)
+        for name, item in value.items()
+    }
 
 
 def _other(value: Any, place: str, depth: int) -> Any:
@@ -73,7 +78,9 @@ def _other(value: Any, place: str, depth: int) -> Any:
         return float(value)
     if callable(getattr(value, "tolist", None)):  # arrays and scalars of numpy
         return _value(value.tolist(), place, depth + 1)
-    _refuse(f"{place} cannot be given to a query: Cypher has no type for {type(value).__name__}.", place)
+    _refuse(
+        f"{place} cannot be given to a query: Cypher has no type for {type(value).__name__}.", place
+    )
 
 
 def _text(value: str, place: str) -> str:
@@ -85,5 +92,8 @@ def _text(value: str, place: str) -> str:
 
 
 def _refuse(message: str, field: str) -> NoReturn:
-    step = "Give null, booleans, 64-bit integers, floats, text, bytes, dates and times, lists and maps."
+    step = (
+        "Give null, booleans, 64-bit integers, floats, text, bytes, dates and times, lists and"
+        " maps."
+    )
     raise InputError(message, next_step=step, field=field[:80])

@@ -1,7 +1,9 @@
-"""What a query may hold in memory: rows that wait for a step to end, and how large one value may grow.
+"""What a query may hold in memory: rows that wait for a step to end, and how large one value may
+grow.
 
-A step that must see all rows before it gives the first (a sort, a grouping, DISTINCT, a write) keeps them in a `Held`, which refuses beyond
-a number of bytes. Lists, maps and texts are looked at where they are made, so that a value that doubles itself ends in an error, not in swap.
+A step that must see all rows before it gives the first (a sort, a grouping, DISTINCT, a write)
+keeps them in a `Held`, which refuses beyond a number of bytes. Lists, maps and texts are looked at
+where they are made, so that a value that doubles itself ends in an error, not in swap.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class Held:
         self._one: Any = None
 
     def row(self, row: Sequence[Any], *, extra: int = 0) -> None:
-        """One more row, with so many bytes besides. What it shares with the row before, place by place, is there only once.
+        """One more row, with so many bytes besides. What it shares with the row before, place by
+        place, is there only once.
 
         Raises QueryError when it is too much.
         """
@@ -101,7 +104,8 @@ def weight(value: Any) -> int:
 
 
 def grown(value: Any) -> Any:
-    """A text, list or map that was just made. Raises QueryError when it is larger than any use of it."""
+    """A text, list or map that was just made. Raises QueryError when it is larger than any use of
+    it."""
     if type(value) is str:
         if len(value) > VALUE_CHARS_MAX:
             too_long(VALUE_CHARS_MAX, "characters")
@@ -135,4 +139,10 @@ def _counted(value: Any, left: int) -> int:
 
 
 def too_long(limit: int, unit: str) -> NoReturn:
-    fail(f"A value of this query would have more than {limit:,} {unit}.", kind="MemoryLimit", detail="ValueTooLarge", hint="Narrow it.", limit=limit)
+    fail(
+        f"A value of this query would have more than {limit:,} {unit}.",
+        kind="MemoryLimit",
+        detail="ValueTooLarge",
+        hint="Narrow it.",
+        limit=limit,
+    )

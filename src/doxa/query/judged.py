@@ -1,8 +1,11 @@
-"""The expressions of promotion policies, compiled for the store: real Cypher over one element, its access metadata before its own properties.
+"""The expressions of promotion policies, compiled for the store: real Cypher over one element, its
+access metadata before its own properties.
 
 Two readings differ from a query's, since nobody is there to see a null:
-    n.p <> x             true as well where n.p was never set and x is a value: a first session differs from none
-    WITH KALMAN SET n.p = CASE … ELSE n.p END        a branch that hands the property back is no observation
+    n.p <> x             true as well where n.p was never set and x is a value: a first session
+    differs from none
+    WITH KALMAN SET n.p = CASE … ELSE n.p END        a branch that hands the property back is no
+    observation
 What is null is not set, so that an access without a parameter leaves what there was.
 """
 
@@ -56,12 +59,15 @@ class PolicyValue:
         self._evaluate = evaluate
         self.parameters = parameters
 
-    def __call__(self, subject: Subject, access: Access, now: int, parameters: Mapping[str, Any]) -> Any:
+    def __call__(
+        self, subject: Subject, access: Access, now: int, parameters: Mapping[str, Any]
+    ) -> Any:
         return self._evaluate((_element(subject, access),), _Moment(now, parameters))  # type: ignore[arg-type]  # as above
 
 
 class _Moment:
-    """The part of a run that an expression over one element can reach. A parameter that was not given is null."""
+    """The part of a run that an expression over one element can reach. A parameter that was not
+    given is null."""
 
     timezone = "Z"
 
@@ -76,7 +82,8 @@ class _Moment:
         return time.time_ns()
 
     def tick(self) -> None:
-        """The work on one element is bounded by its size, and lists that are made by a limit of their own."""
+        """The work on one element is bounded by its size, and lists that are made by a limit of
+        their own."""
 
     look = tick
 
@@ -87,7 +94,9 @@ class _Moment:
 def _element(subject: Subject, access: Access) -> Element:
     props = {**subject.props, **access.values()}
     if subject.edge:
-        return Edge(subject.id, kind=subject.names[0], start=subject.src, end=subject.dst, props=props)
+        return Edge(
+            subject.id, kind=subject.names[0], start=subject.src, end=subject.dst, props=props
+        )
     return Node(subject.id, labels=subject.names, props=props)
 
 
@@ -109,7 +118,9 @@ def _is_of_now(call: t.Call) -> bool:
     if name not in _INSTANTS:
         return False
     first = call.args[0] if call.args else None
-    return first is None or (isinstance(first, t.MapOf) and all(key.lower() == "timezone" for key, _ in first.items))
+    return first is None or (
+        isinstance(first, t.MapOf) and all(key.lower() == "timezone" for key, _ in first.items)
+    )
 
 
 def _compared(expression: t.Expression, variable: str) -> t.Expression:
@@ -133,13 +144,21 @@ def _without_own(expression: t.Expression, own: t.Property) -> t.Expression:
     if not isinstance(expression, t.Case):
         return expression
     whens = tuple((when, _without_own(then, own)) for when, then in expression.whens)
-    return replace(expression, whens=whens, default=None if expression.default is None else _without_own(expression.default, own))
+    return replace(
+        expression,
+        whens=whens,
+        default=None if expression.default is None else _without_own(expression.default, own),
+    )
 
 
 def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
     """A tree with every part changed, the inner ones first."""
     if isinstance(part, t.Tree):
         held = {item.name: getattr(part, item.name) for item in fields(part)}
-        inner = {name: _mapped(value, change) for name, value in held.items() if isinstance(value, (t.Tree, tuple))}
+        inner = {
+            name: _mapped(value, change)
+            for name, value in held.items()
+            if isinstance(value, (t.Tree, tuple))
+        }
         return change(replace(part, **inner) if inner else part)
     return tuple(_mapped(item, change) for item in part) if isinstance(part, tuple) else part

@@ -1,4 +1,5 @@
-"""MATCH as a chain of steps: regions in SQL, lengths and shortest paths walked from what is bound, conditions as soon as they can be told.
+"""MATCH as a chain of steps: regions in SQL, lengths and shortest paths walked from what is bound,
+conditions as soon as they can be told.
 
 MATCH (a:A {x: 1})-[:R]->(b)-[:S*1..3]->(c) WHERE c.y > b.y
 Region a, b, R  ·  Walk b -[:S*1..3]-> c  ·  Filter c.y > b.y
@@ -15,7 +16,16 @@ from doxa.query.adjacency import ALL, EDGES, Adjacency, ordered_trails, shortest
 from doxa.query.conditions import Condition, Conditions
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Compiler, Evaluate, Layout, Row, column_name, label_test
-from doxa.query.pattern import EdgeVar, PatternGraph, conjuncts, equalities, free_variables, plain_types, taken_apart, variables_of
+from doxa.query.pattern import (
+    EdgeVar,
+    PatternGraph,
+    conjuncts,
+    equalities,
+    free_variables,
+    plain_types,
+    taken_apart,
+    variables_of,
+)
 from doxa.query.reach import Links, ends, shortest_ids
 from doxa.query.region import Region, RegionStep
 from doxa.query.values import Edge, Node, Path, equals
@@ -23,7 +33,8 @@ from doxa.query.values import Edge, Node, Path, equals
 if TYPE_CHECKING:
     from doxa.query.run import Run
 
-# SQLite joins a bounded number of tables and nests conditions to a bounded depth: a larger pattern is found in several statements.
+# SQLite joins a bounded number of tables and nests conditions to a bounded depth: a larger pattern
+# is found in several statements.
 _REGION_EDGES = 30
 
 Step = Any  # anything with rows(run, source) and describe()
@@ -32,8 +43,8 @@ Step = Any  # anything with rows(run, source) and describe()
 class MatchPlanner:
     """Plans one MATCH. `layout` grows as the steps bind.
 
-    `loads` tells which variables are wanted with all their properties, `columns` which single properties are. With `ends_only` what
-    follows asks which nodes there are, not how often.
+    `loads` tells which variables are wanted with all their properties, `columns` which single
+    properties are. With `ends_only` what follows asks which nodes there are, not how often.
     """
 
     def __init__(
@@ -61,7 +72,10 @@ class MatchPlanner:
         self.pushing = pushing
         opened = frozenset(key for name, keys in graph.paths if name in revealed for key in keys)
         self.revealed = revealed | opened
-        self.reveals = {edge.key: ALL if edge.key in opened else EDGES if edge.key in revealed else 0 for edge in graph.edges}
+        self.reveals = {
+            edge.key: ALL if edge.key in opened else EDGES if edge.key in revealed else 0
+            for edge in graph.edges
+        }
         self.ends_only = ends_only and len(graph.edges) == 1 and not graph.paths
         self.size = width
         self.fresh = fresh
@@ -71,14 +85,19 @@ class MatchPlanner:
         self.edge_slots: list[str] = []
         self.segments = 0
         path_keys = {key for _, keys in graph.paths for key in keys}
-        named = {key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not key.startswith("  ")}
+        named = {
+            key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not key.startswith("  ")
+        }
         self.lean = lean & named  # of these at most single properties are wanted
         self.wanted = wanted  # noted, returned or passed through
         self.kept = (named - self.lean) | path_keys
         for edge in graph.edges:
             if not edge.fixed:
                 self.kept |= {edge.left, edge.right, edge.key}
-        if sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout) and len(graph.edges) > 1:
+        if (
+            sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout)
+            and len(graph.edges) > 1
+        ):
             self.kept |= {edge.key for edge in graph.edges}
         self.kept |= self._apart()
 
@@ -115,11 +134,17 @@ class MatchPlanner:
             needs = free_variables(conjunct) & self._own()
             if needs <= set(self.layout) or last:
                 self.conjuncts.remove(conjunct)
-                self.steps.append(FilterStep(self.compiler.condition(conjunct, self.layout), conjunct))
+                self.steps.append(
+                    FilterStep(self.compiler.condition(conjunct, self.layout), conjunct)
+                )
 
     def _own(self) -> set[str]:
         """All that this MATCH will bind."""
-        names = {*self.graph.nodes, *(edge.key for edge in self.graph.edges), *(name for name, _ in self.graph.paths)}
+        names = {
+            *self.graph.nodes,
+            *(edge.key for edge in self.graph.edges),
+            *(name for name, _ in self.graph.paths),
+        }
         for edge in self.graph.edges:
             if isinstance(edge.pattern, t.QuantifiedPattern):
                 names |= set(variables_of(edge.pattern.path))
@@ -137,13 +162,19 @@ class MatchPlanner:
                 right, right_known = self._place(edge.right)
                 self.edge_slots.append(edge.key)
                 self.steps.append(
-                    BoundEdgeStep(edge, slot=self.layout[edge.key], left=(left, left_known), right=(right, right_known or edge.left == edge.right))
+                    BoundEdgeStep(
+                        edge,
+                        slot=self.layout[edge.key],
+                        left=(left, left_known),
+                        right=(right, right_known or edge.left == edge.right),
+                    )
                 )
 
     # Regions
 
     def _component(self) -> tuple[list[str], list[EdgeVar]]:
-        """A connected piece of fixed edges and unknown nodes; one that touches what is bound comes first."""
+        """A connected piece of fixed edges and unknown nodes; one that touches what is bound comes
+        first."""
         pieces = self._pieces()
         touching = [piece for piece in pieces if any(node in self.layout for node in piece[0])]
         return touching[0] if touching else max(pieces, key=self._promise)
@@ -174,15 +205,27 @@ class MatchPlanner:
             seen.update(node for node in nodes if node not in self.layout)
             pieces.append((list(nodes), list(edges.values())))
         loose = [edge for edge in fixed if edge.left in self.layout and edge.right in self.layout]
-        pieces.extend(([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge]) for edge in loose)
+        pieces.extend(
+            ([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge])
+            for edge in loose
+        )
         return pieces
 
     def _apart(self) -> set[str]:
-        """Edges of one piece that could be an edge of another: they are kept, so that none is taken twice."""
+        """Edges of one piece that could be an edge of another: they are kept, so that none is taken
+        twice."""
         pieces = [edges for _, edges in self._pieces() if edges]
         if sum(edge.fixed for edge in self.pending) > _REGION_EDGES:
             return {*self.graph.nodes, *(edge.key for edge in self.graph.edges)}
-        return {edge.key for one in pieces for other in pieces if one is not other for edge in one for second in other if _may_be_one(edge, second)}
+        return {
+            edge.key
+            for one in pieces
+            for other in pieces
+            if one is not other
+            for edge in one
+            for second in other
+            if _may_be_one(edge, second)
+        }
 
     def _promise(self, piece: tuple[list[str], list[EdgeVar]]) -> int:
         """How selective the conditions of a piece look."""
@@ -201,7 +244,13 @@ class MatchPlanner:
         outside = frozenset(self.layout)
         known = {key: self.layout[key] for key in nodes if key in self.layout}
         new = frozenset(nodes) - known.keys()
-        conditions = Conditions(new, frozenset(edge.key for edge in edges), outside, compiler=self.compiler, layout=self.layout)
+        conditions = Conditions(
+            new,
+            frozenset(edge.key for edge in edges),
+            outside,
+            compiler=self.compiler,
+            layout=self.layout,
+        )
         region = Region(nodes, edges, known, conditions, revealed=self.revealed)
         for conjunct in list(self.conjuncts):
             if self.pushing and conditions.push(conjunct):
@@ -230,7 +279,9 @@ class MatchPlanner:
                 self._slot(column_name(key, name))
         if edges:
             self.segments += 1
-        self.steps.append(RegionStep(region, [self._fallback(condition) for condition in conditions.held]))
+        self.steps.append(
+            RegionStep(region, [self._fallback(condition) for condition in conditions.held])
+        )
 
     def _unkept(self, region: Region, key: str, *, edge: bool) -> None:
         """An element that no value is wanted of: at most single properties, and its id to note it."""
@@ -246,13 +297,21 @@ class MatchPlanner:
 
     def _fallback(self, condition: Condition) -> Evaluate:
         """The condition in Python. One without comparisons never needs it."""
-        return self.compiler.condition(condition.expression, self.layout) if condition.tests else lambda row, run: True
+        return (
+            self.compiler.condition(condition.expression, self.layout)
+            if condition.tests
+            else lambda row, run: True
+        )
 
     # Lengths
 
     def _walk_from_known(self) -> bool:
-        """Plan one length, shortest path or quantified part whose start is bound. Fixed edges at bound nodes come first."""
-        if any(edge.fixed and (self._known(edge.left) or self._known(edge.right)) for edge in self.pending):
+        """Plan one length, shortest path or quantified part whose start is bound. Fixed edges at
+        bound nodes come first."""
+        if any(
+            edge.fixed and (self._known(edge.left) or self._known(edge.right))
+            for edge in self.pending
+        ):
             return False
         for edge in self.pending:
             if edge.fixed:
@@ -289,34 +348,62 @@ class MatchPlanner:
             tests = [self.compiler.condition(conjunct, self.layout) for conjunct in wanted]
             self.steps.append(
                 ShortestStep(
-                    edge, left=left, right=right, passes=passes, tests=tests, path=path_slot is not None, revealed=self.reveals[edge.key],
+                    edge,
+                    left=left,
+                    right=right,
+                    passes=passes,
+                    tests=tests,
+                    path=path_slot is not None,
+                    revealed=self.reveals[edge.key],
                     open_ended=bool({edge.left, edge.right} & self.revealed),
                 )
-            )  # fmt: skip
+            )
             return
         once = self.ends_only and edge.key.startswith("  ")
         self.steps.append(
             WalkStep(
-                edge, left=(left, left_known), right=(right, right_known), slot=slot, passes=passes, base=base, once=once,
-                revealed=self.reveals[edge.key], open_ended=(edge.right if left_known else edge.left) in self.revealed,
+                edge,
+                left=(left, left_known),
+                right=(right, right_known),
+                slot=slot,
+                passes=passes,
+                base=base,
+                once=once,
+                revealed=self.reveals[edge.key],
+                open_ended=(edge.right if left_known else edge.left) in self.revealed,
             )
-        )  # fmt: skip
+        )
 
     def _about_path(self, edge: EdgeVar) -> tuple[list[t.Expression], list[t.Expression]]:
-        """Conditions on a shortest path take part in its search: the shortest that satisfies them is meant."""
+        """Conditions on a shortest path take part in its search: the shortest that satisfies them
+        is meant."""
         names = {edge.key, edge.path} - {None}
-        wanted = [c for c in self.conjuncts if free_variables(c) & names and free_variables(c) & self._own() <= names | set(self.layout)]
+        wanted = [
+            c
+            for c in self.conjuncts
+            if free_variables(c) & names
+            and free_variables(c) & self._own() <= names | set(self.layout)
+        ]
         return wanted, [c for c in self.conjuncts if c not in wanted]
 
-    def _passes(self, pattern: t.EdgePattern) -> Callable[[Row, Run], Callable[[Edge], bool] | None]:
+    def _passes(
+        self, pattern: t.EdgePattern
+    ) -> Callable[[Row, Run], Callable[[Edge], bool] | None]:
         """What each edge of a length must satisfy, for one row."""
         name = pattern.variable or "  each"
         inner = {**self.layout, name: self.size}
         variable = t.Variable(name, at=pattern.at)
-        tests = [self.compiler.condition(item, inner) for item in equalities(variable, pattern.properties)]
+        tests = [
+            self.compiler.condition(item, inner)
+            for item in equalities(variable, pattern.properties)
+        ]
         if pattern.where is not None:
             tests += [self.compiler.condition(item, inner) for item in conjuncts(pattern.where)]
-        typed = label_test(pattern.types) if pattern.types is not None and plain_types(pattern.types) is None else None
+        typed = (
+            label_test(pattern.types)
+            if pattern.types is not None and plain_types(pattern.types) is None
+            else None
+        )
         if not tests and typed is None:
             return lambda row, run: None
         size = self.size
@@ -325,7 +412,9 @@ class MatchPlanner:
             padded = row + (None,) * (size - len(row))
 
             def passes(edge: Edge) -> bool:
-                return (typed is None or typed(frozenset((edge.type,)))) and all(test((*padded, edge), run) is True for test in tests)
+                return (typed is None or typed(frozenset((edge.type,)))) and all(
+                    test((*padded, edge), run) is True for test in tests
+                )
 
             return passes
 
@@ -344,12 +433,24 @@ class MatchPlanner:
         inner_end = inner.nodes[-1] if forward else inner.nodes[0]
         if len(inner.nodes) == 1:
             inner_end = inner_start
-        layout = {key: slot for key, slot in self.layout.items() if slot >= 0 and key not in inner.nodes}
+        layout = {
+            key: slot for key, slot in self.layout.items() if slot >= 0 and key not in inner.nodes
+        }
         start_slot = self.size
         layout[inner_start] = start_slot
-        revealed = frozenset((*inner.nodes, *(one.key for one in inner.edges))) if edge.key in self.revealed else self.revealed
+        revealed = (
+            frozenset((*inner.nodes, *(one.key for one in inner.edges)))
+            if edge.key in self.revealed
+            else self.revealed
+        )
         planner = MatchPlanner(
-            inner, layout, compiler=self.compiler, loads=lambda _: True, width=self.size + 1, fresh=self.fresh, revealed=frozenset(revealed)
+            inner,
+            layout,
+            compiler=self.compiler,
+            loads=lambda _: True,
+            width=self.size + 1,
+            fresh=self.fresh,
+            revealed=frozenset(revealed),
         )
         planner.kept |= {*inner.nodes, *(one.key for one in inner.edges)}
         steps, after, _ = planner.plan()
@@ -359,11 +460,20 @@ class MatchPlanner:
         self.edge_slots.append(edge.key)
         self.steps.append(
             QuantifiedStep(
-                part, steps=steps, near=near_slot, far=(far_slot, far_known), start=start_slot, end=after[inner_end], base=base, forward=forward,
-                variables=[(name, after[name]) for name in slots], edges=[after[one.key] for one in inner.edges],
-                nodes=[after[key] for key in inner.nodes], path=path_slot,
+                part,
+                steps=steps,
+                near=near_slot,
+                far=(far_slot, far_known),
+                start=start_slot,
+                end=after[inner_end],
+                base=base,
+                forward=forward,
+                variables=[(name, after[name]) for name in slots],
+                edges=[after[one.key] for one in inner.edges],
+                nodes=[after[key] for key in inner.nodes],
+                path=path_slot,
             )
-        )  # fmt: skip
+        )
 
     # Paths and uniqueness
 
@@ -411,7 +521,9 @@ class FilterStep:
 class BoundEdgeStep:
     """An edge, or a list of edges, that is bound already: its ends must fit."""
 
-    def __init__(self, edge: EdgeVar, *, slot: int, left: tuple[int, bool], right: tuple[int, bool]) -> None:
+    def __init__(
+        self, edge: EdgeVar, *, slot: int, left: tuple[int, bool], right: tuple[int, bool]
+    ) -> None:
         self.edge = edge
         self.slot = slot
         self.left, self.right = left, right
@@ -427,7 +539,9 @@ class BoundEdgeStep:
             edges = value if self.pattern.length is not None else [value]
             if not isinstance(edges, list) or not all(isinstance(edge, Edge) for edge in edges):
                 fail(f"A pattern needs a relationship here, not {shown(value)}.")
-            if self.typed is not None and not all(self.typed(frozenset((edge.type,))) for edge in edges):
+            if self.typed is not None and not all(
+                self.typed(frozenset((edge.type,))) for edge in edges
+            ):
                 continue
             for start, end in self._ends(edges, row):
                 after = self._bind(row, start, end, run)
@@ -438,14 +552,22 @@ class BoundEdgeStep:
         direction = self.pattern.direction
         if self.pattern.length is not None:
             least, most = self.pattern.length
-            if len(edges) < (1 if least is None else least) or (most is not None and len(edges) > most):
+            if len(edges) < (1 if least is None else least) or (
+                most is not None and len(edges) > most
+            ):
                 return
         if not edges:
-            known = row[self.left[0]] if self.left[1] else row[self.right[0]] if self.right[1] else None
+            known = (
+                row[self.left[0]] if self.left[1] else row[self.right[0]] if self.right[1] else None
+            )
             if known is not None:
                 yield known.id, known.id
             return
-        starts = {"out": [edges[0].start], "in": [edges[0].end], "both": list(dict.fromkeys((edges[0].start, edges[0].end)))}[direction]
+        starts = {
+            "out": [edges[0].start],
+            "in": [edges[0].end],
+            "both": list(dict.fromkeys((edges[0].start, edges[0].end))),
+        }[direction]
         for start in starts:
             here: int | None = start
             for edge in edges:
@@ -510,13 +632,20 @@ class WalkStep:
                 fail(f"A pattern needs a node here, not {shown(start)}.")
             passes = self.passes(row, run)
             if self.once and passes is None and not self.open_ended:
-                links = Links(run, types=self.types, direction=self.direction, revealed=self.revealed)
+                links = Links(
+                    run, types=self.types, direction=self.direction, revealed=self.revealed
+                )
                 for end in ends(links, start.id, least=self.least, most=self.most):
                     yield (*row, run.graph.node(end), None)
                 continue
             if shared is None or passes is not None:
                 shared = Adjacency(
-                    run, types=self.types, direction=self.direction, passes=passes, revealed=self.revealed, open_ended=self.open_ended
+                    run,
+                    types=self.types,
+                    direction=self.direction,
+                    passes=passes,
+                    revealed=self.revealed,
+                    open_ended=self.open_ended,
                 )
             for edges, end in trails(shared, start.id, least=self.least, most=self.most):
                 run.tick()
@@ -560,26 +689,52 @@ class ShortestStep:
             if start is None or end is None:
                 continue
             passes = self.passes(row, run)
-            if passes is None and not self.tests and self.least <= 1 and start.id != end.id and not self.open_ended:
+            if (
+                passes is None
+                and not self.tests
+                and self.least <= 1
+                and start.id != end.id
+                and not self.open_ended
+            ):
                 yield from self._by_levels(run, row)
                 continue
             adjacency = Adjacency(
-                run, types=self.types, direction=self.direction, passes=passes, revealed=self.revealed, open_ended=self.open_ended
+                run,
+                types=self.types,
+                direction=self.direction,
+                passes=passes,
+                revealed=self.revealed,
+                open_ended=self.open_ended,
             )
-            yield from self._tested(run, row, adjacency) if self.tests else self._plain(run, row, adjacency)
+            yield from (
+                self._tested(run, row, adjacency)
+                if self.tests
+                else self._plain(run, row, adjacency)
+            )
 
     def _by_levels(self, run: Run, row: Row) -> Iterator[Row]:
         start, end = row[self.left].id, row[self.right].id
         every = self.edge.shortest == "all"
         revealed = self.revealed
-        for ids in shortest_ids(run, start, end=end, types=self.types, direction=self.direction, most=self.most, every=every, revealed=revealed):
+        for ids in shortest_ids(
+            run,
+            start,
+            end=end,
+            types=self.types,
+            direction=self.direction,
+            most=self.most,
+            every=every,
+            revealed=revealed,
+        ):
             edges = [run.graph.edge(identity, revealed=revealed > 0) for identity in ids]
             yield self._row(run, row, [edge for edge in edges if edge is not None])
 
     def _plain(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:
         start, end = row[self.left], row[self.right]
         every = self.edge.shortest == "all"
-        for edges in shortest(adjacency, start.id, end=end.id, least=self.least, most=self.most, every=every):
+        for edges in shortest(
+            adjacency, start.id, end=end.id, least=self.least, most=self.most, every=every
+        ):
             yield self._row(run, row, edges)
 
     def _row(self, run: Run, row: Row, edges: list[Edge]) -> Row:
@@ -588,7 +743,9 @@ class ShortestStep:
         if self.edge.pattern.length is None:
             value = edges[0]
         after = (*row, value)
-        return (*after, Path(nodes_along(row[self.left], edges, run), edges)) if self.path else after
+        return (
+            (*after, Path(nodes_along(row[self.left], edges, run), edges)) if self.path else after
+        )
 
     def _tested(self, run: Run, row: Row, adjacency: Adjacency) -> Iterator[Row]:
         found_at: int | None = None
@@ -605,12 +762,25 @@ class ShortestStep:
 
 
 class QuantifiedStep:
-    """A part repeated between least and most times; its variables become lists, in the order of the path."""
+    """A part repeated between least and most times; its variables become lists, in the order of the
+    path."""
 
     def __init__(
-        self, part: t.QuantifiedPattern, *, steps: list[Step], near: int, far: tuple[int, bool], start: int, end: int, base: int, forward: bool,
-        variables: list[tuple[str, int]], edges: list[int], nodes: list[int], path: int,
-    ) -> None:  # fmt: skip
+        self,
+        part: t.QuantifiedPattern,
+        *,
+        steps: list[Step],
+        near: int,
+        far: tuple[int, bool],
+        start: int,
+        end: int,
+        base: int,
+        forward: bool,
+        variables: list[tuple[str, int]],
+        edges: list[int],
+        nodes: list[int],
+        path: int,
+    ) -> None:
         self.part, self.steps = part, steps
         self.near, self.far = near, far
         self.start, self.end, self.base, self.forward = start, end, base, forward
@@ -624,7 +794,9 @@ class QuantifiedStep:
             padded = row + (None,) * (self.start - len(row))
             yield from self._repeat(run, row, padded, start, [])
 
-    def _repeat(self, run: Run, row: Row, padded: Row, here: Node, laps: list[Row]) -> Iterator[Row]:
+    def _repeat(
+        self, run: Run, row: Row, padded: Row, here: Node, laps: list[Row]
+    ) -> Iterator[Row]:
         run.tick()
         if len(laps) >= self.part.least:
             after = self._finished(row, here, laps)
@@ -678,7 +850,11 @@ class UniqueStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
-            found = [edge.id for slot in self.slots for edge in (row[slot] if isinstance(row[slot], list) else (row[slot],))]
+            found = [
+                edge.id
+                for slot in self.slots
+                for edge in (row[slot] if isinstance(row[slot], list) else (row[slot],))
+            ]
             if len(found) == len(set(found)):
                 yield row
 

@@ -11,13 +11,25 @@ from doxa.query.held import grown
 from doxa.query.values import Edge, Node, equals
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-_TEMPORAL = (temporal.Date, temporal.LocalTime, temporal.Time, temporal.LocalDateTime, temporal.DateTime, temporal.Duration)
+_TEMPORAL = (
+    temporal.Date,
+    temporal.LocalTime,
+    temporal.Time,
+    temporal.LocalDateTime,
+    temporal.DateTime,
+    temporal.Duration,
+)
 
 
 def whole(value: int) -> int:
     """An integer result, or the error of its overflow."""
     if not INT_MIN <= value <= INT_MAX:
-        fail("The result does not fit in a 64-bit integer.", kind="ArithmeticError", detail="IntegerOverflow", hint="Use floats: 1.0 * value.")
+        fail(
+            "The result does not fit in a 64-bit integer.",
+            kind="ArithmeticError",
+            detail="IntegerOverflow",
+            hint="Use floats: 1.0 * value.",
+        )
     return value
 
 
@@ -127,7 +139,10 @@ def concatenate(left: Any, right: Any) -> Any:
         return None
     if type(left) is type(right) and type(left) in (str, list):
         return left + right
-    fail(f"{shown(left)} and {shown(right)} cannot be joined.", hint="|| joins two texts or two lists.")
+    fail(
+        f"{shown(left)} and {shown(right)} cannot be joined.",
+        hint="|| joins two texts or two lists.",
+    )
 
 
 def negate(value: Any) -> Any:
@@ -155,7 +170,15 @@ def _float(compute: Any) -> float:
         return math.inf
 
 
-ARITHMETIC = {"+": add, "-": subtract, "*": multiply, "/": divide, "%": modulo, "^": power, "||": concatenate}
+ARITHMETIC = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+    "%": modulo,
+    "^": power,
+    "||": concatenate,
+}
 
 
 # Access
@@ -185,7 +208,10 @@ def item_of(value: Any, index: Any) -> Any:
         return value[index] if -len(value) <= index < len(value) else None
     if isinstance(value, (dict, Node, Edge)):
         if type(index) is not str:
-            fail(f"A property is named by text, not by {shown(index)}.", detail="MapElementAccessByNonString")
+            fail(
+                f"A property is named by text, not by {shown(index)}.",
+                detail="MapElementAccessByNonString",
+            )
         return property_of(value, index)
     fail(f"{shown(value)} cannot be indexed.")
 

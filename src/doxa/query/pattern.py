@@ -1,7 +1,9 @@
-"""A MATCH taken apart: its nodes, its edges between them, its paths, and every condition as a list of conjuncts.
+"""A MATCH taken apart: its nodes, its edges between them, its paths, and every condition as a list
+of conjuncts.
 
     MATCH p = (a:A {x: 1})-[:R]->(b) WHERE a.y > 2
-    nodes a, b · edge "  e0" from a to b of type R · path p: a, "  e0", b · conjuncts a:A, a.x = 1, a.y > 2
+    nodes a, b · edge "  e0" from a to b of type R · path p: a, "  e0", b · conjuncts a:A, a.x = 1,
+    a.y > 2
 
 Elements without a name get one that begins with two blanks, which no query can write.
 """
@@ -18,7 +20,8 @@ _PLAIN = (t.Property, t.Variable, t.Parameter, t.Literal)  # what may be evaluat
 
 @dataclass(slots=True)
 class EdgeVar:
-    """An edge, a length of edges, a shortest path or a quantified part, from node `left` to node `right`."""
+    """An edge, a length of edges, a shortest path or a quantified part, from node `left` to node
+    `right`."""
 
     key: str
     left: str
@@ -29,7 +32,11 @@ class EdgeVar:
 
     @property
     def fixed(self) -> bool:
-        return isinstance(self.pattern, t.EdgePattern) and self.pattern.length is None and self.shortest is None
+        return (
+            isinstance(self.pattern, t.EdgePattern)
+            and self.pattern.length is None
+            and self.shortest is None
+        )
 
 
 @dataclass(slots=True)
@@ -41,7 +48,9 @@ class PatternGraph:
     brings: list[str] = field(default_factory=list)  # named variables, in order of appearance
 
 
-def taken_apart(patterns: tuple[t.PathPattern, ...], where: t.Expression | None, *, fresh: Iterator[int]) -> PatternGraph:
+def taken_apart(
+    patterns: tuple[t.PathPattern, ...], where: t.Expression | None, *, fresh: Iterator[int]
+) -> PatternGraph:
     """`fresh` numbers the unnamed elements, unique in the whole query."""
     graph = PatternGraph()
     for pattern in patterns:
@@ -68,7 +77,14 @@ def _add_path(graph: PatternGraph, pattern: t.PathPattern, fresh: Iterator[int])
                 index += 1
             else:
                 right = _add_node(graph, t.NodePattern(at=element.at), fresh)
-            keys.extend((_add_edge(graph, element, left=keys[-1], right=right, pattern=pattern, fresh=fresh), right))
+            keys.extend(
+                (
+                    _add_edge(
+                        graph, element, left=keys[-1], right=right, pattern=pattern, fresh=fresh
+                    ),
+                    right,
+                )
+            )
         index += 1
     if pattern.variable:
         graph.paths.append((pattern.variable, keys))
@@ -106,7 +122,11 @@ def _add_edge(
     assert not isinstance(edge, t.NodePattern)
     name = edge.variable if isinstance(edge, t.EdgePattern) else None
     key = name or f"  e{next(fresh)}"
-    graph.edges.append(EdgeVar(key, left, right, edge, pattern.shortest, pattern.variable if pattern.shortest else None))
+    graph.edges.append(
+        EdgeVar(
+            key, left, right, edge, pattern.shortest, pattern.variable if pattern.shortest else None
+        )
+    )
     if name:
         graph.brings.append(name)
     if isinstance(edge, t.QuantifiedPattern):
@@ -126,12 +146,19 @@ def equalities(variable: t.Variable, properties: t.Expression | None) -> list[t.
     if properties is None:
         return []
     assert isinstance(properties, t.MapOf)
-    return [t.Comparison((t.Property(variable, name, at=value.at), value), ("=",), at=value.at) for name, value in properties.items]
+    return [
+        t.Comparison((t.Property(variable, name, at=value.at), value), ("=",), at=value.at)
+        for name, value in properties.items
+    ]
 
 
 def conjuncts(where: t.Expression) -> list[t.Expression]:
     """Conditions that must all hold; 1 < n.x <= 5 as 1 < n.x and n.x <= 5."""
-    if isinstance(where, t.Comparison) and len(where.ops) > 1 and all(isinstance(one, _PLAIN) for one in where.operands[1:-1]):
+    if (
+        isinstance(where, t.Comparison)
+        and len(where.ops) > 1
+        and all(isinstance(one, _PLAIN) for one in where.operands[1:-1])
+    ):
         pairs = zip(where.operands, where.ops, where.operands[1:], strict=False)
         return [t.Comparison((left, right), (op,), at=where.at) for left, op, right in pairs]
     if isinstance(where, t.Logic) and where.op == "AND":
@@ -146,13 +173,19 @@ def plain_types(types: t.LabelExpression | None) -> tuple[str, ...] | None:
     if isinstance(types, t.LabelName):
         return (types.name,)
     if isinstance(types, t.LabelOr) and all(isinstance(item, t.LabelName) for item in types.items):
-        return tuple(dict.fromkeys(item.name for item in types.items if isinstance(item, t.LabelName)))
+        return tuple(
+            dict.fromkeys(item.name for item in types.items if isinstance(item, t.LabelName))
+        )
     return None
 
 
 def variables_of(pattern: t.PathPattern) -> list[str]:
     """The named elements of a path, in order, each once."""
-    names = [element.variable for element in pattern.elements if isinstance(element, (t.NodePattern, t.EdgePattern)) and element.variable]
+    names = [
+        element.variable
+        for element in pattern.elements
+        if isinstance(element, (t.NodePattern, t.EdgePattern)) and element.variable
+    ]
     return list(dict.fromkeys(names))
 
 
@@ -167,7 +200,11 @@ def free_variables(tree: t.Tree) -> frozenset[str]:
         case t.Quantifier(_, variable, source, where):
             return free_variables(source) | (free_variables(where) - {variable})
         case t.Reduce(accumulator, initial, variable, source, body):
-            return free_variables(initial) | free_variables(source) | (free_variables(body) - {accumulator, variable})
+            return (
+                free_variables(initial)
+                | free_variables(source)
+                | (free_variables(body) - {accumulator, variable})
+            )
     found: frozenset[str] = frozenset()
     own = getattr(tree, "variable", None)
     if isinstance(own, str):

@@ -22,7 +22,15 @@ from doxa.query.pattern import taken_apart
 from doxa.query.procedures import Procedure, ProcedureStep
 from doxa.query.project import plan_projection, project_directly
 from doxa.query.sources import CsvStep, OptionalStep, SubqueryStep, UnionStep, UnwindStep
-from doxa.query.update import ChangeStep, CreateStep, DeleteStep, ForeachStep, MergeStep, PatternMaker, changer
+from doxa.query.update import (
+    ChangeStep,
+    CreateStep,
+    DeleteStep,
+    ForeachStep,
+    MergeStep,
+    PatternMaker,
+    changer,
+)
 
 if TYPE_CHECKING:
     from doxa.query.run import Run
@@ -34,7 +42,8 @@ UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
 
 @dataclass(slots=True)
 class Branch:
-    """The steps of one branch and its columns; `columns` are slots of the last row. No columns: a query that returns nothing."""
+    """The steps of one branch and its columns; `columns` are slots of the last row. No columns: a
+    query that returns nothing."""
 
     steps: list[Any]
     columns: dict[str, int]
@@ -48,11 +57,21 @@ class Branch:
 
 
 class Planner(Nested):
-    """Plans one query. Without `optimise` SQL only fetches elements and Python does the rest: the plain reading that plans are tested against."""
+    """Plans one query. Without `optimise` SQL only fetches elements and Python does the rest: the
+    plain reading that plans are tested against."""
 
-    def __init__(self, query: t.Query, find_procedure: FindProcedure, *, optimise: bool = True, noting: tuple[bool, bool] | None = None) -> None:
+    def __init__(
+        self,
+        query: t.Query,
+        find_procedure: FindProcedure,
+        *,
+        optimise: bool = True,
+        noting: tuple[bool, bool] | None = None,
+    ) -> None:
         self.noting = None if noting is None else Noting(query, noting)
-        self.revealed: frozenset[str] = frozenset()  # by `reveal`, in the branch that is being planned
+        self.revealed: frozenset[str] = (
+            frozenset()
+        )  # by `reveal`, in the branch that is being planned
         self.optimise = optimise
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
@@ -60,7 +79,10 @@ class Planner(Nested):
         self.alone = True  # no UNION
         self.loaded, self.properties = _usage(query)
         if any(isinstance(part, (*UPDATES, t.CallProcedure)) for part in t.walk(query)):
-            self.loaded, self.properties = self.loaded | frozenset(self.properties), {}  # a single property read early would miss a write
+            self.loaded, self.properties = (
+                self.loaded | frozenset(self.properties),
+                {},
+            )  # a single property read early would miss a write
         self.lean = _lean(query, self.loaded) if optimise else frozenset[str]()
 
     # Queries
@@ -68,22 +90,50 @@ class Planner(Nested):
     def plan(self, query: t.Query) -> UnionStep:
         return self.union(query, {}, 0, top=True)
 
-    def union(self, query: t.Query, layout: Layout, keep: int, *, scope: Layout | None = None, top: bool = False) -> UnionStep:
-        """All branches, over rows whose first `keep` slots are the outer variables of `layout`. `scope`: what the first clause sees besides."""
+    def union(
+        self,
+        query: t.Query,
+        layout: Layout,
+        keep: int,
+        *,
+        scope: Layout | None = None,
+        top: bool = False,
+    ) -> UnionStep:
+        """All branches, over rows whose first `keep` slots are the outer variables of `layout`.
+        `scope`: what the first clause sees besides."""
         if top:
             self.alone = len(query.branches) == 1
         branches = [self.branch(clauses, layout, keep, top=top) for clauses in query.branches]
         return UnionStep(branches, every=query.every, keep=keep, spread=top and len(branches) == 1)
 
-    def branch(self, clauses: tuple[t.Clause, ...], layout: Layout, keep: int, *, top: bool = False, importing: bool = False) -> Branch:
+    def branch(
+        self,
+        clauses: tuple[t.Clause, ...],
+        layout: Layout,
+        keep: int,
+        *,
+        top: bool = False,
+        importing: bool = False,
+    ) -> Branch:
         """One branch. `importing`: what its first WITH does not name is out of sight afterwards."""
-        outer, self.revealed = self.revealed, revealed_names(clauses) | {name for name in self.revealed if name in layout}
+        outer, self.revealed = (
+            self.revealed,
+            revealed_names(clauses) | {name for name in self.revealed if name in layout},
+        )
         try:
             return self._branch(clauses, layout, keep, top=top, importing=importing)
         finally:
             self.revealed = outer
 
-    def _branch(self, clauses: tuple[t.Clause, ...], layout: Layout, keep: int, *, top: bool, importing: bool) -> Branch:
+    def _branch(
+        self,
+        clauses: tuple[t.Clause, ...],
+        layout: Layout,
+        keep: int,
+        *,
+        top: bool,
+        importing: bool,
+    ) -> Branch:
         steps: list[Any] = []
         columns: dict[str, int] = {}
         current = {**layout, **({_PIN: keep - 1} if keep else {})}
@@ -91,19 +141,33 @@ class Planner(Nested):
         wrote = False
         for clause, following in zip(clauses, (*clauses[1:], None), strict=True):
             if isinstance(clause, t.Return):
-                added, current = self._projection(clause.projection, None, current, before=steps, keep=keep, writes=wrote, last=True)
+                added, current = self._projection(
+                    clause.projection,
+                    None,
+                    current,
+                    before=steps,
+                    keep=keep,
+                    writes=wrote,
+                    last=True,
+                )
                 steps += added
                 columns = {name: slot for name, slot in current.items() if slot >= keep}
                 if top and self.optimise and not keep and self.alone:
                     project_directly(steps, list(columns))
             elif isinstance(clause, t.With):
-                added, current = self._projection(clause.projection, clause.where, current, before=steps, keep=keep, writes=wrote)
+                added, current = self._projection(
+                    clause.projection, clause.where, current, before=steps, keep=keep, writes=wrote
+                )
                 steps += added
                 if importing and clause is clauses[0]:
-                    current = {name: slot for name, slot in current.items() if slot >= keep or name == _PIN}
+                    current = {
+                        name: slot for name, slot in current.items() if slot >= keep or name == _PIN
+                    }
                 width = max(_width(current), keep)
             else:
-                added, current, width = self.clause(clause, current, width, ends_only=_counts_each_once(following))
+                added, current, width = self.clause(
+                    clause, current, width, ends_only=_counts_each_once(following)
+                )
                 steps += added
                 if top and len(clauses) == 1 and isinstance(clause, t.CallProcedure):
                     columns = {name: slot for name, slot in current.items() if slot >= keep}
@@ -113,14 +177,34 @@ class Planner(Nested):
         return Branch(steps, columns)
 
     def _projection(
-        self, projection: t.Projection, where: t.Expression | None, layout: dict[str, int], *, before: list[Any], keep: int, writes: bool,
+        self,
+        projection: t.Projection,
+        where: t.Expression | None,
+        layout: dict[str, int],
+        *,
+        before: list[Any],
+        keep: int,
+        writes: bool,
         last: bool = False,
     ) -> tuple[list[Any], dict[str, int]]:
         if self.noting is not None:
-            projection = self.noting.with_origins(projection, {name: slot for name, slot in layout.items() if slot >= 0}, last=last)
-        scope = {name: "any" for name, slot in layout.items() if slot >= keep and not name.startswith("  ")}
+            projection = self.noting.with_origins(
+                projection, {name: slot for name, slot in layout.items() if slot >= 0}, last=last
+            )
+        scope = {
+            name: "any"
+            for name, slot in layout.items()
+            if slot >= keep and not name.startswith("  ")
+        }
         return plan_projection(
-            projection, where, before=before if self.optimise else [], layout=layout, scope=scope, compiler=self.compiler, keep=keep, writes=writes
+            projection,
+            where,
+            before=before if self.optimise else [],
+            layout=layout,
+            scope=scope,
+            compiler=self.compiler,
+            keep=keep,
+            writes=writes,
         )
 
     def _columns(self, key: str) -> tuple[str, ...]:
@@ -129,18 +213,35 @@ class Planner(Nested):
 
     # Clauses
 
-    def clause(self, clause: t.Clause, layout: dict[str, int], width: int, *, ends_only: bool = False) -> tuple[list[Any], dict[str, int], int]:
-        """Steps, layout and width after one clause. `ends_only`: the next clause does not tell rows apart that bind the same."""
+    def clause(
+        self, clause: t.Clause, layout: dict[str, int], width: int, *, ends_only: bool = False
+    ) -> tuple[list[Any], dict[str, int], int]:
+        """Steps, layout and width after one clause. `ends_only`: the next clause does not tell rows
+        apart that bind the same."""
         match clause:
             case t.Match():
                 return self._match(clause, layout, width, ends_only=ends_only and self.optimise)
             case t.Unwind(source, variable):
                 step = UnwindStep(self.compiler.compile(source, layout))
-                after = {name: slot for name, slot in layout.items() if name != f"{SEEN} {variable}"}
+                after = {
+                    name: slot for name, slot in layout.items() if name != f"{SEEN} {variable}"
+                }
                 origin = self.noting.origin_of(source, layout) if self.noting is not None else None
-                return [step], {**after, variable: width, **({} if origin is None else {f"{SEEN} {variable}": origin})}, width + 1
+                return (
+                    [step],
+                    {
+                        **after,
+                        variable: width,
+                        **({} if origin is None else {f"{SEEN} {variable}": origin}),
+                    },
+                    width + 1,
+                )
             case t.LoadCsv(source, variable, headers, separator):
-                csv = CsvStep(self.compiler.compile(source, layout), headers=headers, separator=separator or ",")
+                csv = CsvStep(
+                    self.compiler.compile(source, layout),
+                    headers=headers,
+                    separator=separator or ",",
+                )
                 return [csv], {**layout, variable: width}, width + 1
             case t.CallProcedure():
                 return self._procedure(clause, layout, width)
@@ -151,7 +252,9 @@ class Planner(Nested):
             case _:
                 return self._update(clause, layout, width)
 
-    def _match(self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False) -> tuple[list[Any], dict[str, int], int]:
+    def _match(
+        self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False
+    ) -> tuple[list[Any], dict[str, int], int]:
         graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
         if self.noting is not None:
             self.noting.matches(graph.nodes, (edge.key for edge in graph.edges))
@@ -175,7 +278,9 @@ class Planner(Nested):
             steps = [OptionalStep(steps, size - width)]
         return steps, visible, size
 
-    def _update(self, clause: t.Clause, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+    def _update(
+        self, clause: t.Clause, layout: dict[str, int], width: int
+    ) -> tuple[list[Any], dict[str, int], int]:
         after = dict(layout)
         match clause:
             case t.Create(patterns):
@@ -187,9 +292,22 @@ class Planner(Nested):
             case t.Merge():
                 return self._merge(clause, layout, width)
             case t.Set(changes) | t.Remove(changes):
-                return [ChangeStep([changer(change, layout, self.compiler) for change in changes])], layout, width
+                return (
+                    [ChangeStep([changer(change, layout, self.compiler) for change in changes])],
+                    layout,
+                    width,
+                )
             case t.Delete(targets, detach):
-                return [DeleteStep([self.compiler.compile(target, layout) for target in targets], detach=detach)], layout, width
+                return (
+                    [
+                        DeleteStep(
+                            [self.compiler.compile(target, layout) for target in targets],
+                            detach=detach,
+                        )
+                    ],
+                    layout,
+                    width,
+                )
             case t.Foreach(variable, source, updates):
                 inner, inner_width = {**layout, variable: width}, width + 1
                 steps: list[Any] = []
@@ -199,11 +317,21 @@ class Planner(Nested):
                 return [ForeachStep(self.compiler.compile(source, layout), steps)], layout, width
         raise AssertionError(type(clause))
 
-    def _merge(self, clause: t.Merge, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+    def _merge(
+        self, clause: t.Merge, layout: dict[str, int], width: int
+    ) -> tuple[list[Any], dict[str, int], int]:
         made = dict(layout)
         maker = PatternMaker(clause.pattern, made, width, compiler=self.compiler)
         graph = taken_apart((clause.pattern,), None, fresh=self.fresh)
-        planner = MatchPlanner(graph, layout, compiler=self.compiler, loads=lambda _: False, width=width, fresh=self.fresh, pushing=self.optimise)
+        planner = MatchPlanner(
+            graph,
+            layout,
+            compiler=self.compiler,
+            loads=lambda _: False,
+            width=width,
+            fresh=self.fresh,
+            pushing=self.optimise,
+        )
         planner.kept |= {*graph.nodes, *(edge.key for edge in graph.edges)}
         steps, found, _ = planner.plan()
         keys = _keys_in_order(clause.pattern, graph)
@@ -215,7 +343,8 @@ class Planner(Nested):
         checks = [
             self.compiler.compile(value, layout)
             for element in clause.pattern.elements
-            if isinstance(element, (t.NodePattern, t.EdgePattern)) and isinstance(element.properties, t.MapOf)
+            if isinstance(element, (t.NodePattern, t.EdgePattern))
+            and isinstance(element.properties, t.MapOf)
             for _, value in element.properties.items
         ]
         step = MergeStep(
@@ -230,16 +359,24 @@ class Planner(Nested):
 
     # CALL
 
-    def _procedure(self, clause: t.CallProcedure, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
+    def _procedure(
+        self, clause: t.CallProcedure, layout: dict[str, int], width: int
+    ) -> tuple[list[Any], dict[str, int], int]:
         procedure = self.find_procedure(clause.name)
-        args = None if clause.args is None else [self.compiler.compile(arg, layout) for arg in clause.args]
+        args = (
+            None
+            if clause.args is None
+            else [self.compiler.compile(arg, layout) for arg in clause.args]
+        )
         names = [name for name, _ in procedure.signature.results]
         yields = clause.yields
         if yields is None or yields == (("*", "*"),):
             yields = tuple((name, name) for name in names)
         after = {**layout, **{alias: width + index for index, (_, alias) in enumerate(yields)}}
         revealed = any(alias in self.revealed for _, alias in yields)
-        step: Any = ProcedureStep(procedure, args, [names.index(name) for name, _ in yields], revealed=revealed)
+        step: Any = ProcedureStep(
+            procedure, args, [names.index(name) for name, _ in yields], revealed=revealed
+        )
         steps = [step]
         if clause.where is not None:
             steps.append(FilterStep(self.compiler.condition(clause.where, after), clause.where))
@@ -247,13 +384,27 @@ class Planner(Nested):
             steps = [OptionalStep(steps, len(yields))]
         return steps, after, width + len(yields)
 
-    def _subquery(self, clause: t.CallSubquery, layout: dict[str, int], width: int) -> tuple[list[Any], dict[str, int], int]:
-        """Rows go in with all their slots kept; a first WITH, or the list of imports, says which the query may see."""
-        visible = dict(layout) if clause.imports is None or clause.imports == ("*",) else {name: layout[name] for name in clause.imports}
+    def _subquery(
+        self, clause: t.CallSubquery, layout: dict[str, int], width: int
+    ) -> tuple[list[Any], dict[str, int], int]:
+        """Rows go in with all their slots kept; a first WITH, or the list of imports, says which
+        the query may see."""
+        visible = (
+            dict(layout)
+            if clause.imports is None or clause.imports == ("*",)
+            else {name: layout[name] for name in clause.imports}
+        )
         branches = []
         for clauses in clause.query.branches:
             importing = clause.imports is None and isinstance(clauses[0], t.With)
-            branches.append(self.branch(clauses, visible if importing or clause.imports is not None else {}, width, importing=importing))
+            branches.append(
+                self.branch(
+                    clauses,
+                    visible if importing or clause.imports is not None else {},
+                    width,
+                    importing=importing,
+                )
+            )
         union = UnionStep(branches, every=clause.query.every, keep=width)
         names = list(union.names)
         after = {**layout, **{name: width + index for index, name in enumerate(names)}}
@@ -261,8 +412,17 @@ class Planner(Nested):
             after |= {f"{SEEN} {name}": width + len(names) for name in names}
             after[f"{WALKED} {next(self.fresh)}"] = width + len(names) + 1
         batch = clause.batch
-        rows = self.compiler.compile(batch.rows, {}) if batch is not None and batch.rows is not None else None
-        step: Any = SubqueryStep(union, writes=any(isinstance(part, UPDATES) for part in t.walk(clause.query)), batch=batch, batch_rows=rows)
+        rows = (
+            self.compiler.compile(batch.rows, {})
+            if batch is not None and batch.rows is not None
+            else None
+        )
+        step: Any = SubqueryStep(
+            union,
+            writes=any(isinstance(part, UPDATES) for part in t.walk(clause.query)),
+            batch=batch,
+            batch_rows=rows,
+        )
         size = width + union.width
         if batch is not None and batch.report:
             after[batch.report] = size
@@ -272,7 +432,9 @@ class Planner(Nested):
 
     # What stands inside expressions
 
-    def pattern(self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout) -> tuple[Callable[[Row, Run], Any], Layout]:
+    def pattern(
+        self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout
+    ) -> tuple[Callable[[Row, Run], Any], Layout]:
         size = _width(layout)
         graph = taken_apart((pattern,), where, fresh=self.fresh)
         planner = MatchPlanner(
@@ -298,7 +460,10 @@ class Planner(Nested):
 
     def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
         keep = _width(layout)
-        noting, self.noting = self.noting, None  # what stands inside an expression is tested, or counted
+        noting, self.noting = (
+            self.noting,
+            None,
+        )  # what stands inside an expression is tested, or counted
         union = self.union(query, layout, keep)
         self.noting = noting
 
@@ -318,13 +483,21 @@ class FinishStep:
 
 
 def _counts_each_once(clause: t.Clause | None) -> bool:
-    """Whether a projection gives the same for rows that are there once and for the same rows repeated."""
+    """Whether a projection gives the same for rows that are there once and for the same rows
+    repeated."""
     if not isinstance(clause, (t.Return, t.With)) or clause.projection.star:
         return False
-    expressions = [item.expression for item in clause.projection.items] + [item.expression for item in clause.projection.order]
+    expressions = [item.expression for item in clause.projection.items] + [
+        item.expression for item in clause.projection.order
+    ]
     if not any(has_aggregate(expression) for expression in expressions):
         return clause.projection.distinct
-    calls = [part for expression in expressions for part in t.walk(expression) if isinstance(part, t.Call) and is_aggregate(part)]
+    calls = [
+        part
+        for expression in expressions
+        for part in t.walk(expression)
+        if isinstance(part, t.Call) and is_aggregate(part)
+    ]
     return all(call.distinct or call.name.lower() in ("min", "max") for call in calls)
 
 
@@ -352,7 +525,11 @@ def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
     todo: list[t.Tree] = [query]
     while todo:
         part = todo.pop()
-        if isinstance(part, t.Property) and isinstance(part.of, t.Variable) and pushable_name(part.name):
+        if (
+            isinstance(part, t.Property)
+            and isinstance(part.of, t.Variable)
+            and pushable_name(part.name)
+        ):
             single.setdefault(part.of.name, {})[part.name] = None
             continue
         if isinstance(part, t.Variable):
@@ -364,13 +541,27 @@ def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
 
 
 def _lean(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
-    """The variables of which at most single properties are wanted: named in one pattern only, and nowhere else."""
-    imported = {name for part in t.walk(query) if isinstance(part, t.CallSubquery) for name in part.imports or ("*",)}
+    """The variables of which at most single properties are wanted: named in one pattern only, and
+    nowhere else."""
+    imported = {
+        name
+        for part in t.walk(query)
+        if isinstance(part, t.CallSubquery)
+        for name in part.imports or ("*",)
+    }
     if "*" in imported:
         return frozenset()
     places = Counter(_pattern_names(query))
-    return frozenset(name for name, count in places.items() if count == 1 and name not in loaded and name not in imported)
+    return frozenset(
+        name
+        for name, count in places.items()
+        if count == 1 and name not in loaded and name not in imported
+    )
 
 
 def _pattern_names(query: t.Query) -> list[str]:
-    return [part.variable for part in t.walk(query) if isinstance(part, (t.NodePattern, t.EdgePattern)) and part.variable]
+    return [
+        part.variable
+        for part in t.walk(query)
+        if isinstance(part, (t.NodePattern, t.EdgePattern)) and part.variable
+    ]

@@ -1,4 +1,5 @@
-"""Procedures: a signature and a function from arguments to rows. Rooms above register theirs; nothing here knows them."""
+"""Procedures: a signature and a function from arguments to rows. Rooms above register theirs;
+nothing here knows them."""
 
 from __future__ import annotations
 
@@ -43,10 +44,19 @@ class Registry:
 
 
 class ProcedureStep:
-    """Calls a procedure for each row and appends the columns asked for. One without results lets the row pass."""
+    """Calls a procedure for each row and appends the columns asked for. One without results lets
+    the row pass."""
 
-    def __init__(self, procedure: Procedure, args: list[Evaluate] | None, columns: list[int], *, revealed: bool = False) -> None:
-        """`revealed`: a column of it is asked for by `reveal`, so that a search finds what is hidden too."""
+    def __init__(
+        self,
+        procedure: Procedure,
+        args: list[Evaluate] | None,
+        columns: list[int],
+        *,
+        revealed: bool = False,
+    ) -> None:
+        """`revealed`: a column of it is asked for by `reveal`, so that a search finds what is
+        hidden too."""
         self.procedure, self.args, self.columns, self.revealed = procedure, args, columns, revealed
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -56,8 +66,13 @@ class ProcedureStep:
                 values = [run.parameter(name) for name, _ in signature.args]
             else:
                 values = [arg(row, run) for arg in self.args]
-            values = [_fitting(value, kind, name) for value, (name, kind) in zip(values, signature.args, strict=False)]
-            found = self._revealing(run, values) if self.revealed else self.procedure.call(run, *values)
+            values = [
+                _fitting(value, kind, name)
+                for value, (name, kind) in zip(values, signature.args, strict=False)
+            ]
+            found = (
+                self._revealing(run, values) if self.revealed else self.procedure.call(run, *values)
+            )
             if not signature.results:
                 for _ in found:
                     pass
@@ -75,8 +90,17 @@ class ProcedureStep:
             run.revealing = before
 
 
-_KINDS = {"INTEGER": ("INTEGER",), "FLOAT": ("FLOAT",), "NUMBER": ("INTEGER", "FLOAT"), "STRING": ("STRING",), "BOOLEAN": ("BOOLEAN",),
-          "MAP": ("MAP", "NODE", "RELATIONSHIP"), "NODE": ("NODE",), "RELATIONSHIP": ("RELATIONSHIP",), "LIST": ("LIST",)}  # fmt: skip
+_KINDS = {
+    "INTEGER": ("INTEGER",),
+    "FLOAT": ("FLOAT",),
+    "NUMBER": ("INTEGER", "FLOAT"),
+    "STRING": ("STRING",),
+    "BOOLEAN": ("BOOLEAN",),
+    "MAP": ("MAP", "NODE", "RELATIONSHIP"),
+    "NODE": ("NODE",),
+    "RELATIONSHIP": ("RELATIONSHIP",),
+    "LIST": ("LIST",),
+}
 
 
 def _fitting(value: Any, kind: str, name: str) -> Any:
@@ -87,5 +111,9 @@ def _fitting(value: Any, kind: str, name: str) -> Any:
     if base == "FLOAT" and type(value) is int:
         return float(value)
     if type_name(value) not in _KINDS[base]:
-        fail(f"The argument {name} takes {kind}, not {shown(value)}.", kind="TypeError", detail="InvalidArgumentType")
+        fail(
+            f"The argument {name} takes {kind}, not {shown(value)}.",
+            kind="TypeError",
+            detail="InvalidArgumentType",
+        )
     return value

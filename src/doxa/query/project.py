@@ -64,14 +64,33 @@ def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
 
 
 def project_directly(steps: list[Any], names: list[str]) -> None:
-    """A region and a projection of nothing but what it reads become one: no row is made twice. What is noted is taken from the region's own rows."""
-    if not (len(steps) == 2 or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)):
+    """A region and a projection of nothing but what it reads become one: no row is made twice. What
+    is noted is taken from the region's own rows."""
+    if not (
+        len(steps) == 2
+        or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)
+    ):
         return
     region, project = steps[0], steps[1]
-    if not (isinstance(region, RegionStep) and isinstance(project, ProjectStep)) or project.widen or project.keep or project.taken is None:
+    if (
+        not (isinstance(region, RegionStep) and isinstance(project, ProjectStep))
+        or project.widen
+        or project.keep
+        or project.taken is None
+    ):
         return
-    kinds = [SEEN if name.startswith(SEEN) else WALKED if name.startswith(WALKED) else "" for name in names]
-    parts = [[slot for slot, kind in zip(project.slots, kinds, strict=True) if kind == wanted and slot is not None] for wanted in ("", SEEN, WALKED)]
+    kinds = [
+        SEEN if name.startswith(SEEN) else WALKED if name.startswith(WALKED) else ""
+        for name in names
+    ]
+    parts = [
+        [
+            slot
+            for slot, kind in zip(project.slots, kinds, strict=True)
+            if kind == wanted and slot is not None
+        ]
+        for wanted in ("", SEEN, WALKED)
+    ]
     project.done = region.project(*parts)
 
 
@@ -90,7 +109,13 @@ class NarrowStep:
 class GroupStep:
     """One row for each group of keys; without keys, one row in any case."""
 
-    def __init__(self, keys: list[Evaluate], aggregates: list[tuple[str, Evaluate | None, list[Evaluate], bool]], *, keep: int) -> None:
+    def __init__(
+        self,
+        keys: list[Evaluate],
+        aggregates: list[tuple[str, Evaluate | None, list[Evaluate], bool]],
+        *,
+        keep: int,
+    ) -> None:
         self.keys = keys
         self.aggregates = aggregates
         self.keep = keep
@@ -108,7 +133,10 @@ class GroupStep:
             group = groups.get(name)
             if group is None:
                 held.row(values, extra=IN_A_SET)
-                group = groups[name] = ((*row[:keep], *values), [self._fresh(item, row, run) for item in aggregates])
+                group = groups[name] = (
+                    (*row[:keep], *values),
+                    [self._fresh(item, row, run) for item in aggregates],
+                )
             for aggregation, (_, argument, _, _) in zip(group[1], aggregates, strict=True):
                 value = True if argument is None else argument(row, run)
                 if value is not None and aggregation.add(value):
@@ -119,7 +147,9 @@ class GroupStep:
         for values, aggregations in groups.values():
             yield (*values, *[aggregation.result() for aggregation in aggregations])
 
-    def _fresh(self, item: tuple[str, Evaluate | None, list[Evaluate], bool], row: Row, run: Run) -> Aggregation:
+    def _fresh(
+        self, item: tuple[str, Evaluate | None, list[Evaluate], bool], row: Row, run: Run
+    ) -> Aggregation:
         name, _, extra, distinct = item
         try:
             parameters = [one(row, run) for one in extra]
@@ -151,7 +181,12 @@ class DistinctStep:
 class SortStep:
     """ORDER BY; with a limit only the best rows are held."""
 
-    def __init__(self, keys: list[tuple[Evaluate, bool]], *, limit: tuple[Evaluate | None, Evaluate | None] = (None, None)) -> None:
+    def __init__(
+        self,
+        keys: list[tuple[Evaluate, bool]],
+        *,
+        limit: tuple[Evaluate | None, Evaluate | None] = (None, None),
+    ) -> None:
         self.keys = keys
         self.limit = limit
 
@@ -160,11 +195,16 @@ class SortStep:
 
         def key(row: Row) -> Any:
             run.tick()
-            return [Descending(order_key(value(row, run))) if down else order_key(value(row, run)) for value, down in keys]
+            return [
+                Descending(order_key(value(row, run))) if down else order_key(value(row, run))
+                for value, down in keys
+            ]
 
         skip, limit = self.limit
         if limit is not None:
-            most = count_of(limit, run, "LIMIT") + (count_of(skip, run, "SKIP") if skip is not None else 0)
+            most = count_of(limit, run, "LIMIT") + (
+                count_of(skip, run, "SKIP") if skip is not None else 0
+            )
             return iter(_best(source, most, key))
         held = Held("rows to sort").all(source)
         held.sort(key=key)
@@ -172,7 +212,8 @@ class SortStep:
 
 
 def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[Row]:
-    """The first rows of an order, holding few more than are wanted: what cannot be among them any more is passed over."""
+    """The first rows of an order, holding few more than are wanted: what cannot be among them any
+    more is passed over."""
     if not most:
         return []
     by_key = itemgetter(0)
@@ -237,7 +278,11 @@ class LimitStep:
 def count_of(evaluate: Evaluate, run: Run, what: str) -> int:
     value = evaluate((), run)
     if type(value) is not int:
-        fail(f"{what} takes a whole number, not {shown(value)}.", kind="SyntaxError", detail="InvalidArgumentType")
+        fail(
+            f"{what} takes a whole number, not {shown(value)}.",
+            kind="SyntaxError",
+            detail="InvalidArgumentType",
+        )
     if value < 0:
         fail(f"{what} cannot be negative.", kind="SyntaxError", detail="NegativeIntegerArgument")
     return value
@@ -257,9 +302,11 @@ def plan_projection(
     keep: int,
     writes: bool,
 ) -> tuple[list[Any], dict[str, int]]:
-    """The steps of a WITH or RETURN, and the layout after it. `scope` are the visible names (without the outer ones).
+    """The steps of a WITH or RETURN, and the layout after it. `scope` are the visible names
+    (without the outer ones).
 
-    `before` are the steps so far; if they are one region, grouping and top-k may move into its statement.
+    `before` are the steps so far; if they are one region, grouping and top-k may move into its
+    statement.
     """
     from doxa.query.match import FilterStep
 
@@ -268,15 +315,30 @@ def plan_projection(
     columns = [item.name for item in resolved.columns]
     steps: list[Any] = []
     if resolved.grouped:
-        after = _plan_groups(resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before)
+        after = _plan_groups(
+            resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before
+        )
         after = {**outer, **after}
     elif projection.distinct or not (resolved.order or where is not None):
-        steps.append(ProjectStep([compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep))
+        steps.append(
+            ProjectStep(
+                [compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep
+            )
+        )
         after = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
     else:
         width = max(layout.values(), default=-1) + 1
-        steps.append(ProjectStep([compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep, widen=True))
-        after = {**without_columns(layout, columns), **{name: width + index for index, name in enumerate(columns)}}
+        steps.append(
+            ProjectStep(
+                [compiler.compile(item.expression, layout) for item in resolved.columns],
+                keep=keep,
+                widen=True,
+            )
+        )
+        after = {
+            **without_columns(layout, columns),
+            **{name: width + index for index, name in enumerate(columns)},
+        }
     if projection.distinct:
         steps.append(DistinctStep(keep=keep, hidden=sum(map(is_hidden, columns))))
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
@@ -285,11 +347,18 @@ def plan_projection(
         if limit is not None and not resolved.narrow and not keep and len(before) == 1:
             sources = {item.name: item.expression for item in resolved.columns}
             order = [
-                (sources.get(i.expression.name, i.expression) if isinstance(i.expression, t.Variable) else i.expression, i.descending)
+                (
+                    sources.get(i.expression.name, i.expression)
+                    if isinstance(i.expression, t.Variable)
+                    else i.expression,
+                    i.descending,
+                )
                 for i in resolved.order
             ]
             before[0] = folded_top(before[0], order, skip=skip, limit=limit) or before[0]
-        keys = [(compiler.compile(item.expression, after), item.descending) for item in resolved.order]
+        keys = [
+            (compiler.compile(item.expression, after), item.descending) for item in resolved.order
+        ]
         steps.append(SortStep(keys, limit=(skip, limit) if not writes else (None, None)))
     if skip is not None:
         steps.append(SkipStep(skip))
@@ -304,7 +373,15 @@ def plan_projection(
     return steps, final
 
 
-def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep: int, steps: list[Any], before: list[Any]) -> dict[str, int]:
+def _plan_groups(
+    resolved: Resolved,
+    layout: Layout,
+    *,
+    compiler: Compiler,
+    keep: int,
+    steps: list[Any],
+    before: list[Any],
+) -> dict[str, int]:
     """Group by the keys, then compute the columns from keys and aggregations."""
     from doxa.cypher.infer import has_aggregate, is_aggregate
 
@@ -339,9 +416,16 @@ def _plan_groups(resolved: Resolved, layout: Layout, *, compiler: Compiler, keep
     grouped.update({name: keep + len(keys) + index for index, name in enumerate(calls.values())})
     replaced: dict[t.Expression, str] = {}
     replaced.update({call: name for call, name in calls.items()})
-    replaced.update({item.expression: item.name for item in keys if not isinstance(item.expression, t.Literal)})
+    replaced.update(
+        {item.expression: item.name for item in keys if not isinstance(item.expression, t.Literal)}
+    )
     columns = [
-        compiler.compile(t.Variable(item.name) if not has_aggregate(item.expression) else substitute(item.expression, replaced), grouped)
+        compiler.compile(
+            t.Variable(item.name)
+            if not has_aggregate(item.expression)
+            else substitute(item.expression, replaced),
+            grouped,
+        )
         for item in everything
     ]
     steps.append(ProjectStep(columns, keep=keep))

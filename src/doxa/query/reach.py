@@ -1,7 +1,10 @@
-"""Walking many nodes at once: each level of a breadth-first search is one statement over the adjacency index, and only ids are fetched.
+"""Walking many nodes at once: each level of a breadth-first search is one statement over the
+adjacency index, and only ids are fetched.
 
-    MATCH (a {key: 1})-[:R*1..4]->(b) RETURN count(DISTINCT b)     ends: which nodes, not by how many ways
-    shortestPath((a)-[:R*]-(b))                                    from both ends, the smaller side first, until the sides meet
+    MATCH (a {key: 1})-[:R*1..4]->(b) RETURN count(DISTINCT b)     ends: which nodes, not by how
+    many ways
+    shortestPath((a)-[:R*]-(b))                                    from both ends, the smaller side
+    first, until the sides meet
 
 What needs more than ids (conditions on the edges, trails one by one) is walked by `adjacency.py`.
 """
@@ -18,24 +21,35 @@ if TYPE_CHECKING:
     from doxa.query.run import Run
 
 _FLIPPED = {"out": "in", "in": "out", "both": "both"}
-Parents = dict[int, list[tuple[int, int]]]  # by node: the edges that lead there from the level before, and the nodes they come from
+Parents = dict[
+    int, list[tuple[int, int]]
+]  # by node: the edges that lead there from the level before, and the nodes they come from
 
 
 class Links:
     """The edges that a pattern may follow, without their properties."""
 
-    def __init__(self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: int = 0) -> None:
+    def __init__(
+        self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: int = 0
+    ) -> None:
         self.run = run
         table = edge_source(run, revealed=revealed)
         self._types = types or ()
-        sides = {"out": (("src", "dst"),), "in": (("dst", "src"),), "both": (("src", "dst"), ("dst", "src"))}[direction]
+        sides = {
+            "out": (("src", "dst"),),
+            "in": (("dst", "src"),),
+            "both": (("src", "dst"), ("dst", "src")),
+        }[direction]
         tests = {far: edge_tests(run, types, far, revealed=revealed) for _, far in sides}
         self._sql = [
-            f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} = f.value{tests[far]}" for near, far in sides
+            f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} ="
+            f" f.value{tests[far]}"
+            for near, far in sides
         ]
 
     def of(self, nodes: Collection[int]) -> Iterator[tuple[int, int, int]]:
-        """From each of these nodes: the node, the one at the other end, the edge. A loop may come twice."""
+        """From each of these nodes: the node, the one at the other end, the edge. A loop may come
+        twice."""
         run = self.run
         known = int64_array(list(nodes))
         for sql in self._sql:
@@ -45,7 +59,8 @@ class Links:
 
 
 def ends(links: Links, start: int, *, least: int, most: int | None) -> Iterator[int]:
-    """Every node at the end of a trail of `least` (0 or 1) to `most` edges, each once, nearer ones first. For directed edges only.
+    """Every node at the end of a trail of `least` (0 or 1) to `most` edges, each once, nearer ones
+    first. For directed edges only.
 
     The shortest walk to a node repeats no edge, so that trails and walks end in the same nodes.
     """
@@ -63,10 +78,21 @@ def ends(links: Links, start: int, *, least: int, most: int | None) -> Iterator[
 
 
 def shortest_ids(
-    run: Run, start: int, *, end: int, types: tuple[str, ...] | None, direction: str, most: int | None, every: bool, revealed: int = 0
+    run: Run,
+    start: int,
+    *,
+    end: int,
+    types: tuple[str, ...] | None,
+    direction: str,
+    most: int | None,
+    every: bool,
+    revealed: int = 0,
 ) -> Iterator[list[int]]:
     """The edges of a shortest walk between two different nodes, or of each one with `every`."""
-    sides = [_Side(run, start, types, direction, revealed), _Side(run, end, types, _FLIPPED[direction], revealed)]
+    sides = [
+        _Side(run, start, types, direction, revealed),
+        _Side(run, end, types, _FLIPPED[direction], revealed),
+    ]
     depth = 0
     while all(side.level for side in sides) and (most is None or depth < most):
         depth += 1
@@ -85,7 +111,9 @@ def shortest_ids(
 class _Side:
     """A search from one end: what was reached, how, and the nodes of its last level."""
 
-    def __init__(self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: int) -> None:
+    def __init__(
+        self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: int
+    ) -> None:
         self.links = Links(run, types=types, direction=direction, revealed=revealed)
         self.parents: Parents = {start: []}
         self.level: Collection[int] = (start,)

@@ -1,7 +1,9 @@
-"""A connected piece of a pattern as one SQL statement: scans, joins over the adjacency indexes, labels, and conditions that SQL can test exactly.
+"""A connected piece of a pattern as one SQL statement: scans, joins over the adjacency indexes,
+labels, and conditions that SQL can test exactly.
 
-A condition moves into SQL only with the guards that keep Cypher's meaning; what a value must be is known when the statement runs, so
-the statement is made for the kinds of the values given and kept. Conditions with other values are tested on the rows instead.
+A condition moves into SQL only with the guards that keep Cypher's meaning; what a value must be is
+known when the statement runs, so the statement is made for the kinds of the values given and kept.
+Conditions with other values are tested on the rows instead.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from doxa.base.values import canonical, decode_value
 from doxa.cypher import tree as t
 from doxa.query.access import Access, Way, choose, way_of
 from doxa.query.chunk import Template, chunks, parts
-from doxa.query.conditions import UNTOLD, Conditions, assumed_kind, bound_value, json_path, judged, test_sql
+from doxa.query.conditions import (
+    UNTOLD,
+    Conditions,
+    assumed_kind,
+    bound_value,
+    json_path,
+    judged,
+    test_sql,
+)
 from doxa.query.errors import fail, shown
 from doxa.query.evaluate import Evaluate, Row
 from doxa.query.pattern import EdgeVar, plain_types
@@ -28,7 +38,8 @@ if TYPE_CHECKING:
     from doxa.query.graph import Graph
     from doxa.query.run import Run
 
-# How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all of one, an equality, a label
+# How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all
+# of one, an equality, a label
 _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 _STATEMENTS_MAX = 64
 _NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids of rows that are kept before each is kept once
@@ -36,7 +47,8 @@ _PREPARED = itemgetter(1)
 
 
 class Prepared(NamedTuple):
-    """SQL, and its arguments: constants, ("node", slot), ("test", number), and those of the index, such as ("low",)."""
+    """SQL, and its arguments: constants, ("node", slot), ("test", number), and those of the index,
+    such as ("low",)."""
 
     sql: str
     args: list[Any]
@@ -47,7 +59,9 @@ class Prepared(NamedTuple):
     leftover: list[Evaluate]  # the conditions that SQL leaves out
 
 
-Asked = tuple[Row, Prepared, list[Any]]  # a row, its statement, and what stands for the statement's columns
+Asked = tuple[
+    Row, Prepared, list[Any]
+]  # a row, its statement, and what stands for the statement's columns
 
 
 @dataclass(slots=True)
@@ -58,10 +72,18 @@ class Region:
     edges: list[EdgeVar]
     known: dict[str, int]  # nodes bound before: their slots
     conditions: Conditions
-    outputs: list[tuple[str, str, bool]] = field(default_factory=list)  # (key, "node" or "edge", loaded with its properties)
-    columns: list[tuple[str, str]] = field(default_factory=list)  # single properties (key, name), after the outputs
-    passed: list[tuple[str, bool]] = field(default_factory=list)  # (key, whether an edge): only ids, all in one value after the outputs
-    revealed: frozenset[str] = frozenset()  # keys that `reveal` asks to see whatever the policies say
+    outputs: list[tuple[str, str, bool]] = field(
+        default_factory=list
+    )  # (key, "node" or "edge", loaded with its properties)
+    columns: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # single properties (key, name), after the outputs
+    passed: list[tuple[str, bool]] = field(
+        default_factory=list
+    )  # (key, whether an edge): only ids, all in one value after the outputs
+    revealed: frozenset[str] = (
+        frozenset()
+    )  # keys that `reveal` asks to see whatever the policies say
 
     def describe(self) -> str:
         return self.statement(None, tuple(map(assumed_kind, self.conditions.tests))).sql
@@ -75,12 +97,29 @@ class Region:
         select, select_args = builder.select()
         picked = ", ".join(select) or "1"
         columns = list(dict.fromkeys([arg for arg in (*select_args, *args) if type(arg) is tuple]))
-        template = Template((picked, select_args), (body, args), columns=columns, apart=builder.apart)
-        return Prepared(f"SELECT {picked} {body}", [*select_args, *args], builder.access, builder.entered, columns, template, [])
+        template = Template(
+            (picked, select_args), (body, args), columns=columns, apart=builder.apart
+        )
+        return Prepared(
+            f"SELECT {picked} {body}",
+            [*select_args, *args],
+            builder.access,
+            builder.entered,
+            columns,
+            template,
+            [],
+        )
 
 
 class Builder:
-    def __init__(self, region: Region, run: Run | None, kinds: tuple[str, ...], *, read: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        region: Region,
+        run: Run | None,
+        kinds: tuple[str, ...],
+        *,
+        read: frozenset[str] = frozenset(),
+    ) -> None:
         self.region = region
         self.conditions = region.conditions
         self.kinds = kinds
@@ -98,7 +137,9 @@ class Builder:
         self.late: list[str] = []
         self.ids: dict[str, str] = {}
         self.tables: dict[str, str] = {}
-        self.scanned: dict[str, t.LabelExpression] = {}  # labels whose first name the scan already tests
+        self.scanned: dict[
+            str, t.LabelExpression
+        ] = {}  # labels whose first name the scan already tests
         self.indexes = graph.indexes() if graph and self.conditions.indexable() else None
         self.access: Access | None = None
         self.seeks = False  # it begins with few elements, found by an index, an address or an id
@@ -135,7 +176,8 @@ class Builder:
         return sql, [*self.source_args, *self.where_args]
 
     def _id(self, key: str) -> str:
-        """The id of a node in SQL. A known one is a parameter, so its argument is noted where it is used."""
+        """The id of a node in SQL. A known one is a parameter, so its argument is noted where it is
+        used."""
         if key in self.region.known:
             self.where_args.append(("node", self.region.known[key]))
             return "?"
@@ -172,7 +214,9 @@ class Builder:
         self.where.append(f"({alias}_way.value = 0 OR {alias}.src <> {alias}.dst)")
         for key, ends in ((edge.left, "src dst"), (edge.right, "dst src")):
             first, second = ends.split()
-            self._found(key, f"CASE {alias}_way.value WHEN 0 THEN {alias}.{first} ELSE {alias}.{second} END")
+            self._found(
+                key, f"CASE {alias}_way.value WHEN 0 THEN {alias}.{first} ELSE {alias}.{second} END"
+            )
 
     def _found(self, key: str, sql: str) -> None:
         if key in self.ids:
@@ -187,8 +231,16 @@ class Builder:
         worth = self._worth(access)
         if worth == _KEYS:
             return worth
-        single = [numbers[0] for name, numbers in self.conditions.alternatives(key) if name is not None and len(numbers) == 1]
-        equal = [(self.conditions.tests[number].name, self.kinds[number]) for number in single if self.conditions.tests[number].op == "="]
+        single = [
+            numbers[0]
+            for name, numbers in self.conditions.alternatives(key)
+            if name is not None and len(numbers) == 1
+        ]
+        equal = [
+            (self.conditions.tests[number].name, self.kinds[number])
+            for number in single
+            if self.conditions.tests[number].op == "="
+        ]
         if ("kref", "text") in equal:
             return _ADDRESS
         if access is not None:
@@ -208,7 +260,10 @@ class Builder:
 
     def _by_id(self, key: str) -> bool:
         """Whether the conditions say which elements are meant."""
-        return any(name is None and all(self.kinds[n] not in UNTOLD for n in numbers) for name, numbers in self.conditions.alternatives(key))
+        return any(
+            name is None and all(self.kinds[n] not in UNTOLD for n in numbers)
+            for name, numbers in self.conditions.alternatives(key)
+        )
 
     def _promised(self, names: list[str], *, edge: bool) -> list[str]:
         """The properties that constraints promise of elements of these labels, or this type."""
@@ -216,15 +271,25 @@ class Builder:
             return []
         constraints = self.graph.reader.declared().constraints
         held = constraints.types if edge else constraints.labels
-        return [each for name in names for rule in held.get(name, ()) if rule.kind in ("exists", "key") for each in rule.properties]
+        return [
+            each
+            for name in names
+            for rule in held.get(name, ())
+            if rule.kind in ("exists", "key")
+            for each in rule.properties
+        ]
 
     def _ways(self, key: str, promised: list[str]) -> tuple[list[Way], frozenset[str]]:
         """What an index may know of an element, and the properties that the element must have."""
         there = self.conditions.present(key)
         ways, present = [Way(name, (), False) for name in there], set(there)
         for name, numbers in self.conditions.alternatives(key):
-            asked = [(number, self.conditions.tests[number].op, self.kinds[number]) for number in numbers]
-            if name is None or any(op == "IN" and kind == "other" for _, op, kind in asked):  # what is no list is an error, not a lookup
+            asked = [
+                (number, self.conditions.tests[number].op, self.kinds[number]) for number in numbers
+            ]
+            if name is None or any(
+                op == "IN" and kind == "other" for _, op, kind in asked
+            ):  # what is no list is an error, not a lookup
                 continue
             present.add(name)
             way = way_of(name, asked)
@@ -235,25 +300,36 @@ class Builder:
     def _node_access(self, key: str) -> Access | None:
         if self.indexes is None or not self.indexes.rules:
             return None
-        labels = [name for held, names in self.conditions.labels() if held == key for name in _names(names)]
+        labels = [
+            name
+            for held, names in self.conditions.labels()
+            if held == key
+            for name in _names(names)
+        ]
         return choose(labels, *self._ways(key, self._promised(labels, edge=False)), self.indexes)
 
     def _edge_access(self, edge: EdgeVar) -> Access | None:
         if self.indexes is None or not self.indexes.rules or len(_types(edge)) != 1:
             return None
         types = list(_types(edge))
-        return choose(types, *self._ways(edge.key, self._promised(types, edge=True)), self.indexes, edge=True)
+        return choose(
+            types, *self._ways(edge.key, self._promised(types, edge=True)), self.indexes, edge=True
+        )
 
     def _seek(self, how: str) -> None:
         self.seeks, self.entered = True, how
 
     def _enter(self, access: Access, alias: str) -> None:
-        """Begin with the entries of an index; those of all times lead to elements whose version then is tested."""
+        """Begin with the entries of an index; those of all times lead to elements whose version
+        then is tested."""
         self.access = access
         self._seek(access.describe())
         (source, source_args), (test, args) = access.source(), access.test()
         if self.past:
-            tables = [f"SELECT x.element FROM {source}{table} x WHERE {test}" for table in ("entry", "entry_past")]
+            tables = [
+                f"SELECT x.element FROM {source}{table} x WHERE {test}"
+                for table in ("entry", "entry_past")
+            ]
             self.where.append(f"{alias}.id IN ({' UNION '.join(tables)})")
             self.where_args += [*source_args, *args] * 2
             self.apart = True
@@ -276,11 +352,22 @@ class Builder:
             self._enter(access, alias)
         if access is not None and not self.past:
             self.ids[key] = "x.element"
-            held = next(names for one, names in self.conditions.labels() if one == key and access.label in _names(names))
+            held = next(
+                names
+                for one, names in self.conditions.labels()
+                if one == key and access.label in _names(names)
+            )
             if _first_name(held) == access.label:
                 self.scanned[key] = held
             return
-        first = next((names for held, names in self.conditions.labels() if held == key and isinstance(names, (t.LabelName, t.LabelAnd))), None)
+        first = next(
+            (
+                names
+                for held, names in self.conditions.labels()
+                if held == key and isinstance(names, (t.LabelName, t.LabelAnd))
+            ),
+            None,
+        )
         name = _first_name(first)
         if name is not None and not direct and access is None:
             self.sources.append(f"{self.label_table} l{alias}")
@@ -303,7 +390,10 @@ class Builder:
         direction = edge.pattern.direction
         if direction == "both":
             if there in self.ids:
-                ends = [f"{alias}.src = {self._id(one)} AND {alias}.dst = {self._id(other)}" for one, other in ((here, there), (there, here))]
+                ends = [
+                    f"{alias}.src = {self._id(one)} AND {alias}.dst = {self._id(other)}"
+                    for one, other in ((here, there), (there, here))
+                ]
                 self.where.append(f"({ends[0]} OR {ends[1]})")
                 self._typed(edge)
                 return
@@ -334,7 +424,11 @@ class Builder:
         names = plain_types(edge.pattern.types)
         if names:
             alias = self.edge_alias[edge.key]
-            self.where.append(f"{alias}.type = ?" if len(names) == 1 else f"{alias}.type IN ({', '.join('?' * len(names))})")
+            self.where.append(
+                f"{alias}.type = ?"
+                if len(names) == 1
+                else f"{alias}.type IN ({', '.join('?' * len(names))})"
+            )
             self.where_args.extend(names)
 
     def _from(self, key: str, alias: str, *, edge: bool) -> None:
@@ -347,7 +441,11 @@ class Builder:
             table, test = self.graph.source(alias, edge=edge)
             self.sources.append(f"{table} {alias}")
             if test:  # one that judges row by row comes after all that SQL tests by itself
-                (self.late if self.graph.sight is not None and self.graph.sight.unsure(edge=edge) else self.where).append(test)
+                (
+                    self.late
+                    if self.graph.sight is not None and self.graph.sight.unsure(edge=edge)
+                    else self.where
+                ).append(test)
 
     def _needs_table(self, key: str) -> bool:
         region = self.region
@@ -380,14 +478,17 @@ class Builder:
     # Conditions
 
     def _conditions(self) -> None:
-        for condition, left in zip(self.conditions.held, self.conditions.leftover(self.kinds), strict=True):
+        for condition, left in zip(
+            self.conditions.held, self.conditions.leftover(self.kinds), strict=True
+        ):
             if not left:
                 sql = self._condition(condition.tree)
                 if sql:
                     self.where.append(sql)
 
     def _condition(self, tree: tuple[Any, ...]) -> str:
-        """The SQL of a condition; its arguments are noted in order. Empty if the scan tests it already."""
+        """The SQL of a condition; its arguments are noted in order. Empty if the scan tests it
+        already."""
         match tree[0]:
             case "labels":
                 left = _without_first(tree[2]) if tree[2] is self.scanned.get(tree[1]) else tree[2]
@@ -399,10 +500,17 @@ class Builder:
                 test, kind = self.conditions.tests[tree[1]], self.kinds[tree[1]]
                 if test.name is None:
                     return self._identified(test.key, kind, tree[1])
-                kref = kind == "text" and test.name == "kref" and test.op == "=" and test.key in self.tables
+                kref = (
+                    kind == "text"
+                    and test.name == "kref"
+                    and test.op == "="
+                    and test.key in self.tables
+                )
                 if kref:
                     self.where_args.append(("test", tree[1]))
-                sql, args = test_sql(test, kind, props=f"{self.table(test.key)}.props", argument=("test", tree[1]))
+                sql, args = test_sql(
+                    test, kind, props=f"{self.table(test.key)}.props", argument=("test", tree[1])
+                )
                 self.where_args += args
                 return f"({self.table(test.key)}.kref = ? AND {sql})" if kref else sql
         parts = [self._condition(part) for part in tree[1:]]
@@ -414,16 +522,27 @@ class Builder:
             return "0" if kind == "null" else "1"
         self.where_args.append(("test", number))
         identity = f"{self.edge_alias[key]}.id" if key in self.edge_alias else self.ids[key]
-        return f"{identity} = ?" if kind == "id" else f"{identity} IN (SELECT value FROM json_each(?))"
+        return (
+            f"{identity} = ?" if kind == "id" else f"{identity} IN (SELECT value FROM json_each(?))"
+        )
 
     def table(self, key: str) -> str:
         return self.edge_alias.get(key) or self.tables[key]
 
     def _labelled(self, labels: t.LabelExpression, key: str) -> str:
         match labels:
-            case t.LabelName(name) if self.past:  # what the version of that time says; the label table would be gone through whole
+            case t.LabelName(name) if (
+                self.past
+            ):  # what the version of that time says; the label table would be gone through whole
                 told = self.tables.get(key)
-                at = "" if told else f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)} AND "
+                at = (
+                    ""
+                    if told
+                    else (
+                        f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)}"
+                        " AND "
+                    )
+                )
                 self.where_args.append(canonical(name).decode())
                 return f"instr({told}.labels, ?) > 0" if told else f"{at}instr(x.labels, ?) > 0)"
             case t.LabelName(name):
@@ -431,7 +550,10 @@ class Builder:
                 self.where_args.append(name)
                 return f"{sql}{self._id(key)})"
             case t.LabelAny():
-                return f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)} AND x.labels <> '[]')"
+                return (
+                    f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)} AND"
+                    " x.labels <> '[]')"
+                )
             case t.LabelNot(of):
                 return f"NOT {self._labelled(of, key)}"
             case t.LabelAnd(items):
@@ -443,7 +565,11 @@ class Builder:
     def _visible(self) -> None:
         """Only what is valid at the time asked for."""
         if self.valid is not None:
-            nodes = [key for key in self.region.nodes if key not in self.region.known] if self.valid.tests_nodes else []
+            nodes = (
+                [key for key in self.region.nodes if key not in self.region.known]
+                if self.valid.tests_nodes
+                else []
+            )
             tests = [self.valid.node(self.tables[key]) for key in nodes]
             tests += [self.valid.edge(alias) for alias in self.edge_alias.values()]
             self.where += [test for test in tests if test]
@@ -455,7 +581,9 @@ class Builder:
             for other in edges[index + 1 :]:
                 first, second = _types(one), _types(other)
                 if not first or not second or set(first) & set(second):
-                    self.where.append(f"{self.edge_alias[one.key]}.id <> {self.edge_alias[other.key]}.id")
+                    self.where.append(
+                        f"{self.edge_alias[one.key]}.id <> {self.edge_alias[other.key]}.id"
+                    )
 
     def select(self) -> tuple[list[str], list[Any]]:
         columns: list[str] = []
@@ -470,14 +598,20 @@ class Builder:
             else:
                 columns.append(self.ids[key])
                 if loaded:
-                    columns.extend((f"{self.tables[key]}.labels", f"json({self.tables[key]}.props)"))
-        columns.extend(f"-{self.edge_alias[key]}.id" if edge else self.ids[key] for key, edge in self.region.passed)
+                    columns.extend(
+                        (f"{self.tables[key]}.labels", f"json({self.tables[key]}.props)")
+                    )
+        columns.extend(
+            f"-{self.edge_alias[key]}.id" if edge else self.ids[key]
+            for key, edge in self.region.passed
+        )
         columns.extend(f"{self.table(key)}.props -> ?" for key, _ in self.region.columns)
         return columns, [json_path(name) for _, name in self.region.columns]
 
 
 def _settled(graph: Graph) -> bool:
-    """Whether all that is there obeys the constraints: they are tested when a statement ends, and were not always there."""
+    """Whether all that is there obeys the constraints: they are tested when a statement ends, and
+    were not always there."""
     return graph.as_of is None and not isinstance(graph.reader, Transaction)
 
 
@@ -490,7 +624,11 @@ def _names(labels: t.LabelExpression) -> list[str]:
     """The labels that an element must have for this expression to hold."""
     if isinstance(labels, t.LabelName):
         return [labels.name]
-    return [name for item in labels.items for name in _names(item)] if isinstance(labels, t.LabelAnd) else []
+    return (
+        [name for item in labels.items for name in _names(item)]
+        if isinstance(labels, t.LabelAnd)
+        else []
+    )
 
 
 def _first_name(labels: t.LabelExpression | None) -> str | None:
@@ -520,11 +658,14 @@ class RegionStep:
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
         self._indexable = region.conditions.indexable()
-        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None = None
+        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None = (
+            None
+        )
 
     def project(self, slots: list[int], seen: list[int], walked: list[int]) -> bool:
-        """Give only these slots of the rows, in the same breath; note the ids in the others as returned, or as passed through. For a region that is
-        all that a query matches. False if it cannot be."""
+        """Give only these slots of the rows, in the same breath; note the ids in the others as
+        returned, or as passed through. For a region that is all that a query matches. False if it
+        cannot be."""
         places = _places(self.region)
         noted = [at for slot in (*seen, *walked) for at in places[slot]]
         if self.region.known or None in noted:
@@ -584,7 +725,11 @@ class RegionStep:
             access = prepared.access
             limits = None if access is None else access.limits(values)
             if access is None or limits is not None:
-                yield row, prepared, [self._argument(arg, row, values, limits) for arg in prepared.columns]
+                yield (
+                    row,
+                    prepared,
+                    [self._argument(arg, row, values, limits) for arg in prepared.columns],
+                )
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
         """The values to compare with and their kinds; None if a missing node rules out every row."""
@@ -596,16 +741,28 @@ class RegionStep:
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
         """The conditions that SQL leaves out for these kinds."""
-        return [test for test, left in zip(self.fallbacks, self.region.conditions.leftover(kinds), strict=True) if left]
+        return [
+            test
+            for test, left in zip(
+                self.fallbacks, self.region.conditions.leftover(kinds), strict=True
+            )
+            if left
+        ]
 
-    def bound(self, args: list[Any], access: Access | None, row: Row, values: list[Any]) -> list[Any] | None:
+    def bound(
+        self, args: list[Any], access: Access | None, row: Row, values: list[Any]
+    ) -> list[Any] | None:
         """What the placeholders stand for; None if the index cannot hold anything that fits."""
         limits = None if access is None else access.limits(values)
         if access is not None and limits is None:
             return None
-        return [self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args]
+        return [
+            self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args
+        ]
 
-    def _argument(self, arg: Any, row: Row, values: list[Any], limits: Mapping[str, Any] | None) -> Any:
+    def _argument(
+        self, arg: Any, row: Row, values: list[Any], limits: Mapping[str, Any] | None
+    ) -> Any:
         if len(arg) == 1:
             assert limits is not None
             return limits[arg[0]]
@@ -630,16 +787,26 @@ class RegionStep:
         if held is None:
             if len(self._statements) >= _STATEMENTS_MAX:
                 self._statements.clear()
-            held = self._statements[known] = self.region.statement(run, kinds)._replace(leftover=self.leftover(kinds))
+            held = self._statements[known] = self.region.statement(run, kinds)._replace(
+                leftover=self.leftover(kinds)
+            )
         return held
 
 
-def _found(graph: Graph, prepared: Prepared, asked: list[Asked]) -> Iterator[tuple[Row, tuple[Any, ...]]]:
+def _found(
+    graph: Graph, prepared: Prepared, asked: list[Asked]
+) -> Iterator[tuple[Row, tuple[Any, ...]]]:
     """Each row with what was found for it."""
-    many = prepared.template.statement([values for _, _, values in asked]) if len(asked) > 1 else None
+    many = (
+        prepared.template.statement([values for _, _, values in asked]) if len(asked) > 1 else None
+    )
     if many is not None:
         return ((asked[found[-1]][0], found) for found in graph.rows(*many))
-    return ((row, found) for row, _, values in asked for found in graph.rows(prepared.sql, _arguments(prepared, values)))
+    return (
+        (row, found)
+        for row, _, values in asked
+        for found in graph.rows(prepared.sql, _arguments(prepared, values))
+    )
 
 
 def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:
@@ -650,7 +817,8 @@ def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:
 
 
 def _places(region: Region) -> list[list[int | None]]:
-    """For each slot of a region's rows, where in a row of SQL the ids lie that it tells of, of edges with a minus; None where they have none."""
+    """For each slot of a region's rows, where in a row of SQL the ids lie that it tells of, of
+    edges with a minus; None where they have none."""
     places: list[list[int | None]] = []
     at = 0
     for _, kind, loaded in region.outputs:
@@ -662,14 +830,25 @@ def _places(region: Region) -> list[list[int | None]]:
 
 
 def _taking(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
-    """What takes these columns of a row of SQL, always as a tuple; those that lie together as a slice, which is quickest."""
+    """What takes these columns of a row of SQL, always as a tuple; those that lie together as a
+    slice, which is quickest."""
     first, last = places[0], places[-1] + 1
-    return itemgetter(slice(first, last)) if places == list(range(first, last)) else itemgetter(*places)
+    return (
+        itemgetter(slice(first, last))
+        if places == list(range(first, last))
+        else itemgetter(*places)
+    )
 
 
 def _width(kind: str, loaded: bool) -> int:
     """How many columns of SQL an output takes."""
-    return 1 if kind.endswith("id") else (5 if loaded else 4) if kind == "edge" else (3 if loaded else 1)
+    return (
+        1
+        if kind.endswith("id")
+        else (5 if loaded else 4)
+        if kind == "edge"
+        else (3 if loaded else 1)
+    )
 
 
 def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
@@ -709,8 +888,12 @@ def _builder(graph: Any, kind: str, *, loaded: bool, at: int) -> Callable[[tuple
         return itemgetter(at)
     if kind == "edge":
         if loaded:
-            return lambda found: graph.edge_of(found[at], found[at + 1], found[at + 2], found[at + 3], found[at + 4])
-        return lambda found: Edge(found[at], graph, kind=found[at + 1], start=found[at + 2], end=found[at + 3])
+            return lambda found: graph.edge_of(
+                found[at], found[at + 1], found[at + 2], found[at + 3], found[at + 4]
+            )
+        return lambda found: Edge(
+            found[at], graph, kind=found[at + 1], start=found[at + 2], end=found[at + 3]
+        )
     if loaded:
         return lambda found: graph.node_of(found[at], found[at + 1], found[at + 2])
     return lambda found: Node(found[at], graph)

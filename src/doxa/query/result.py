@@ -21,7 +21,12 @@ from doxa.store import Interrupted
 class GraphResult:
     """Rows of one statement: iterate, or `records()`. `summary` is complete once the rows are."""
 
-    def __init__(self, result: Result, release: Callable[[], None] | None, failed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        result: Result,
+        release: Callable[[], None] | None,
+        failed: Callable[[], None] = lambda: None,
+    ) -> None:
         self.columns = result.columns
         self.run = result.run
         self.plan: Plan | None = None
@@ -52,7 +57,8 @@ class GraphResult:
         self.close()
 
     def records(self, *, python: bool = False) -> list[dict[str, Any]]:
-        """All rows as dictionaries; with `python`, dates and times as those of Python's datetime. InputError for one that it cannot hold."""
+        """All rows as dictionaries; with `python`, dates and times as those of Python's datetime.
+        InputError for one that it cannot hold."""
         if python:
             return [dict(zip(self.columns, map(_python, row), strict=True)) for row in self]
         return [dict(zip(self.columns, row, strict=True)) for row in self]
@@ -61,7 +67,11 @@ class GraphResult:
         """The only value of the only row. Raises QueryError if there is more or less."""
         rows = list(self)
         if len(rows) != 1 or len(rows[0]) != 1:
-            fail(f"One value was asked for; there are {len(rows):,} rows of {len(self.columns)} columns.", detail="ResultNotSingle")
+            fail(
+                f"One value was asked for; there are {len(rows):,} rows of {len(self.columns)}"
+                " columns.",
+                detail="ResultNotSingle",
+            )
         return rows[0][0]
 
     @property
@@ -78,7 +88,8 @@ class GraphResult:
         return described(self.plan.steps, self.run)
 
     def notices(self) -> list[Notice]:
-        """What is odd about the statement though it ran: unknown labels and types, patterns that nothing connects."""
+        """What is odd about the statement though it ran: unknown labels and types, patterns that
+        nothing connects."""
         return self.look_up()
 
     def buffer(self) -> None:
@@ -103,7 +114,8 @@ def taken(result: Result) -> list[Row]:
 
 
 class told:
-    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query: why it was stopped, where it went wrong."""
+    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query:
+    why it was stopped, where it went wrong."""
 
     __slots__ = ("run",)
 
@@ -113,7 +125,12 @@ class told:
     def __enter__(self) -> None:
         self.run.graph.reader.watch(self.run.span.stopped)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.run.graph.reader.watch(None)
         if error is None or isinstance(error, StopIteration):
             return
@@ -122,9 +139,19 @@ class told:
         elif isinstance(error, Interrupted):
             self.run.span.look()
         elif isinstance(error, MemoryError):
-            fail("There is no memory left for this query.", kind="MemoryLimit", detail="OutOfMemory", hint="Narrow it, or work in batches.")
+            fail(
+                "There is no memory left for this query.",
+                kind="MemoryLimit",
+                detail="OutOfMemory",
+                hint="Narrow it, or work in batches.",
+            )
         elif isinstance(error, RecursionError):
-            fail("A value of this query nests too deep.", kind="ArgumentError", detail="NestingTooDeep", hint="Build flatter lists and maps.")
+            fail(
+                "A value of this query nests too deep.",
+                kind="ArgumentError",
+                detail="NestingTooDeep",
+                hint="Build flatter lists and maps.",
+            )
 
 
 def _python(value: Any) -> Any:

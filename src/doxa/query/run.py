@@ -1,6 +1,8 @@
-"""One execution of a plan, and the engine that keeps plans: text to tree to steps once, rows as often as asked.
+"""One execution of a plan, and the engine that keeps plans: text to tree to steps once, rows as
+often as asked.
 
-`QueryEngine.prepare` is the whole path of a query's compilation; `execute` runs it against a snapshot or a transaction.
+`QueryEngine.prepare` is the whole path of a query's compilation; `execute` runs it against a
+snapshot or a transaction.
 """
 
 from __future__ import annotations
@@ -48,7 +50,13 @@ class Run:
     """What steps and expressions may ask of the execution they belong to."""
 
     def __init__(
-        self, graph: Graph, params: Mapping[str, Any], *, now_ns: int, span: Span | None = None, csv_folder: str | None = None
+        self,
+        graph: Graph,
+        params: Mapping[str, Any],
+        *,
+        now_ns: int,
+        span: Span | None = None,
+        csv_folder: str | None = None,
     ) -> None:
         self.graph = graph
         self.params = params
@@ -63,10 +71,15 @@ class Run:
         self.profile: Profile | None = None
         self.accesses: AccessLog | None = None
         self.revealing = False  # a procedure whose elements `reveal` asks for is running
-        self.batches: Batches | None = None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
+        self.batches: Batches | None = (
+            None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
+        )
         self.text = ""  # for errors that say where
         self.span = span if span is not None else Span()
-        self.tick, self.look = self.span.tick, self.span.look  # tick is called for every row of work
+        self.tick, self.look = (
+            self.span.tick,
+            self.span.look,
+        )  # tick is called for every row of work
 
     def realtime_ns(self) -> int:
         return time.time_ns()
@@ -106,11 +119,14 @@ class Plan:
     checked: Checked
     steps: UnionStep | None
     _outline: Outline | None = None
-    noted: dict[tuple[bool, bool], Plan] = field(default_factory=dict)  # the same query with hidden columns, by what is noted
+    noted: dict[tuple[bool, bool], Plan] = field(
+        default_factory=dict
+    )  # the same query with hidden columns, by what is noted
 
     @property
     def outline(self) -> Outline | None:
-        """What its text alone says of it, worked out when first asked for; None for a schema command."""
+        """What its text alone says of it, worked out when first asked for; None for a schema
+        command."""
         if self._outline is None and isinstance(self.statement.body, t.Query):
             self._outline = outline_of(self.statement.body)
         return self._outline
@@ -124,11 +140,14 @@ class Plan:
     def batched(self) -> bool:
         """Whether it commits as it goes: CALL { } IN TRANSACTIONS."""
         body = self.statement.body
-        return isinstance(body, t.Query) and any(isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch)
+        return isinstance(body, t.Query) and any(
+            isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch
+        )
 
 
 class Result:
-    """Rows as they come: iterate, or take them all with `records`. `counters` are final once the rows are."""
+    """Rows as they come: iterate, or take them all with `records`. `counters` are final once the
+    rows are."""
 
     def __init__(self, columns: tuple[str, ...], rows: Iterator[Row], run: Run) -> None:
         self.columns = columns
@@ -157,7 +176,9 @@ class QueryEngine:
     def prepare(self, text: str) -> Plan:
         """Parse, check and plan. Raises QueryError."""
         if not isinstance(text, str):
-            raise InputError("A statement is text.", next_step='Call it as run("RETURN 1").', field="text")
+            raise InputError(
+                "A statement is text.", next_step='Call it as run("RETURN 1").', field="text"
+            )
         check_text(text, field="text", bytes_max=QUERY_TEXT_CHARS_MAX * 4)
         held = self._plans.get(text)
         if held is not None:
@@ -169,7 +190,9 @@ class QueryEngine:
         steps = None
         if isinstance(statement.body, t.Query):
             try:
-                steps = Planner(statement.body, self._procedure, optimise=self.optimise).plan(statement.body)
+                steps = Planner(statement.body, self._procedure, optimise=self.optimise).plan(
+                    statement.body
+                )
             except RecursionError:
                 raise too_deep(text) from None
         plan = Plan(text, statement, checked, steps)
@@ -179,12 +202,17 @@ class QueryEngine:
         return plan
 
     def noting(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
-        """The same query, whose rows know which elements they came from; `what`: whether nodes, and edges, passed through are noted."""
+        """The same query, whose rows know which elements they came from; `what`: whether nodes, and
+        edges, passed through are noted."""
         held = plan.noted.get(what)
         if held is None:
             assert isinstance(plan.statement.body, t.Query)
-            steps = Planner(plan.statement.body, self._procedure, optimise=self.optimise, noting=what).plan(plan.statement.body)
-            held = plan.noted[what] = Plan(plan.text, plan.statement, plan.checked, steps, plan._outline)
+            steps = Planner(
+                plan.statement.body, self._procedure, optimise=self.optimise, noting=what
+            ).plan(plan.statement.body)
+            held = plan.noted[what] = Plan(
+                plan.text, plan.statement, plan.checked, steps, plan._outline
+            )
         return held
 
     def _procedure(self, name: str) -> Procedure:
@@ -192,19 +220,33 @@ class QueryEngine:
         assert found is not None, "the check found it"
         return found
 
-    def execute(self, plan: Plan, reader: Reader, params: Mapping[str, Any] | None = None, *, as_of: int | None = None) -> Result:
+    def execute(
+        self,
+        plan: Plan,
+        reader: Reader,
+        params: Mapping[str, Any] | None = None,
+        *,
+        as_of: int | None = None,
+    ) -> Result:
         """Run a plan on a snapshot, or in a transaction if it writes."""
         return self.start(plan, Run(Graph(reader, as_of=as_of), params or {}, now_ns=reader.now))
 
     def start(self, plan: Plan, run: Run) -> Result:
-        """The rows of a run. What writes does so while its rows are taken, all of it with the first."""
+        """The rows of a run. What writes does so while its rows are taken, all of it with the
+        first."""
         assert plan.steps is not None
         self._require_parameters(plan, run)
         rows = plan.steps.rows(run, iter(((),)))
         if not plan.steps.names:
             rows = _exhausted(rows)
         elif run.accesses is not None:
-            rows = run.accesses.rows(rows, len(plan.steps.names), plan.steps.seen, reader=run.graph.reader, revealed=run.graph.revealed)
+            rows = run.accesses.rows(
+                rows,
+                len(plan.steps.names),
+                plan.steps.seen,
+                reader=run.graph.reader,
+                revealed=run.graph.revealed,
+            )
         else:
             rows = detached(rows)
         if plan.writes:

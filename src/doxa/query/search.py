@@ -1,8 +1,9 @@
-"""Full-text and vector search over declared indexes: the procedures under Neo4j's names. Only what the query may see takes a place.
+"""Full-text and vector search over declared indexes: the procedures under Neo4j's names. Only what
+the query may see takes a place.
 
-Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean), over the terms of doxa's analyser; how a query
-is read, `fulltext.py` says. Vectors are compared exactly, by the index's similarity
-function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
+Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean),
+over the terms of doxa's analyser; how a query is read, `fulltext.py` says. Vectors are compared
+exactly, by the index's similarity function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
 """
 
 from __future__ import annotations
@@ -24,8 +25,12 @@ from doxa.store.index import FLOAT_MAX
 
 _K1, _B = 1.2, 0.75
 _PREFIX_TERMS_MAX = 1_000
-_COUNTED_MAX = 100  # in a larger index how many elements are seen is estimated from those that hold a word that is asked for
-_SAMPLED = 32  # of more elements that hold a word, so many are asked which of them are seen: asking all would take longer than the search
+# in a larger index how many elements are seen is estimated from those that hold a word that is
+# asked for
+_COUNTED_MAX = 100
+# of more elements that hold a word, so many are asked which of them are seen: asking all would take
+# longer than the search
+_SAMPLED = 32
 
 
 class Entries(Protocol):
@@ -38,14 +43,19 @@ class Entries(Protocol):
 
 
 def entries_of(run: Any, rule: IndexRule) -> Entries:
-    """The stored keys; as of a past time those that the elements of that time would have, worked out from each of them."""
+    """The stored keys; as of a past time those that the elements of that time would have, worked
+    out from each of them."""
     return _Stored(run.graph, rule) if run.graph.as_of is None else _Past(run, rule)
 
 
 class _Stored:
     def __init__(self, graph: Any, rule: IndexRule) -> None:
         self._graph, self._id = graph, rule.id
-        self._seen = graph.sight.table(edge=rule.edge) if graph.sight is not None and graph.sight.test("n", edge=rule.edge) else ""
+        self._seen = (
+            graph.sight.table(edge=rule.edge)
+            if graph.sight is not None and graph.sight.test("n", edge=rule.edge)
+            else ""
+        )
 
     def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]:
         until, given = ("", ()) if high is None else (" AND key < ?", (high,))
@@ -60,7 +70,9 @@ class _Stored:
         if self._seen and count <= _COUNTED_MAX:
             sql += f" AND element IN (SELECT id FROM {self._seen})"
             count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
-        keys = self._graph.rows(f"{sql.format(what='key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2))
+        keys = self._graph.rows(
+            f"{sql.format(what='key')} ORDER BY key LIMIT 1 OFFSET ?", (*bounds, count // 2)
+        )
         return count, next((key for (key,) in keys), None)
 
 
@@ -76,7 +88,11 @@ class _Past:
         self._rows.sort()
 
     def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]:
-        return self._rows[bisect_left(self._rows, (low,)) : len(self._rows) if high is None else bisect_left(self._rows, (high,))]
+        return self._rows[
+            bisect_left(self._rows, (low,)) : len(self._rows)
+            if high is None
+            else bisect_left(self._rows, (high,))
+        ]
 
     def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
         rows = list(self.between(low, high))
@@ -95,9 +111,11 @@ def _members(graph: Any, rule: IndexRule) -> Iterator[tuple[int, dict[str, Any]]
         yield identity, decode_properties(props)
 
 
-def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
-    """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first. Options: skip, limit, and history: beliefs and turns
-    too that are not believed any more."""
+def fulltext(
+    run: Any, name: str, query: str, options: Any, *, edge: bool
+) -> Iterator[tuple[Any, ...]]:
+    """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first.
+    Options: skip, limit, and history: beliefs and turns too that are not believed any more."""
     rule = _rule(run, name, "fulltext", edge=edge)
     if not isinstance(query, str):
         fail(f"A full-text query is text, not {shown(query)}.")
@@ -119,18 +137,32 @@ def fulltext(run: Any, name: str, query: str, options: Any, *, edge: bool) -> It
 
 
 def _options(options: Any) -> tuple[int | None, int | None, bool]:
-    """skip, limit and history. Raises QueryError for what is none of these, and for other keys: what is meant by them would be missed."""
+    """skip, limit and history. Raises QueryError for what is none of these, and for other keys:
+    what is meant by them would be missed."""
     given = dict(options.properties if isinstance(options, (Node, Edge)) else options or {})
     history = given.pop("history", None)
     if history is not None and type(history) is not bool:
-        fail(f"history is true or false, not {shown(history)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+        fail(
+            f"history is true or false, not {shown(history)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
     found = [given.pop(key, None) for key in ("skip", "limit")]
     for value in found:
         if value is not None and (type(value) is not int or value < 0):
-            fail(f"skip and limit are whole numbers from 0, not {shown(value)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+            fail(
+                f"skip and limit are whole numbers from 0, not {shown(value)}.",
+                kind="ArgumentError",
+                detail="InvalidArgumentValue",
+            )
     if given:
         other = str(next(iter(given)))[:40]
-        fail(f"There is no option {other!r}.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Options are skip, limit and history.")
+        fail(
+            f"There is no option {other!r}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Options are skip, limit and history.",
+        )
     return found[0], found[1], bool(history)
 
 
@@ -139,7 +171,9 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
     total: dict[int, float] = {}
     must: list[set[int]] = []
     never: set[int] = set()
-    gathered = [[_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts]
+    gathered = [
+        [_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts
+    ]
     holding_at_all = sum(len(one) for found in gathered for one in found)
     seen = _seen_of(run, rule, [one for found in gathered for one in found])
     if count > _COUNTED_MAX and holding_at_all:
@@ -162,12 +196,17 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
                 times, length = one[identity]
                 weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
                 total[identity] = total.get(identity, 0.0) + idf * weight
-    return {identity: score for identity, score in total.items() if identity not in never and all(identity in held for held in must)}
+    return {
+        identity: score
+        for identity, score in total.items()
+        if identity not in never and all(identity in held for held in must)
+    }
 
 
 def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]]]) -> list[int]:
-    """How many elements hold each word, of those that policies show: a rare word is not made common by what nobody sees. Of few elements all are
-    asked, and the hidden ones left out of the postings; of many a sample, evenly spaced. What is returned is tested by itself in any case."""
+    """How many elements hold each word, of those that policies show: a rare word is not made common
+    by what nobody sees. Of few elements all are asked, and the hidden ones left out of the
+    postings; of many a sample, evenly spaced. What is returned is tested by itself in any case."""
     sight = run.graph.sight
     if sight is None or run.revealing or not sight.test("n", edge=rule.edge):
         return [len(one) for one in postings]
@@ -181,12 +220,19 @@ def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]
             for identity in sample:
                 if identity not in shown:
                     del one[identity]
-        found.append(round(len(one) * sum(identity in shown for identity in sample) / max(1, len(sample))) if len(sample) < len(one) else len(one))
+        found.append(
+            round(len(one) * sum(identity in shown for identity in sample) / max(1, len(sample)))
+            if len(sample) < len(one)
+            else len(one)
+        )
     return found
 
 
-def _forget_faded(run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]) -> None:
-    """Words of properties that have faded are not found: the postings of elements with such properties are those of what is left."""
+def _forget_faded(
+    run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]
+) -> None:
+    """Words of properties that have faded are not found: the postings of elements with such
+    properties are those of what is left."""
     sight = run.graph.sight
     if sight is None or run.revealing or not sight.fades(edge=rule.edge):
         return
@@ -204,7 +250,10 @@ def _forget_faded(run: Any, rule: IndexRule, parts: list[Part], gathered: list[l
                 fitting = [key for key in held if key.startswith(low)]
                 one.pop(identity, None)
                 if fitting:
-                    one[identity] = (sum(key[-3] for key in fitting), int.from_bytes(fitting[0][-2:], "big"))
+                    one[identity] = (
+                        sum(key[-3] for key in fitting),
+                        int.from_bytes(fitting[0][-2:], "big"),
+                    )
 
 
 def _statistics(entries: Entries) -> tuple[int, float]:
@@ -238,8 +287,15 @@ def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
     element = _element(run, rule, identity)
     if element is None:
         return False
-    values = [element.properties.get(name) for name in ((part.field,) if part.field else rule.properties)]
-    texts = [text for value in values for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+    values = [
+        element.properties.get(name) for name in ((part.field,) if part.field else rule.properties)
+    ]
+    texts = [
+        text
+        for value in values
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str)
+    ]
     return any(_inside(part, terms(text)) for text in texts)
 
 
@@ -251,38 +307,78 @@ def _inside(part: Part, held: list[str]) -> bool:
     return set(part.terms) <= set(held)
 
 
-def set_vector(run: Any, element: Node | Edge | None, name: str, vector: Any) -> Iterable[tuple[Any, ...]]:
-    """db.create.setNodeVectorProperty and setRelationshipVectorProperty: a property of finite numbers. Null is passed over."""
+def set_vector(
+    run: Any, element: Node | Edge | None, name: str, vector: Any
+) -> Iterable[tuple[Any, ...]]:
+    """db.create.setNodeVectorProperty and setRelationshipVectorProperty: a property of finite
+    numbers. Null is passed over."""
     if element is None or name is None:
         return ()
-    if not isinstance(vector, list) or not vector or not all(type(item) in (int, float) and math.isfinite(item) for item in vector):
-        fail(f"A vector is a list of finite numbers, not {shown(vector)}.", kind="ArgumentError", detail="InvalidArgumentValue")
-    run.graph.set_properties(element, {**element.properties, name: [float(item) for item in vector]})
+    if (
+        not isinstance(vector, list)
+        or not vector
+        or not all(type(item) in (int, float) and math.isfinite(item) for item in vector)
+    ):
+        fail(
+            f"A vector is a list of finite numbers, not {shown(vector)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
+    run.graph.set_properties(
+        element, {**element.properties, name: [float(item) for item in vector]}
+    )
     return ()
 
 
 def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
-    """db.index.vector.queryNodes and queryRelationships: the nearest elements with their similarity, the nearest first."""
+    """db.index.vector.queryNodes and queryRelationships: the nearest elements with their
+    similarity, the nearest first."""
     import numpy as np
 
     rule = _rule(run, name, "vector", edge=edge)
     if type(most) is not int or most < 1:
-        fail(f"The number of neighbours is at least 1, not {shown(most)}.", kind="ArgumentError", detail="InvalidArgumentValue")
-    if not isinstance(query, list) or not query or not all(type(item) in (int, float) and abs(item) <= FLOAT_MAX for item in query):
-        fail(f"A query vector is a list of finite numbers, not {shown(query)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+        fail(
+            f"The number of neighbours is at least 1, not {shown(most)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
+    if (
+        not isinstance(query, list)
+        or not query
+        or not all(type(item) in (int, float) and abs(item) <= FLOAT_MAX for item in query)
+    ):
+        fail(
+            f"A query vector is a list of finite numbers, not {shown(query)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
     if rule.dimensions is not None and len(query) != rule.dimensions:
         fail(
-            f"The index {name} has vectors of {rule.dimensions} numbers; the query has {len(query)}.",
+            f"The index {name} has vectors of {rule.dimensions} numbers; the query has"
+            f" {len(query)}.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
         )
     sought = np.asarray(query, dtype=np.float32)
     if _similarity_of(rule) == "cosine" and not np.linalg.norm(sought.astype(np.float64)):
-        fail("A query vector of zeros has no direction.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Look at how it was made.")
-    rows = [(key, identity) for key, identity in entries_of(run, rule).between(b"", None) if len(key) == 4 * len(query)]
+        fail(
+            "A query vector of zeros has no direction.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Look at how it was made.",
+        )
+    rows = [
+        (key, identity)
+        for key, identity in entries_of(run, rule).between(b"", None)
+        if len(key) == 4 * len(query)
+    ]
     if not rows:
         return
-    matrix = np.frombuffer(b"".join(key for key, _ in rows), dtype="<f4").reshape(len(rows), len(query)).astype(np.float64)
+    matrix = (
+        np.frombuffer(b"".join(key for key, _ in rows), dtype="<f4")
+        .reshape(len(rows), len(query))
+        .astype(np.float64)
+    )
     similarity = _similarity(rule, matrix, sought.astype(np.float64))
     order = np.lexsort((np.asarray([identity for _, identity in rows]), -similarity))
     found = 0
@@ -301,7 +397,9 @@ def _similarity(rule: IndexRule, matrix: Any, sought: Any) -> Any:
     if _similarity_of(rule) == "euclidean":
         return 1 / (1 + ((matrix - sought) ** 2).sum(axis=1))
     norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(sought)
-    return (1 + np.divide(matrix @ sought, norms, out=np.full(len(matrix), -1.0), where=norms > 0)) / 2
+    return (
+        1 + np.divide(matrix @ sought, norms, out=np.full(len(matrix), -1.0), where=norms > 0)
+    ) / 2
 
 
 def _similarity_of(rule: IndexRule) -> str:
@@ -312,19 +410,43 @@ def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
     rule: IndexRule | None = run.graph.reader.declared().indexes.by_name.get(name)
     if rule is None or rule.kind != kind or rule.edge != edge:
         what = f"{kind} index on {'relationships' if edge else 'nodes'}"
-        fail(f"There is no {what} named {name!r:.40}.", kind="ProcedureError", detail="IndexNotFound", hint="SHOW INDEXES lists them.", name=name)
+        fail(
+            f"There is no {what} named {name!r:.40}.",
+            kind="ProcedureError",
+            detail="IndexNotFound",
+            hint="SHOW INDEXES lists them.",
+            name=name,
+        )
     return rule
 
 
-def _element(run: Any, rule: IndexRule, identity: int, *, history: bool = False) -> Node | Edge | None:
-    """The element, if the query may see it. What recall leaves out, since it is not believed any more, is no answer to a search either."""
+def _element(
+    run: Any, rule: IndexRule, identity: int, *, history: bool = False
+) -> Node | Edge | None:
+    """The element, if the query may see it. What recall leaves out, since it is not believed any
+    more, is no answer to a search either."""
     graph = run.graph
     if rule.edge:
-        tests = "".join(dict.fromkeys(edge_tests(run, None, end, revealed=ALL if run.revealing else 0) for end in ("src", "dst")))
-        sql = f"SELECT id, type, src, dst, json(props) FROM {edge_source(run, revealed=ALL if run.revealing else 0)} e WHERE id = ?{tests}"
+        tests = "".join(
+            dict.fromkeys(
+                edge_tests(run, None, end, revealed=ALL if run.revealing else 0)
+                for end in ("src", "dst")
+            )
+        )
+        sql = (
+            "SELECT id, type, src, dst, json(props) FROM"
+            f" {edge_source(run, revealed=ALL if run.revealing else 0)} e WHERE id = ?{tests}"
+        )
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
     test = graph.valid.node("n") if graph.valid is not None else ""
     table = graph.raw_table(edge=False) if run.revealing else graph.node_table()
-    live = "" if history or graph.as_of is not None else " AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.node = n.id AND d.live = 0)"
-    sql = f"SELECT id, labels, json(props) FROM {table} n WHERE id = ?{' AND ' + test if test else ''}{live}"
+    live = (
+        ""
+        if history or graph.as_of is not None
+        else " AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.node = n.id AND d.live = 0)"
+    )
+    sql = (
+        f"SELECT id, labels, json(props) FROM {table} n WHERE id ="
+        f" ?{' AND ' + test if test else ''}{live}"
+    )
     return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)

@@ -1,10 +1,12 @@
-"""A conversation with the graph in Cypher: statements one by one, or several in one transaction. Every door's queries go through here.
+"""A conversation with the graph in Cypher: statements one by one, or several in one transaction.
+Every door's queries go through here.
 
-    session.run("MATCH (n) RETURN n")             by itself: a snapshot if it reads, a transaction if it writes
+    session.run("MATCH (n) RETURN n")             by itself: a snapshot if it reads, a transaction
+    if it writes
     session.begin(); session.run(…); session.commit()
 
-A session belongs to one thread at a time, as its transaction does. A result streams from its snapshot; when the session goes on to
-something else, what is left of it is taken into memory first.
+A session belongs to one thread at a time, as its transaction does. A result streams from its
+snapshot; when the session goes on to something else, what is left of it is taken into memory first.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ class GraphSession:
     ) -> None:
         self.store, self.engine, self.identity = store, engine, identity
         self.context = dict(context or {})
-        self._known = dict.fromkeys(_WHO) | {f"_{name}": value for name, value in converted(self.context).items()}
+        self._known = dict.fromkeys(_WHO) | {
+            f"_{name}": value for name, value in converted(self.context).items()
+        }
         self.csv_folder = csv_folder
         self.owner = owner  # handed to procedures of rooms above
         self.timeout_ms = timeout_ms
@@ -66,13 +70,16 @@ class GraphSession:
         self._open: GraphResult | None = None
         self._running: Span | None = None
         self._explicit = False
-        self._held: AbstractContextManager[Reader] | AbstractContextManager[Transaction] | None = None
+        self._held: AbstractContextManager[Reader] | AbstractContextManager[Transaction] | None = (
+            None
+        )
         self._reader: Reader | None = None
         self._read_only = False
 
     @property
     def system_time(self) -> int | None:
-        """As of which system time statements read, in ns; set it to a time of any form that AS OF takes, or to None for the present."""
+        """As of which system time statements read, in ns; set it to a time of any form that AS OF
+        takes, or to None for the present."""
         return self._times["system"]
 
     @system_time.setter
@@ -96,10 +103,16 @@ class GraphSession:
 
     # Statements
 
-    def run(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> GraphResult:
+    def run(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
         """Run one statement. Raises QueryError; inside a transaction a failure ends it."""
         if not isinstance(text, str) or not (params is None or isinstance(params, Mapping)):
-            raise InputError("A statement is text, and its parameters are a map.", next_step='Call run("RETURN $x", {"x": 1}).', field="text")
+            raise InputError(
+                "A statement is text, and its parameters are a map.",
+                next_step='Call run("RETURN $x", {"x": 1}).',
+                field="text",
+            )
         self._settle()
         plan = self.engine.prepare(text)
         span = self._running = Span(self.timeout_ms if timeout_ms is None else timeout_ms)
@@ -124,7 +137,11 @@ class GraphSession:
             with self.store.read() as reader:
                 return policy_notices(plan.statement.body, plan.text, Graph(reader))
         outline = plan.outline
-        if outline is None or plan.statement.system_time is not None or self.system_time is not None:
+        if (
+            outline is None
+            or plan.statement.system_time is not None
+            or self.system_time is not None
+        ):
             return []
         if self._reader is not None:
             return notices_of(outline, plan.text, Graph(self._reader))
@@ -174,7 +191,12 @@ class GraphSession:
         if plan.writes:
             self._not_as_of()
             if self._read_only:
-                fail("This transaction only reads.", kind="TransactionError", detail="AccessMode", hint="Begin one that may write.")
+                fail(
+                    "This transaction only reads.",
+                    kind="TransactionError",
+                    detail="AccessMode",
+                    hint="Begin one that may write.",
+                )
             self._become_writer(span)
         elif self._reader is None:
             self._held = self.store.read()
@@ -187,17 +209,27 @@ class GraphSession:
         rows = taken(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
-        made = GraphResult(result if rows is None else Result(result.columns, iter(rows), result.run), lambda: None, self._end)
+        made = GraphResult(
+            result if rows is None else Result(result.columns, iter(rows), result.run),
+            lambda: None,
+            self._end,
+        )
         self._open = made
         return made
 
-    def _schema(self, plan: Plan, tx: Transaction, params: Mapping[str, Any], span: Span) -> GraphResult:
+    def _schema(
+        self, plan: Plan, tx: Transaction, params: Mapping[str, Any], span: Span
+    ) -> GraphResult:
         assert isinstance(plan.statement.body, t.Clause)
         run = Run(Graph(tx), params, now_ns=tx.now, span=span)
         run.text = plan.text
         with told(run):
-            carry_out = run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
-            run.graph.counters.update(carry_out(plan.statement.body, tx, lambda expression: _worth(expression, run)))
+            carry_out = (
+                run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
+            )
+            run.graph.counters.update(
+                carry_out(plan.statement.body, tx, lambda expression: _worth(expression, run))
+            )
             tx.follow_policies()
         return GraphResult(Result((), iter(()), run), None)
 
@@ -206,7 +238,9 @@ class GraphSession:
         """A transaction; who waits for it can be cancelled, and has a timeout."""
         waiting = True
         try:
-            with self.store.write(self.identity, op="cypher", stopped=span.stopped, scored_at=scored_at) as tx:
+            with self.store.write(
+                self.identity, op="cypher", stopped=span.stopped, scored_at=scored_at
+            ) as tx:
                 waiting = False
                 yield tx
         except BusyError:
@@ -215,7 +249,8 @@ class GraphSession:
             raise
 
     def _become_writer(self, span: Span) -> None:
-        """From reading to writing: only if nothing was committed since the snapshot, so that what was read still holds."""
+        """From reading to writing: only if nothing was committed since the snapshot, so that what
+        was read still holds."""
         if isinstance(self._reader, Transaction):
             return
         seen = self._reader.last_receipt() if self._reader is not None else None
@@ -226,19 +261,32 @@ class GraphSession:
         if snapshot is not None and tx.written_since(seen.tx if seen else 0):
             held.__exit__(None, None, None)
             fail(
-                "Another transaction wrote after this one began to read.", kind="TransientError", detail="Outdated", hint="Run the transaction again."
+                "Another transaction wrote after this one began to read.",
+                kind="TransientError",
+                detail="Outdated",
+                hint="Run the transaction again.",
             )
         self._held, self._reader = held, tx
 
     def _execute(
-        self, plan: Plan, reader: Reader, params: Mapping[str, Any], span: Span, *, batches: _Batches | None = None
+        self,
+        plan: Plan,
+        reader: Reader,
+        params: Mapping[str, Any],
+        span: Span,
+        *,
+        batches: _Batches | None = None,
     ) -> Result:
         statement = plan.statement
         as_of = self._moment(statement.system_time, self.system_time, plan, reader, params)
         valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
         graph = Graph(reader, as_of=as_of)
         if valid is not None:  # of a past time nobody knows without looking what was there
-            graph.valid = ValidTime(valid, reader.declared().constraints, *(() if as_of is not None else (graph.has_label,)))
+            graph.valid = ValidTime(
+                valid,
+                reader.declared().constraints,
+                *(() if as_of is not None else (graph.has_label,)),
+            )
         run = Run(graph, params, now_ns=reader.now, span=span, csv_folder=self.csv_folder)
         run.session = self.owner
         run.text = plan.text
@@ -252,12 +300,18 @@ class GraphSession:
             return self.engine.start(self._noting(plan, run), run)
 
     def _noting(self, plan: Plan, run: Run) -> Plan:
-        """The plan that notes what it returns, if a policy could ask: not of a past time, nor where decay is off."""
+        """The plan that notes what it returns, if a policy could ask: not of a past time, nor where
+        decay is off."""
         judge = run.graph.reader.declared().judge
         about = judge.about
         if about is None or self.store.read_only or not self.store.decay_enabled:
             return plan
-        if plan.steps is None or not plan.steps.names or run.graph.as_of is not None or run.profile is not None:
+        if (
+            plan.steps is None
+            or not plan.steps.names
+            or run.graph.as_of is not None
+            or run.profile is not None
+        ):
             return plan
         reader = run.graph.reader
         note = reader.noted.append if isinstance(reader, Transaction) else self.store.note
@@ -267,7 +321,12 @@ class GraphSession:
     # Time
 
     def _moment(
-        self, expression: t.Expression | None, default: int | None, plan: Plan, reader: Reader, params: Mapping[str, Any]
+        self,
+        expression: t.Expression | None,
+        default: int | None,
+        plan: Plan,
+        reader: Reader,
+        params: Mapping[str, Any],
     ) -> int | None:
         """A point in time that the statement states, or else the session's."""
         if expression is None:
@@ -276,14 +335,22 @@ class GraphSession:
 
     def _not_as_of(self) -> None:
         if self.system_time is not None or self.valid_time is not None:
-            fail("A session that reads as of a past time cannot write.", kind="TransactionError", detail="AccessMode", hint="Use another session.")
+            fail(
+                "A session that reads as of a past time cannot write.",
+                kind="TransactionError",
+                detail="AccessMode",
+                hint="Use another session.",
+            )
 
     # Transactions
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start a transaction of several statements."""
         if self._explicit:
-            raise StoreError("A transaction is already open in this session.", next_step="Commit it or roll it back first.")
+            raise StoreError(
+                "A transaction is already open in this session.",
+                next_step="Commit it or roll it back first.",
+            )
         self._settle()
         self._explicit, self._read_only = True, read_only
 
@@ -318,7 +385,9 @@ class GraphSession:
 
     def _require_open(self) -> None:
         if not self._explicit:
-            raise StoreError("No transaction is open in this session.", next_step="Begin one first.")
+            raise StoreError(
+                "No transaction is open in this session.", next_step="Begin one first."
+            )
 
     def _let_go(self) -> None:
         held, self._held, self._reader = self._held, None, None
@@ -352,7 +421,12 @@ class _Batches:
         self._begin()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is None:
             self.tx.verify_constraints()
         self._held.__exit__(kind, error, trace)

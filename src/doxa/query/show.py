@@ -1,6 +1,8 @@
-"""SHOW: the catalogue, functions, procedures, databases and settings as rows, with the command that would create each index and constraint.
+"""SHOW: the catalogue, functions, procedures, databases and settings as rows, with the command that
+would create each index and constraint.
 
-    SHOW INDEXES YIELD name WHERE name = 'a'        CALL doxa.show.indexes('') YIELD ... WITH name WHERE name = 'a' RETURN name
+SHOW INDEXES YIELD name WHERE name = 'a'        CALL doxa.show.indexes('') YIELD ... WITH name WHERE
+name = 'a' RETURN name
 """
 
 from __future__ import annotations
@@ -27,49 +29,120 @@ def shown_as_query(command: t.Show) -> t.Query:
     name = f"doxa.show.{command.what}"
     columns = _COLUMNS[command.what]
     plain = t.Projection(tuple(t.Item(t.Variable(column), column, True) for column in columns))
-    call = t.CallProcedure(name, (t.Literal(" ".join(str(word) for word in command.detail)),), tuple((column, column) for column in columns))
+    call = t.CallProcedure(
+        name,
+        (t.Literal(" ".join(str(word) for word in command.detail)),),
+        tuple((column, column) for column in columns),
+    )
     clauses: list[t.Clause] = [call]
     last = plain
     if command.yields is not None or command.where is not None:
-        wanted = command.yields if command.yields is not None and not (command.yields.star and not command.yields.items) else plain
+        wanted = (
+            command.yields
+            if command.yields is not None and not (command.yields.star and not command.yields.items)
+            else plain
+        )
         clauses.append(t.With(wanted, command.where))
-        last = t.Projection(tuple(t.Item(t.Variable(item.name), item.name, True) for item in wanted.items))
+        last = t.Projection(
+            tuple(t.Item(t.Variable(item.name), item.name, True) for item in wanted.items)
+        )
     clauses.append(t.Return(command.returns or last))
     return t.Query((tuple(clauses),))
 
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "indexes": (
-        "id", "name", "state", "populationPercent", "type", "entityType", "labelsOrTypes", "properties", "indexProvider", "owningConstraint",
-        "lastRead", "readCount", "options", "createStatement",
+        "id",
+        "name",
+        "state",
+        "populationPercent",
+        "type",
+        "entityType",
+        "labelsOrTypes",
+        "properties",
+        "indexProvider",
+        "owningConstraint",
+        "lastRead",
+        "readCount",
+        "options",
+        "createStatement",
     ),
-    "constraints": ("id", "name", "type", "entityType", "labelsOrTypes", "properties", "ownedIndex", "propertyType", "options", "createStatement"),
+    "constraints": (
+        "id",
+        "name",
+        "type",
+        "entityType",
+        "labelsOrTypes",
+        "properties",
+        "ownedIndex",
+        "propertyType",
+        "options",
+        "createStatement",
+    ),
     "functions": ("name", "category", "description", "signature", "aggregating", "isBuiltIn"),
     "procedures": ("name", "description", "mode", "worksOnSystem", "signature"),
     "databases": (
-        "name", "type", "aliases", "access", "address", "role", "writer", "requestedStatus", "currentStatus", "statusMessage", "default", "home",
+        "name",
+        "type",
+        "aliases",
+        "access",
+        "address",
+        "role",
+        "writer",
+        "requestedStatus",
+        "currentStatus",
+        "statusMessage",
+        "default",
+        "home",
         "constituents",
     ),
     "settings": ("name", "value", "isDynamic", "description"),
     "decay_profiles": ("kind", "name", "scope", "target", "profileRef", "enabled"),
     "promotion_profiles": ("name", "scope", "multiplier", "scoreFloor", "scoreCap", "enabled"),
-    "promotion_policies": ("name", "scope", "target", "enabled", "whenClauses", "onAccessMutations"),
-}  # fmt: skip
+    "promotion_policies": (
+        "name",
+        "scope",
+        "target",
+        "enabled",
+        "whenClauses",
+        "onAccessMutations",
+    ),
+}
 
 
 def _unknown(detail: str, what: str, known: Iterable[str]) -> NoReturn:
     hint = f"SHOW {what} may be told {', '.join(known)}." if known else f"Write SHOW {what}."
-    fail(f"There is no {detail[:100]} among {what}.", kind="ArgumentError", detail="InvalidArgumentValue", hint=hint)
+    fail(
+        f"There is no {detail[:100]} among {what}.",
+        kind="ArgumentError",
+        detail="InvalidArgumentValue",
+        hint=hint,
+    )
 
 
 # Indexes and constraints
 
 _INDEX_KINDS = ("RANGE", "TEXT", "POINT", "FULLTEXT", "VECTOR", "LOOKUP", "BTREE")
-_TYPES = {"unique": "UNIQUENESS", "key": "KEY", "exists": "PROPERTY_EXISTENCE", "type": "PROPERTY_TYPE", "temporal": "TEMPORAL_NO_OVERLAP"}
+_TYPES = {
+    "unique": "UNIQUENESS",
+    "key": "KEY",
+    "exists": "PROPERTY_EXISTENCE",
+    "type": "PROPERTY_TYPE",
+    "temporal": "TEMPORAL_NO_OVERLAP",
+}
 _KINDS = {
-    "UNIQUE": "unique", "UNIQUENESS": "unique", "KEY": "key", "EXIST": "exists", "EXISTS": "exists", "EXISTENCE": "exists", "TYPE": "type",
-    "VALUES": "values", "TEMPORAL": "temporal", "CARDINALITY": "cardinality", "ENDPOINTS": "endpoints",
-}  # fmt: skip
+    "UNIQUE": "unique",
+    "UNIQUENESS": "unique",
+    "KEY": "key",
+    "EXIST": "exists",
+    "EXISTS": "exists",
+    "EXISTENCE": "exists",
+    "TYPE": "type",
+    "VALUES": "values",
+    "TEMPORAL": "temporal",
+    "CARDINALITY": "cardinality",
+    "ENDPOINTS": "endpoints",
+}
 
 
 def _indexes(run: Any, detail: str) -> Rows:
@@ -83,9 +156,21 @@ def _indexes(run: Any, detail: str) -> Rows:
             owner = declared.constraints.by_name.get(rule.owner)
             creates = _index_command(rule) if owner is None else _constraint_command(owner)
             yield (
-                rule.id, rule.name, "ONLINE", 100.0, kind, entity, list(rule.names), list(rule.properties), f"doxa-{rule.kind}", rule.owner, None, 0,
-                rule.options, creates,
-            )  # fmt: skip
+                rule.id,
+                rule.name,
+                "ONLINE",
+                100.0,
+                kind,
+                entity,
+                list(rule.names),
+                list(rule.properties),
+                f"doxa-{rule.kind}",
+                rule.owner,
+                None,
+                0,
+                rule.options,
+                creates,
+            )
 
 
 def _constraints(run: Any, detail: str) -> Rows:
@@ -101,7 +186,18 @@ def _constraints(run: Any, detail: str) -> Rows:
             of_type = rule.detail[0] if rule.kind == "type" else None
             owned = rule.name if rule.entries is not None else None
             properties = list(rule.properties) or None
-            yield number, rule.name, _type(rule), entity, [rule.about], properties, owned, of_type, {}, _constraint_command(rule)
+            yield (
+                number,
+                rule.name,
+                _type(rule),
+                entity,
+                [rule.about],
+                properties,
+                owned,
+                of_type,
+                {},
+                _constraint_command(rule),
+            )
 
 
 def _type(rule: ConstraintRule) -> str:
@@ -118,25 +214,52 @@ def _target(names: tuple[str, ...], properties: tuple[str, ...], *, edge: bool) 
 
 def _index_command(rule: IndexRule) -> str:
     options = written(rule.options) if rule.options else None
-    return schema_command(t.CreateIndex(rule.kind, rule.name, _target(rule.names, rule.properties, edge=rule.edge), False, options))
+    return schema_command(
+        t.CreateIndex(
+            rule.kind,
+            rule.name,
+            _target(rule.names, rule.properties, edge=rule.edge),
+            False,
+            options,
+        )
+    )
 
 
 def _constraint_command(rule: ConstraintRule) -> str:
-    detail = (written([_revived(value) for value in rule.detail]),) if rule.kind == "values" else rule.detail
-    return schema_command(t.CreateConstraint(rule.kind, rule.name, _target((rule.about,), rule.properties, edge=rule.edge), False, detail))
+    detail = (
+        (written([_revived(value) for value in rule.detail]),)
+        if rule.kind == "values"
+        else rule.detail
+    )
+    return schema_command(
+        t.CreateConstraint(
+            rule.kind,
+            rule.name,
+            _target((rule.about,), rule.properties, edge=rule.edge),
+            False,
+            detail,
+        )
+    )
 
 
 _WRITTEN: dict[Any, str] = {
-    temporal.Date: "date", temporal.DateTime: "datetime", temporal.LocalDateTime: "localdatetime", temporal.Time: "time",
-    temporal.LocalTime: "localtime", temporal.Duration: "duration",
-}  # fmt: skip
+    temporal.Date: "date",
+    temporal.DateTime: "datetime",
+    temporal.LocalDateTime: "localdatetime",
+    temporal.Time: "time",
+    temporal.LocalTime: "localtime",
+    temporal.Duration: "duration",
+}
 
 
-_STRUCTS: dict[frozenset[str], Any] = {frozenset(kind.__struct_fields__): kind for kind in (*_WRITTEN, spatial.Point)}
+_STRUCTS: dict[frozenset[str], Any] = {
+    frozenset(kind.__struct_fields__): kind for kind in (*_WRITTEN, spatial.Point)
+}
 
 
 def _revived(value: Any) -> Any:
-    """A value of a constraint's list: the catalogue keeps a date, say, as the map of its fields. No property is a map."""
+    """A value of a constraint's list: the catalogue keeps a date, say, as the map of its fields. No
+    property is a map."""
     kind = _STRUCTS.get(frozenset(value)) if isinstance(value, dict) else None
     return value if kind is None else kind(**value)
 
@@ -148,7 +271,9 @@ def written(value: Any) -> t.Expression:
     if isinstance(value, list):
         return t.ListOf(tuple(written(item) for item in value))
     if isinstance(value, spatial.Point):
-        axes = {"srid": value.srid, "x": value.x, "y": value.y} | ({} if value.z is None else {"z": value.z})
+        axes = {"srid": value.srid, "x": value.x, "y": value.y} | (
+            {} if value.z is None else {"z": value.z}
+        )
         return t.Call("point", (written(axes),))
     name = _WRITTEN.get(type(value))
     return t.Literal(value) if name is None else t.Call(name, (t.Literal(text_of(value)),))
@@ -157,19 +282,23 @@ def written(value: Any) -> t.Expression:
 # Functions and procedures
 
 
-
 def _functions(run: Any, detail: str) -> Rows:
     if detail not in ("", "BUILT IN", "USER DEFINED"):
         _unknown(detail, "FUNCTIONS", ("BUILT IN", "USER DEFINED"))
     for _, item in sorted(FUNCTIONS.items()) if detail != "USER DEFINED" else ():
-        kind, about = ("Aggregating", "Over the rows of a group.") if item.aggregate else ("Scalar", "")
+        kind, about = (
+            ("Aggregating", "Over the rows of a group.") if item.aggregate else ("Scalar", "")
+        )
         yield item.name, kind, about, function_signature(item), item.aggregate, True
 
 
 def function_signature(item: Signature) -> str:
     """size(input :: LIST | STRING) :: INTEGER"""
     several = len(item.args) > 1
-    args = [f"input{number if several else ''} :: {_accepted(arg)}" for number, arg in enumerate(item.args, start=1)]
+    args = [
+        f"input{number if several else ''} :: {_accepted(arg)}"
+        for number, arg in enumerate(item.args, start=1)
+    ]
     return f"{item.name}({', '.join(args)}) :: {_typed(item.result)}"
 
 
@@ -185,8 +314,15 @@ def _accepted(arg: Argument) -> str:
 def procedure_signature(item: ProcedureSignature) -> str:
     """db.labels() :: (label :: STRING)"""
     least = len(item.args) - item.optional
-    args = [f"{name}{' = null' if number >= least else ''} :: {kind}" for number, (name, kind) in enumerate(item.args)]
-    results = f"({', '.join(f'{name} :: {kind}' for name, kind in item.results)})" if item.results else "VOID"
+    args = [
+        f"{name}{' = null' if number >= least else ''} :: {kind}"
+        for number, (name, kind) in enumerate(item.args)
+    ]
+    results = (
+        f"({', '.join(f'{name} :: {kind}' for name, kind in item.results)})"
+        if item.results
+        else "VOID"
+    )
     return f"{item.name}({', '.join(args)}) :: {results}"
 
 
@@ -194,8 +330,21 @@ def _procedures(registry: Registry) -> Callable[..., Rows]:
     def show(run: Any, detail: str) -> Rows:
         if detail:
             _unknown(detail, "PROCEDURES", ())
-        listed = [item.signature for item in registry.all() if not item.signature.name.startswith("doxa.show.")]
-        return [(item.name, item.description, "WRITE" if item.writes else "READ", False, procedure_signature(item)) for item in listed]
+        listed = [
+            item.signature
+            for item in registry.all()
+            if not item.signature.name.startswith("doxa.show.")
+        ]
+        return [
+            (
+                item.name,
+                item.description,
+                "WRITE" if item.writes else "READ",
+                False,
+                procedure_signature(item),
+            )
+            for item in listed
+        ]
 
     return show
 
@@ -205,7 +354,21 @@ def _procedures(registry: Registry) -> Callable[..., Rows]:
 
 def _databases(run: Any, detail: str) -> Rows:
     if detail in ("", "DEFAULT", "HOME", "DOXA", "NEO4J"):
-        yield "doxa", "standard", ["neo4j"], "read-write", "localhost", "primary", True, "online", "online", "", True, True, []
+        yield (
+            "doxa",
+            "standard",
+            ["neo4j"],
+            "read-write",
+            "localhost",
+            "primary",
+            True,
+            "online",
+            "online",
+            "",
+            True,
+            True,
+            [],
+        )
 
 
 def _settings(run: Any, detail: str) -> Rows:
@@ -218,13 +381,25 @@ def _settings(run: Any, detail: str) -> Rows:
 
 def register_shows(registry: Registry) -> None:
     shows: tuple[tuple[str, Callable[..., Rows]], ...] = (
-        ("indexes", _indexes), ("constraints", _constraints), ("functions", _functions), ("procedures", _procedures(registry)),
-        ("databases", _databases), ("settings", _settings), ("decay_profiles", decay_profiles),
-        ("promotion_profiles", promotion_profiles), ("promotion_policies", promotion_policies),
-    )  # fmt: skip
+        ("indexes", _indexes),
+        ("constraints", _constraints),
+        ("functions", _functions),
+        ("procedures", _procedures(registry)),
+        ("databases", _databases),
+        ("settings", _settings),
+        ("decay_profiles", decay_profiles),
+        ("promotion_profiles", promotion_profiles),
+        ("promotion_policies", promotion_policies),
+    )
     for what, call in shows:
         results = tuple((column, _COLUMN_TYPES.get(column, "ANY")) for column in _COLUMNS[what])
-        signature = ProcedureSignature(f"doxa.show.{what}", (("detail", "STRING"),), results, optional=1, description=f"SHOW {what.upper()}.")
+        signature = ProcedureSignature(
+            f"doxa.show.{what}",
+            (("detail", "STRING"),),
+            results,
+            optional=1,
+            description=f"SHOW {what.upper()}.",
+        )
         registry.add(Procedure(signature, _told(call)))
 
 
@@ -232,6 +407,6 @@ def _told(call: Callable[..., Rows]) -> Callable[..., Rows]:
     return lambda run, detail=None: call(run, (detail or "").upper())
 
 
-_COLUMN_TYPES = dict.fromkeys(("name", "category", "description", "signature", "mode", "createStatement"), "STRING") | dict.fromkeys(
-    ("aggregating", "isBuiltIn", "worksOnSystem"), "BOOLEAN"
-)
+_COLUMN_TYPES = dict.fromkeys(
+    ("name", "category", "description", "signature", "mode", "createStatement"), "STRING"
+) | dict.fromkeys(("aggregating", "isBuiltIn", "worksOnSystem"), "BOOLEAN")

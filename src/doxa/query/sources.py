@@ -64,24 +64,41 @@ class OptionalStep:
 class UnionStep:
     """The branches one after the other, columns in the first branch's order behind the kept slots."""
 
-    def __init__(self, branches: list[Branch], *, every: bool, keep: int, spread: bool = False) -> None:
-        """`spread`: hidden columns stay as they are; else two follow the others, one of all that was returned and one of what was passed through."""
+    def __init__(
+        self, branches: list[Branch], *, every: bool, keep: int, spread: bool = False
+    ) -> None:
+        """`spread`: hidden columns stay as they are; else two follow the others, one of all that
+        was returned and one of what was passed through."""
         self.branches = branches
         self.every = every
         self.keep = keep
         self.names = tuple(name for name in branches[0].columns if not is_hidden(name))
         self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)
         self.spread = spread
-        self.seen = sum(name.startswith(SEEN) for name in branches[0].columns) if spread else int(self.hidden)
+        self.seen = (
+            sum(name.startswith(SEEN) for name in branches[0].columns)
+            if spread
+            else int(self.hidden)
+        )
         self.width = len(self.names) + (2 if self.hidden else 0)
         self._places = [self._place(branch) for branch in branches]
 
     def _place(self, branch: Branch) -> tuple[list[int], list[int], list[int], bool]:
-        """Where a branch has its columns, what was returned and what was passed through; and whether its rows are as they should be."""
+        """Where a branch has its columns, what was returned and what was passed through; and
+        whether its rows are as they should be."""
         slots = [branch.columns[name] for name in self.names]
-        seen, walked = ([slot for name, slot in branch.columns.items() if name.startswith(kind)] for kind in (SEEN, WALKED))
+        seen, walked = (
+            [slot for name, slot in branch.columns.items() if name.startswith(kind)]
+            for kind in (SEEN, WALKED)
+        )
         order = [*slots, *seen, *walked]
-        return slots, seen, walked, (self.spread or not self.hidden) and order == list(range(self.keep, self.keep + len(order)))
+        return (
+            slots,
+            seen,
+            walked,
+            (self.spread or not self.hidden)
+            and order == list(range(self.keep, self.keep + len(order))),
+        )
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if len(self.branches) == 1:
@@ -96,7 +113,14 @@ class UnionStep:
             return rows
         if self.hidden and not self.spread:
             behind = seen, walked
-            return ((*row[:keep], *[row[slot] for slot in slots], *[Origins(row[slot] for slot in one) for one in behind]) for row in rows)
+            return (
+                (
+                    *row[:keep],
+                    *[row[slot] for slot in slots],
+                    *[Origins(row[slot] for slot in one) for one in behind],
+                )
+                for row in rows
+            )
         return ((*row[:keep], *[row[slot] for slot in (*slots, *seen, *walked)]) for row in rows)
 
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -106,7 +130,12 @@ class UnionStep:
             for number in range(len(self.branches)):
                 for found in self._branch(run, iter((row,)), number):
                     if not self.every:
-                        key = tuple([group_key(value) for value in found[self.keep : self.keep + len(self.names)]])
+                        key = tuple(
+                            [
+                                group_key(value)
+                                for value in found[self.keep : self.keep + len(self.names)]
+                            ]
+                        )
                         if key in seen:
                             continue
                         held.row(key, extra=IN_A_SET)
@@ -117,7 +146,9 @@ class UnionStep:
 class SubqueryStep:
     """CALL { … } for each row. Without columns it runs for its effect, and the row goes on once."""
 
-    def __init__(self, union: UnionStep, *, writes: bool, batch: t.Batch | None, batch_rows: Evaluate | None) -> None:
+    def __init__(
+        self, union: UnionStep, *, writes: bool, batch: t.Batch | None, batch_rows: Evaluate | None
+    ) -> None:
         self.union = union
         self.writes = writes
         self.batch = batch
@@ -127,16 +158,28 @@ class SubqueryStep:
         if self.batch is not None:
             return self._batched(run, run.whole(source), self.batch)
         if self.writes:
-            return iter(run.whole(found for row in run.whole(source) for found in self._one(run, row)))
+            return iter(
+                run.whole(found for row in run.whole(source) for found in self._one(run, row))
+            )
         return (found for row in source for found in self._one(run, row))
 
     def _batched(self, run: Run, rows: list[Row], batch: t.Batch) -> Iterator[Row]:
-        """IN TRANSACTIONS: a transaction for each batch of rows. What a failed one wrote is gone, what others wrote stays."""
+        """IN TRANSACTIONS: a transaction for each batch of rows. What a failed one wrote is gone,
+        what others wrote stays."""
         if run.batches is None:
-            fail("CALL { } IN TRANSACTIONS needs a statement of its own, outside of any transaction.", kind="TransactionError", detail="Nested")
+            fail(
+                "CALL { } IN TRANSACTIONS needs a statement of its own, outside of any"
+                " transaction.",
+                kind="TransactionError",
+                detail="Nested",
+            )
         size = _BATCH_ROWS if self.batch_rows is None else self.batch_rows((), run)
         if type(size) is not int or size < 1:
-            fail(f"A batch has at least one row, not {shown(size)}.", kind="ArgumentError", detail="InvalidArgumentValue")
+            fail(
+                f"A batch has at least one row, not {shown(size)}.",
+                kind="ArgumentError",
+                detail="InvalidArgumentValue",
+            )
         stopped = False
         for start in range(0, len(rows), size):
             chunk = rows[start : start + size]
@@ -145,7 +188,12 @@ class SubqueryStep:
                 nulls = (None,) * self.union.width
                 found = [(*row, *nulls) for row in chunk]
             if batch.report is not None:
-                status = {"started": not stopped, "committed": not stopped and error is None, "transactionId": None, "errorMessage": error}
+                status = {
+                    "started": not stopped,
+                    "committed": not stopped and error is None,
+                    "transactionId": None,
+                    "errorMessage": error,
+                }
                 found = [(*row, status) for row in found]
             yield from found
             stopped = stopped or (error is not None and batch.on_error == "BREAK")
@@ -153,7 +201,11 @@ class SubqueryStep:
     def _batch(self, run: Run, chunk: list[Row], batch: t.Batch) -> tuple[list[Row], str | None]:
         assert run.batches is not None
         try:
-            found = [tuple([detach(value) for value in one]) for row in chunk for one in self._one(run, row)]
+            found = [
+                tuple([detach(value) for value in one])
+                for row in chunk
+                for one in self._one(run, row)
+            ]
             run.batches.commit()
             return found, None
         except DoxaError as error:
@@ -196,12 +248,20 @@ class CsvStep:
                     if names is None:
                         yield (*row, values)
                     else:
-                        yield (*row, {name: values[i] if i < len(values) else None for i, name in enumerate(names)})
+                        yield (
+                            *row,
+                            {
+                                name: values[i] if i < len(values) else None
+                                for i, name in enumerate(names)
+                            },
+                        )
 
 
 def _lines(file: TextIO) -> Iterator[str]:
     """The lines of a file, none of them longer than one that can be meant."""
-    if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process, so it is only ever raised
+    if (
+        csv.field_size_limit() < TEXT_BYTES_MAX
+    ):  # one setting for the process, so it is only ever raised
         csv.field_size_limit(TEXT_BYTES_MAX)
     while line := file.readline(IMPORT_LINE_BYTES_MAX + 1):
         if len(line) > IMPORT_LINE_BYTES_MAX:
@@ -215,18 +275,33 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (csv.Error, UnicodeDecodeError, OSError) as error:
-        fail(f"{path.name} cannot be read as CSV in UTF-8: {error}.", kind="ArgumentError", detail="InvalidFile", hint="Correct or convert the file.")
+        fail(
+            f"{path.name} cannot be read as CSV in UTF-8: {error}.",
+            kind="ArgumentError",
+            detail="InvalidFile",
+            hint="Correct or convert the file.",
+        )
 
 
 def allowed_file(name: Any, folder: str | None) -> Path:
-    """The path of a file named by a query, if it lies inside the allowed folder, symbolic links followed."""
+    """The path of a file named by a query, if it lies inside the allowed folder, symbolic links
+    followed."""
     if not isinstance(name, str):
         fail(f"LOAD CSV takes the name of a file, not {shown(name)}.")
     if folder is None:
-        fail("LOAD CSV is off: no folder is allowed.", kind="ArgumentError", detail="FileNotAllowed", hint="Open the database with csv_folder=….")
+        fail(
+            "LOAD CSV is off: no folder is allowed.",
+            kind="ArgumentError",
+            detail="FileNotAllowed",
+            hint="Open the database with csv_folder=….",
+        )
     url = urlparse(name)
     if url.scheme not in ("", "file") or url.netloc not in ("", "localhost"):
-        fail(f"LOAD CSV reads local files only, not {name!r:.80}.", kind="ArgumentError", detail="FileNotAllowed")
+        fail(
+            f"LOAD CSV reads local files only, not {name!r:.80}.",
+            kind="ArgumentError",
+            detail="FileNotAllowed",
+        )
     base = Path(folder).resolve()
     relative = unquote(url.path) if url.scheme else name
     try:
@@ -235,5 +310,9 @@ def allowed_file(name: Any, folder: str | None) -> Path:
     except (OSError, ValueError):
         allowed = False
     if not allowed:
-        fail(f"There is no file {name!r:.80} in the allowed folder.", kind="ArgumentError", detail="FileNotAllowed")
+        fail(
+            f"There is no file {name!r:.80} in the allowed folder.",
+            kind="ArgumentError",
+            detail="FileNotAllowed",
+        )
     return path

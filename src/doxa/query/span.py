@@ -1,4 +1,5 @@
-"""How long a statement may go on: its timeout, and whether it was told to end. Asked by its rows, by SQL underneath, and while it waits to write."""
+"""How long a statement may go on: its timeout, and whether it was told to end. Asked by its rows,
+by SQL underneath, and while it waits to write."""
 
 from __future__ import annotations
 
@@ -41,5 +42,6 @@ class Span:
             )
 
     def stopped(self) -> bool:
-        """Whether to end: asked from inside of a long SQL statement or a wait, which then fails, and `look` says why."""
+        """Whether to end: asked from inside of a long SQL statement or a wait, which then fails,
+        and `look` says why."""
         return self.cancelled or time.monotonic() > self._deadline

@@ -1,4 +1,5 @@
-"""Cypher's type names with the types that only a query knows: nodes, relationships, paths, maps. And what valueType() says."""
+"""Cypher's type names with the types that only a query knows: nodes, relationships, paths, maps.
+And what valueType() says."""
 
 from __future__ import annotations
 
@@ -9,7 +10,17 @@ from doxa.base.value_types import PROPERTY_TYPES, TypeNames
 from doxa.query.errors import fail, type_name
 from doxa.query.values import Edge, Node, Path
 
-_NAMES = TypeNames({**PROPERTY_TYPES, "NODE": (Node,), "VERTEX": (Node,), "RELATIONSHIP": (Edge,), "EDGE": (Edge,), "MAP": (dict,), "PATH": (Path,)})
+_NAMES = TypeNames(
+    {
+        **PROPERTY_TYPES,
+        "NODE": (Node,),
+        "VERTEX": (Node,),
+        "RELATIONSHIP": (Edge,),
+        "EDGE": (Edge,),
+        "MAP": (dict,),
+        "PATH": (Path,),
+    }
+)
 
 
 def conforms(value: Any, name: str) -> bool:

@@ -1,4 +1,5 @@
-"""Writing clauses as steps. Each takes all its rows first, so that what it writes cannot change what it reads."""
+"""Writing clauses as steps. Each takes all its rows first, so that what it writes cannot change
+what it reads."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class CreateStep:
-    """Makes the parts of patterns that are not bound, in order, and appends them to the row. Nothing reads what the `last` step made."""
+    """Makes the parts of patterns that are not bound, in order, and appends them to the row.
+    Nothing reads what the `last` step made."""
 
     def __init__(self, patterns: list[PatternMaker]) -> None:
         self.patterns = patterns
@@ -33,9 +35,12 @@ class CreateStep:
 
 
 class PatternMaker:
-    """One pattern to create. Parts: ("node", slot or None, labels, properties) or ("edge", type, direction, properties)."""
+    """One pattern to create. Parts: ("node", slot or None, labels, properties) or ("edge", type,
+    direction, properties)."""
 
-    def __init__(self, pattern: t.PathPattern, layout: dict[str, int], width: int, *, compiler: Compiler) -> None:
+    def __init__(
+        self, pattern: t.PathPattern, layout: dict[str, int], width: int, *, compiler: Compiler
+    ) -> None:
         self.parts: list[tuple[Any, ...]] = []
         self.named = pattern.variable is not None
         self.slots: list[int] = []
@@ -72,7 +77,11 @@ class PatternMaker:
                     slot = self.slots[index]
                     if slot < len(made):
                         continue
-                    made.append(run.graph.create_node(part[2], {} if part[3] is None else _map(part[3], tuple(made), run)))
+                    made.append(
+                        run.graph.create_node(
+                            part[2], {} if part[3] is None else _map(part[3], tuple(made), run)
+                        )
+                    )
             else:
                 waiting.append((index, len(made), part))
                 made.append(None)
@@ -80,7 +89,10 @@ class PatternMaker:
             left, right = made[self.slots[index - 1]], made[self.slots[index + 1]]
             for end in (left, right):
                 if not isinstance(end, Node):
-                    fail(f"A relationship connects two nodes, not {shown(end)}.", kind="SemanticError" if end is None else "TypeError")
+                    fail(
+                        f"A relationship connects two nodes, not {shown(end)}.",
+                        kind="SemanticError" if end is None else "TypeError",
+                    )
             start, end = (right, left) if part[2] == "in" else (left, right)
             props = {} if part[3] is None else _map(part[3], tuple(made), run)
             made[at] = run.graph.create_edge(part[1], start, end=end, props=props)
@@ -90,8 +102,14 @@ class PatternMaker:
         return tuple(made)
 
 
-def _properties(properties: t.Expression | None, layout: Layout, compiler: Compiler) -> Evaluate | None:
-    return None if properties is None else compiler.compile(properties, {k: v for k, v in layout.items() if v >= 0})
+def _properties(
+    properties: t.Expression | None, layout: Layout, compiler: Compiler
+) -> Evaluate | None:
+    return (
+        None
+        if properties is None
+        else compiler.compile(properties, {k: v for k, v in layout.items() if v >= 0})
+    )
 
 
 def _map(evaluate: Evaluate, row: Row, run: Run) -> dict[str, Any]:
@@ -118,7 +136,14 @@ class MergeStep:
     """Finds the pattern or makes it, row by row, so that a row sees what the rows before it made."""
 
     def __init__(
-        self, *, find: list[Any], slots: list[int], make: PatternMaker, checks: list[Evaluate], on_create: list[Changer], on_match: list[Changer]
+        self,
+        *,
+        find: list[Any],
+        slots: list[int],
+        make: PatternMaker,
+        checks: list[Evaluate],
+        on_create: list[Changer],
+        on_match: list[Changer],
     ) -> None:
         self.find = find
         self.slots = slots
@@ -131,8 +156,12 @@ class MergeStep:
         for row in run.whole(source):
             for check in self.checks:
                 if check(row, run) is None:
-                    fail("MERGE cannot look for a property that is null.", kind="SemanticError", detail="MergeReadOwnWrites",
-                         hint="Leave the property out, or set it ON CREATE.")  # fmt: skip
+                    fail(
+                        "MERGE cannot look for a property that is null.",
+                        kind="SemanticError",
+                        detail="MergeReadOwnWrites",
+                        hint="Leave the property out, or set it ON CREATE.",
+                    )
             found: Iterator[Row] = iter((row,))
             for step in self.find:
                 found = step.rows(run, found)
@@ -167,7 +196,10 @@ class PropertyChanger(Changer):
             fail(f"Properties are set on nodes and relationships, not on {shown(element)}.")
         name = self.name if isinstance(self.name, str) else self.name(row, run)
         if not isinstance(name, str):
-            fail(f"A property is named by text, not by {shown(name)}.", detail="MapElementAccessByNonString")
+            fail(
+                f"A property is named by text, not by {shown(name)}.",
+                detail="MapElementAccessByNonString",
+            )
         after = dict(element.properties)
         before = after.pop(name, None)
         if value is None and before is None:
@@ -192,7 +224,9 @@ class AllChanger(Changer):
         if isinstance(value, (Node, Edge)):
             value = dict(value.properties)
         if not isinstance(value, dict):
-            fail(f"Properties are set from a map, a node or a relationship, not from {shown(value)}.")
+            fail(
+                f"Properties are set from a map, a node or a relationship, not from {shown(value)}."
+            )
         run.graph.set_properties(element, {**element.properties, **value} if self.merge else value)
 
 
@@ -206,7 +240,13 @@ class LabelChanger(Changer):
             return
         if not isinstance(node, Node):
             fail(f"Labels are set on nodes, not on {shown(node)}.")
-        labels = tuple([name for label in self.labels for name in ((label,) if isinstance(label, str) else _labels_of(label(row, run)))])
+        labels = tuple(
+            [
+                name
+                for label in self.labels
+                for name in ((label,) if isinstance(label, str) else _labels_of(label(row, run)))
+            ]
+        )
         if self.add:
             run.graph.set_labels(node, add=labels)
         else:
@@ -218,27 +258,46 @@ def _labels_of(value: Any) -> list[str]:
     found = value if isinstance(value, list) else [value]
     for label in found:
         if type(label) is not str or not label:
-            fail(f"A label is a text of at least one character, not {shown(label)}.", detail="InvalidArgumentValue")
+            fail(
+                f"A label is a text of at least one character, not {shown(label)}.",
+                detail="InvalidArgumentValue",
+            )
     return found
 
 
 def changer(change: t.Change, layout: Layout, compiler: Compiler) -> Changer:
     match change:
         case t.SetProperty(target, value):
-            return PropertyChanger(compiler.compile(target.of, layout), _name(target, layout, compiler), compiler.compile(value, layout))
+            return PropertyChanger(
+                compiler.compile(target.of, layout),
+                _name(target, layout, compiler),
+                compiler.compile(value, layout),
+            )
         case t.RemoveProperty(target):
-            return PropertyChanger(compiler.compile(target.of, layout), _name(target, layout, compiler), None)
+            return PropertyChanger(
+                compiler.compile(target.of, layout), _name(target, layout, compiler), None
+            )
         case t.SetAll(target, value, merge):
-            return AllChanger(compiler.compile(target, layout), compiler.compile(value, layout), merge=merge)
+            return AllChanger(
+                compiler.compile(target, layout), compiler.compile(value, layout), merge=merge
+            )
         case t.SetLabels(target, labels):
-            return LabelChanger(compiler.compile(target, layout), _compiled(labels, layout, compiler), add=True)
+            return LabelChanger(
+                compiler.compile(target, layout), _compiled(labels, layout, compiler), add=True
+            )
         case t.RemoveLabels(target, labels):
-            return LabelChanger(compiler.compile(target, layout), _compiled(labels, layout, compiler), add=False)
+            return LabelChanger(
+                compiler.compile(target, layout), _compiled(labels, layout, compiler), add=False
+            )
     raise AssertionError(type(change))
 
 
-def _compiled(labels: tuple[str | t.Expression, ...], layout: Layout, compiler: Compiler) -> list[str | Evaluate]:
-    return [label if isinstance(label, str) else compiler.compile(label, layout) for label in labels]
+def _compiled(
+    labels: tuple[str | t.Expression, ...], layout: Layout, compiler: Compiler
+) -> list[str | Evaluate]:
+    return [
+        label if isinstance(label, str) else compiler.compile(label, layout) for label in labels
+    ]
 
 
 def _name(target: t.Property | t.Index, layout: Layout, compiler: Compiler) -> Evaluate | str:
@@ -260,7 +319,8 @@ class ChangeStep:
 
 
 class DeleteStep:
-    """DELETE: first all relationships of all rows, then the nodes, so that the order of rows does not matter."""
+    """DELETE: first all relationships of all rows, then the nodes, so that the order of rows does
+    not matter."""
 
     def __init__(self, targets: list[Evaluate], *, detach: bool) -> None:
         self.targets, self.detach = targets, detach

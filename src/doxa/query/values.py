@@ -1,9 +1,12 @@
-"""Nodes, edges and paths as a query holds them, and the laws of Cypher values: equality, comparison, order, grouping.
+"""Nodes, edges and paths as a query holds them, and the laws of Cypher values: equality,
+comparison, order, grouping.
 
-A Node or Edge knows its id at once and loads the rest when asked. Inside a query that writes, what was loaded before a write is loaded
-again after it, so that every row sees the graph as it is. Results are detached: they stay as they were when they left the query.
+A Node or Edge knows its id at once and loads the rest when asked. Inside a query that writes, what
+was loaded before a write is loaded again after it, so that every row sees the graph as it is.
+Results are detached: they stay as they were when they left the query.
 
-Sources: openCypher CIP2016-06-14 (comparability, orderability, equivalence), Neo4j's order of types.
+Sources: openCypher CIP2016-06-14 (comparability, orderability, equivalence), Neo4j's order of
+types.
 """
 
 from __future__ import annotations
@@ -17,11 +20,19 @@ from doxa.base import spatial, temporal
 from doxa.cypher.errors import QueryError
 from doxa.query.errors import fail
 
-_TEMPORAL = (temporal.Date, temporal.LocalTime, temporal.Time, temporal.LocalDateTime, temporal.DateTime, temporal.Duration)
+_TEMPORAL = (
+    temporal.Date,
+    temporal.LocalTime,
+    temporal.Time,
+    temporal.LocalDateTime,
+    temporal.DateTime,
+    temporal.Duration,
+)
 
 
 class Source(Protocol):
-    """Where elements load themselves from: the graph of the running query. `epoch` counts its writes."""
+    """Where elements load themselves from: the graph of the running query. `epoch` counts its
+    writes."""
 
     epoch: int
 
@@ -46,7 +57,8 @@ class Element:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """All properties. Raises QueryError (DeletedEntityAccess) when the query deleted the element."""
+        """All properties. Raises QueryError (DeletedEntityAccess) when the query deleted the
+        element."""
         if self.source is not None and self.epoch != self.source.epoch:
             self.load()
         return self._props
@@ -64,7 +76,8 @@ class Element:
         return name in self.properties
 
     def detach(self) -> None:
-        """Load what is missing and let go of the query. A deleted element keeps what was known of it."""
+        """Load what is missing and let go of the query. A deleted element keeps what was known of
+        it."""
         if self.source is not None:
             if self.epoch != self.source.epoch:
                 with suppress(QueryError):
@@ -77,7 +90,14 @@ class Node(Element):
 
     __slots__ = ("_labels",)
 
-    def __init__(self, identity: int, source: Source | None = None, *, labels: tuple[str, ...] = (), props: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        identity: int,
+        source: Source | None = None,
+        *,
+        labels: tuple[str, ...] = (),
+        props: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(identity, source)
         self._labels = labels
         if props is not None:
@@ -113,7 +133,16 @@ class Edge(Element):
 
     __slots__ = ("end", "start", "type")
 
-    def __init__(self, identity: int, source: Source | None = None, *, kind: str, start: int, end: int, props: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        identity: int,
+        source: Source | None = None,
+        *,
+        kind: str,
+        start: int,
+        end: int,
+        props: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__(identity, source)
         self.type = kind
         self.start = start
@@ -246,7 +275,8 @@ def _equal_maps(one: dict[str, Any], other: dict[str, Any]) -> bool | None:
 
 
 def compare(one: Any, other: Any) -> int | bool | None:
-    """-1, 0 or 1; None when the two cannot be compared; False when a NaN is in play (every comparison with it is false)."""
+    """-1, 0 or 1; None when the two cannot be compared; False when a NaN is in play (every
+    comparison with it is false)."""
     if one is None or other is None:
         return None
     kind, second = type(one), type(other)
@@ -289,13 +319,30 @@ def less_equal(one: Any, other: Any) -> bool | None:
 # Order of all values: for ORDER BY, min() and max()
 
 _RANK = {
-    dict: 0, Node: 1, Edge: 2, list: 3, Path: 4, spatial.Point: 5, temporal.DateTime: 6, temporal.LocalDateTime: 7, temporal.Date: 8,
-    temporal.Time: 9, temporal.LocalTime: 10, temporal.Duration: 11, bytes: 12, str: 13, bool: 14, int: 15, float: 15, type(None): 16,
-}  # fmt: skip
+    dict: 0,
+    Node: 1,
+    Edge: 2,
+    list: 3,
+    Path: 4,
+    spatial.Point: 5,
+    temporal.DateTime: 6,
+    temporal.LocalDateTime: 7,
+    temporal.Date: 8,
+    temporal.Time: 9,
+    temporal.LocalTime: 10,
+    temporal.Duration: 11,
+    bytes: 12,
+    str: 13,
+    bool: 14,
+    int: 15,
+    float: 15,
+    type(None): 16,
+}
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
-    """A tuple that sorts as Cypher does, ascending: maps, nodes, edges, lists, paths, points, temporals, text, booleans, numbers, NaN, null."""
+    """A tuple that sorts as Cypher does, ascending: maps, nodes, edges, lists, paths, points,
+    temporals, text, booleans, numbers, NaN, null."""
     kind = type(value)
     rank = _RANK.get(kind, 12)
     if rank == 15:
@@ -344,7 +391,10 @@ def truth(value: Any) -> bool | None:
     """A condition's value. Raises QueryError for what is no boolean."""
     if value is True or value is False or value is None:
         return value
-    fail(f"A condition must be true, false or null, not {value!r:.40}.", hint="Compare the value with something.")
+    fail(
+        f"A condition must be true, false or null, not {value!r:.40}.",
+        hint="Compare the value with something.",
+    )
 
 
 def finite(value: float) -> bool:

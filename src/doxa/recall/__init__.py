@@ -1,4 +1,5 @@
-"""Floor 3: from a question to hits with reasons: words, meaning, fusion, budget, over what may be believed now."""
+"""Floor 3: from a question to hits with reasons: words, meaning, fusion, budget, over what may be
+believed now."""
 
 from doxa.recall.engine import Recaller
 from doxa.recall.fusion import LANES, MODES

@@ -1,10 +1,14 @@
-"""The whole path of a question, in one function: candidates of each project, fusion over all, hits with reasons, budget.
+"""The whole path of a question, in one function: candidates of each project, fusion over all, hits
+with reasons, budget.
 
-    scopes -> shelves -> what is asked -> eligible rows -> candidates by every lane -> fuse -> links, events, policies -> fuse
-    -> updates -> strict, diversity -> read the hits from the store -> echoes, siblings -> rerank -> order, budget
+    scopes -> shelves -> what is asked -> eligible rows -> candidates by every lane -> fuse ->
+    links, events, policies -> fuse
+    -> updates -> strict, diversity -> read the hits from the store -> echoes, siblings -> rerank ->
+    order, budget
 
-What may be believed is decided before anything is ranked: a row that is not eligible has no score in any lane and no part in a statistic,
-and every hit is read again from the store on the same snapshot.
+What may be believed is decided before anything is ranked: a row that is not eligible has no score
+in any lane and no part in a statistic, and every hit is read again from the store on the same
+snapshot.
 """
 
 from __future__ import annotations
@@ -31,7 +35,14 @@ from doxa.recall.phrases import QUOTED, phrases_of
 from doxa.recall.pool import Asked, Pool, collect, fused, scale_of
 from doxa.recall.question import read_question
 from doxa.recall.rerank import ANOTHER, CLIENT_HITS, RERANKED, by_reranker, wordings
-from doxa.recall.scope import check_filters, check_project, eligible_rows, find_scopes, is_thread, unseen
+from doxa.recall.scope import (
+    check_filters,
+    check_project,
+    eligible_rows,
+    find_scopes,
+    is_thread,
+    unseen,
+)
 from doxa.recall.shelf import Shelf, Shelves
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, Recall, check_ask
 from doxa.recall.updates import CHANGED, POOL, Said, asks_how_it_stands, reordered
@@ -50,7 +61,8 @@ Floats = NDArray[np.float32]
 
 
 class Recaller:
-    """Answers questions over one store. Keeps the shelves and recent question vectors; safe to share between threads."""
+    """Answers questions over one store. Keeps the shelves and recent question vectors; safe to
+    share between threads."""
 
     def __init__(
         self,
@@ -60,27 +72,38 @@ class Recaller:
         reranker: Callable[[], Reranker | None] = lambda: None,
         model: Callable[[], Completer | None] = lambda: None,
     ) -> None:
-        """The models are asked for only when a question needs them, so that opening a memory loads none. `embedder` is told the model of the vectors
-        in use and that of a set which will take their place (None: there is none), and gives who reads the question, and what is to be said of it."""
+        """The models are asked for only when a question needs them, so that opening a memory loads
+        none. `embedder` is told the model of the vectors in use and that of a set which will take
+        their place (None: there is none), and gives who reads the question, and what is to be said
+        of it."""
         self._store = store
         self._embedder, self._reranker, self._model = embedder, reranker, model
         self._shelves = Shelves()
         self._calibrations = Calibrations()
         self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
-        self._lock = threading.Lock()  # held while arrays of a shelf are read: another thread's question must not make them grow meanwhile
+        # held while arrays of a shelf are read: another thread's question must not make them grow
+        # meanwhile
+        self._lock = threading.Lock()
 
     def recall(self, ask: Ask, *, context: Mapping[str, Any] | None = None) -> Recall:
-        """The best hits for a question, within its filters and budget. Raises InputError, LimitError, or NotFoundError for a
-        project, space, thread or tag that is not there; a failing embedder is a warning."""
+        """The best hits for a question, within its filters and budget. Raises InputError,
+        LimitError, or NotFoundError for a project, space, thread or tag that is not there; a
+        failing embedder is a warning."""
         check_ask(ask)
         warnings: list[str] = []
-        reworded = wordings(read_question(ask.text).text, ask.reword, self._model, warnings) if ask.reword != "none" else []
+        reworded = (
+            wordings(read_question(ask.text).text, ask.reword, self._model, warnings)
+            if ask.reword != "none"
+            else []
+        )
         with self._store.read() as reader:
             scopes = find_scopes(reader, ask.project)
             if ask.project and not scopes:
                 check_project(reader, ask.project)
             if ask.from_thread and not is_thread(reader, ask.from_thread):
-                warnings.append(f"There is no thread {ask.from_thread[:100]!r} yet, so none is preferred.")
+                warnings.append(
+                    f"There is no thread {ask.from_thread[:100]!r} yet, so none is preferred."
+                )
             with self._lock:
                 shelves = [self._shelves.get(reader, scope) for scope in scopes]
                 plain, speakers = _name_speakers(reader, shelves, ask.text)
@@ -96,15 +119,28 @@ class Recaller:
                 pools = [pool for pool in pools if len(pool.rows)]
                 ranked = _rank(reader, pools, ask)
                 for other in others:
-                    ranked = _merged(ranked, _rank(reader, [self._collect(reader, shelf, ask, other) for shelf in shelves], ask))
+                    ranked = _merged(
+                        ranked,
+                        _rank(
+                            reader,
+                            [self._collect(reader, shelf, ask, other) for shelf in shelves],
+                            ask,
+                        ),
+                    )
             if not ask.history and asks_how_it_stands(plain):
                 ranked = _updated(reader, pools, ranked, asked.question.text)
             scale = scale_of(pools)
             likely = answerable(pools, ranked, scale, searched=searched)
-            ranked = outstanding(ranked, scale, names=asked.question.names, few=searched) if ask.strict else ranked
+            ranked = (
+                outstanding(ranked, scale, names=asked.question.names, few=searched)
+                if ask.strict
+                else ranked
+            )
             if ask.diversity:
                 ranked = diverse(reader, ranked, strength=ask.diversity, wanted=_wanted(ask))
-            hits = without_far_siblings(without_echoes(read_hits(reader, ranked[: _wanted(ask)], ask=ask)))
+            hits = without_far_siblings(
+                without_echoes(read_hits(reader, ranked[: _wanted(ask)], ask=ask))
+            )
         reranker = self._reranker() if ask.rerank in ("dedicated", "auto") else None
         hits = by_reranker(hits, ask.text, reranker, ask.rerank, warnings)
         for_client = ask.rerank == "client" or (ask.rerank == "auto" and reranker is None)
@@ -114,12 +150,30 @@ class Recaller:
             with self._store.read() as reader:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
         if not hits:
-            warnings.append(f"Nothing found among {searched} memories that the filters let through.")
+            warnings.append(
+                f"Nothing found among {searched} memories that the filters let through."
+            )
         meant = any(not np.isnan(pool.lanes["meaning"]).all() for pool in pools)
         mode = "hybrid" if meant and asked.terms else "vector" if meant else "fulltext"
-        return Recall(ask.text, tuple(hits), mode, searched, pending, tokens, tuple(warnings), _filters(ask), likely)  # type: ignore[arg-type]
+        return Recall(
+            ask.text,
+            tuple(hits),
+            mode,
+            searched,
+            pending,
+            tokens,
+            tuple(warnings),
+            _filters(ask),
+            likely,
+        )  # type: ignore[arg-type]
 
-    def recent(self, *, project: str = "", kinds: tuple[str, ...] = (), limit: int = HITS_DEFAULT, context: Mapping[str, Any] | None = None
+    def recent(
+        self,
+        *,
+        project: str = "",
+        kinds: tuple[str, ...] = (),
+        limit: int = HITS_DEFAULT,
+        context: Mapping[str, Any] | None = None,
     ) -> list[Hit]:
         """What was last said or stated, newest first: no question, the same belief filter."""
         ask = Ask("", project=project, kinds=kinds, limit=limit)
@@ -131,7 +185,9 @@ class Recaller:
                 check_project(reader, project)
             for scope in scopes:
                 shelf = self._shelves.get(reader, scope)
-                newest = _newest(reader, shelf, eligible_rows(reader, shelf, ask).allowed.copy(), limit)
+                newest = _newest(
+                    reader, shelf, eligible_rows(reader, shelf, ask).allowed.copy(), limit
+                )
                 found += [(int(shelf["time"][row]), int(row), shelf) for row in newest]
             found.sort(key=lambda item: (-item[0], item[1]))
             nothing = dict.fromkeys(LANES, 0.0) | {"meaning": None, "policy": 1.0}
@@ -140,7 +196,9 @@ class Recaller:
             self._store.returned(reader, [hit.kref for hit in hits], context)
             return hits
 
-    def _asked(self, reader: Reader, ask: Ask, plain: str, speakers: frozenset[int], warnings: list[str]) -> Asked:
+    def _asked(
+        self, reader: Reader, ask: Ask, plain: str, speakers: frozenset[int], warnings: list[str]
+    ) -> Asked:
         question = read_question(plain)
         vector = self._vector(reader, question.text, ask, warnings=warnings)
         terms = asked_terms(question.text) if "words" in ask.lanes else []
@@ -163,7 +221,9 @@ class Recaller:
         try:
             vector: Floats = embedder.embed([text])[0]
         except ModelError as error:
-            warnings.append(f"Meaning search failed, this answer is by words alone: {error.message}")
+            warnings.append(
+                f"Meaning search failed, this answer is by words alone: {error.message}"
+            )
             return None
         self._vectors[key] = vector
         if len(self._vectors) > _QUERY_CACHE:
@@ -173,17 +233,27 @@ class Recaller:
     def _collect(self, reader: Reader, shelf: Shelf, ask: Ask, asked: Asked) -> Pool:
         eligible = eligible_rows(reader, shelf, ask)
         fitted = self._calibrations.of(reader, shelf, eligible.population.mask)
-        return collect(reader, shelf, eligible, asked, calibration=fitted, wanted=_wanted(ask), judged=ask.as_of is None)
+        return collect(
+            reader,
+            shelf,
+            eligible,
+            asked,
+            calibration=fitted,
+            wanted=_wanted(ask),
+            judged=ask.as_of is None,
+        )
 
 
 def _wanted(ask: Ask) -> int:
-    """How many hits are read: some fall out as echoes and far siblings, and a second opinion chooses from more than are wanted."""
+    """How many hits are read: some fall out as echoes and far siblings, and a second opinion
+    chooses from more than are wanted."""
     more = max(RERANKED, CLIENT_HITS * ask.limit) if ask.rerank != "none" else 0
     return max(ask.limit, more) + _SPARE
 
 
 def _merged(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
-    """Two rankings as one: a score of another wording counts ANOTHER of its share of that one's best."""
+    """Two rankings as one: a score of another wording counts ANOTHER of its share of that one's
+    best."""
     if not ranked or not others or min(ranked[0].score, others[0].score) <= 0:
         return ranked or others
     scale = ANOTHER * ranked[0].score / others[0].score
@@ -195,7 +265,9 @@ def _merged(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
     return sorted(held.values(), key=lambda item: -item.score)
 
 
-def _newest(reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int) -> NDArray[np.int64]:
+def _newest(
+    reader: Reader, shelf: Shelf, allowed: NDArray[np.bool_], limit: int
+) -> NDArray[np.int64]:
     """The latest rows of a mask that are not hidden."""
     while True:
         rows = np.flatnonzero(allowed)
@@ -210,13 +282,32 @@ def _rank(reader: Reader, pools: list[Pool], ask: Ask) -> list[Ranked]:
     """Fuse the candidates of all projects; the best first, ties by age."""
     if not pools:
         return []
-    token = next((row[0] for row in reader.rows("SELECT id FROM token WHERE text = 'kind:exchange'")), 0)
-    thread = next((row[0] for row in reader.rows("SELECT id FROM token WHERE text = ?", ("thread:" + ask.from_thread,))), 0) if ask.from_thread else 0
+    token = next(
+        (row[0] for row in reader.rows("SELECT id FROM token WHERE text = 'kind:exchange'")), 0
+    )
+    thread = (
+        next(
+            (
+                row[0]
+                for row in reader.rows(
+                    "SELECT id FROM token WHERE text = ?", ("thread:" + ask.from_thread,)
+                )
+            ),
+            0,
+        )
+        if ask.from_thread
+        else 0
+    )
 
     def scored() -> Floats:
-        scores = fused(pools, mode=ask.mode, beliefs=[pool.shelf["kind"][pool.rows] != token for pool in pools])
+        scores = fused(
+            pools, mode=ask.mode, beliefs=[pool.shelf["kind"][pool.rows] != token for pool in pools]
+        )
         if thread:
-            scores[np.concatenate([pool.shelf["thread"][pool.rows] == thread for pool in pools]) & (scores > 0)] *= THREAD
+            scores[
+                np.concatenate([pool.shelf["thread"][pool.rows] == thread for pool in pools])
+                & (scores > 0)
+            ] *= THREAD
         return scores
 
     scores = scored()
@@ -232,13 +323,26 @@ def _rank(reader: Reader, pools: list[Pool], ask: Ask) -> list[Ranked]:
     held = {name: np.concatenate([pool.lanes[name] for pool in pools]) for name in LANES}
     ranked = []
     for i in order.tolist():
-        values = {name: None if np.isnan(values[i]) else float(values[i]) for name, values in held.items()}
-        ranked.append(Ranked(pools[owner[i]].shelf, int(row[i]), float(scores[i]), values, pools[owner[i]].postings, field=int(fields[i])))
+        values = {
+            name: None if np.isnan(values[i]) else float(values[i]) for name, values in held.items()
+        }
+        ranked.append(
+            Ranked(
+                pools[owner[i]].shelf,
+                int(row[i]),
+                float(scores[i]),
+                values,
+                pools[owner[i]].postings,
+                field=int(fields[i]),
+            )
+        )
     return ranked
 
 
 def _owners(pools: list[Pool]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.repeat(np.arange(len(pools)), [len(pool.rows) for pool in pools]), np.concatenate([pool.rows for pool in pools])
+    return np.repeat(np.arange(len(pools)), [len(pool.rows) for pool in pools]), np.concatenate(
+        [pool.rows for pool in pools]
+    )
 
 
 def _linked(reader: Reader, pools: list[Pool], scores: Floats) -> dict[int, float]:
@@ -248,57 +352,80 @@ def _linked(reader: Reader, pools: list[Pool], scores: Floats) -> dict[int, floa
     if top <= 0:
         return {}
     owner, row = _owners(pools)
-    seeds = {int(pools[owner[i]].shelf["node"][row[i]]): float(scores[i]) / top for i in best.tolist() if scores[i] > 0}
+    seeds = {
+        int(pools[owner[i]].shelf["node"][row[i]]): float(scores[i]) / top
+        for i in best.tolist()
+        if scores[i] > 0
+    }
     return lanes.spread(reader, seeds)
 
 
 def _events(reader: Reader, pools: list[Pool], scores: Floats) -> bool:
-    """Whether texts of candidates tell of a time that the question names; their lane of time says so then."""
+    """Whether texts of candidates tell of a time that the question names; their lane of time says
+    so then."""
     start, found = 0, False
     for pool in pools:
         own = scores[start : start + len(pool.rows)]
         start += len(pool.rows)
         if pool.asked.spans:
-            told = lanes.event_times(reader, pool.shelf, pool.rows, np.argsort(-own, kind="stable"), pool.asked.spans)
+            told = lanes.event_times(
+                reader, pool.shelf, pool.rows, np.argsort(-own, kind="stable"), pool.asked.spans
+            )
             pool.lanes["time"] = np.maximum(pool.lanes["time"], told)
             found = True
     return found
 
 
 def _policies(reader: Reader, pools: list[Pool], scores: Floats, ask: Ask) -> bool:
-    """Whether policies are declared; the lane of policy of the best candidates says then what they leave of each."""
+    """Whether policies are declared; the lane of policy of the best candidates says then what they
+    leave of each."""
     if "policy" not in ask.lanes or ask.as_of is not None or not reader.sight().tests:
         return False
     owner, row = _owners(pools)
     starts = np.concatenate(([0], np.cumsum([len(pool.rows) for pool in pools])))
     for i in np.argsort(-scores, kind="stable")[: 2 * _wanted(ask)].tolist():
         pool = pools[owner[i]]
-        pool.lanes["policy"][i - starts[owner[i]]] = reader.score_of(int(pool.shelf["node"][row[i]]))
+        pool.lanes["policy"][i - starts[owner[i]]] = reader.score_of(
+            int(pool.shelf["node"][row[i]])
+        )
     return True
 
 
-def _updated(reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str) -> list[Ranked]:
-    """The ranking with each turn that restates another as it is now above that one, whose score it takes over."""
+def _updated(
+    reader: Reader, pools: list[Pool], ranked: list[Ranked], question: str
+) -> list[Ranked]:
+    """The ranking with each turn that restates another as it is now above that one, whose score it
+    takes over."""
     weights = weigh([(pool.postings, pool.population) for pool in pools])
     best = ranked[:POOL]
     nodes = [int(item.shelf["node"][item.row]) for item in best]
     asked = _asked_weight(pools, best, weights)
-    able = [node for node, weight in zip(nodes, asked.tolist(), strict=True) if weight >= CHANGED * sum(weights.values()) > 0]
+    able = [
+        node
+        for node, weight in zip(nodes, asked.tolist(), strict=True)
+        if weight >= CHANGED * sum(weights.values()) > 0
+    ]
     if len(able) < 2:
         return ranked
     turns = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(able),))}
     said = []
     for item, node in zip(best, nodes, strict=True):
         by = (item.shelf.scope, int(item.shelf["speaker"][item.row])) if node in turns else None
-        said.append(Said(by, (int(item.shelf["time"][item.row]), item.row), turns.get(node, ("", ""))[1]))
+        said.append(
+            Said(by, (int(item.shelf["time"][item.row]), item.row), turns.get(node, ("", ""))[1])
+        )
     moved = [
-        best[place] if above is None else best[place]._replace(score=best[above].score, restates=turns[nodes[above]][0])
+        best[place]
+        if above is None
+        else best[place]._replace(score=best[above].score, restates=turns[nodes[above]][0])
         for place, above in reordered(question, weights, said)
     ]
     return moved + ranked[POOL:]
 
 
-def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, float]) -> NDArray[np.float64]:
+def _asked_weight(
+    pools: list[Pool], items: list[Ranked], weights: dict[str, float]
+) -> NDArray[np.float64]:
     """How much of the question each row says itself."""
     found = np.zeros(len(items))
     for pool in pools:
@@ -313,7 +440,8 @@ def _asked_weight(pools: list[Pool], items: list[Ranked], weights: dict[str, flo
 
 
 def _name_speakers(reader: Reader, shelves: list[Shelf], text: str) -> tuple[str, frozenset[int]]:
-    """A question that names a speaker asks about what that person said: the name becomes a preference and leaves the question's words."""
+    """A question that names a speaker asks about what that person said: the name becomes a
+    preference and leaves the question's words."""
     text = text[:QUERY_CHARS_READ]
     named: set[int] = set()
     remove: set[str] = set()
@@ -327,14 +455,35 @@ def _name_speakers(reader: Reader, shelves: list[Shelf], text: str) -> tuple[str
     if not named:
         return text, frozenset()
     names = "|".join(map(re.escape, sorted(remove)))
-    plain = re.sub(rf"({QUOTED})|\b(?:{names})\b(?:['’]s\b)?", lambda match: match[1] or " ", text, flags=re.IGNORECASE)
+    plain = re.sub(
+        rf"({QUOTED})|\b(?:{names})\b(?:['’]s\b)?",
+        lambda match: match[1] or " ",
+        text,
+        flags=re.IGNORECASE,
+    )
     plain = " ".join(plain.split())
     return plain if _WORD.search(plain) else text, frozenset(named)
 
 
 def _filters(ask: Ask) -> dict[str, object]:
-    names = ("project", "space", "kinds", "trust", "speaker", "thread", "since", "until", "valid_at", "as_of", "history")
-    found: dict[str, object] = {name: getattr(ask, name) for name in names if getattr(ask, name) not in ("", (), None, False)}
+    names = (
+        "project",
+        "space",
+        "kinds",
+        "trust",
+        "speaker",
+        "thread",
+        "since",
+        "until",
+        "valid_at",
+        "as_of",
+        "history",
+    )
+    found: dict[str, object] = {
+        name: getattr(ask, name)
+        for name in names
+        if getattr(ask, name) not in ("", (), None, False)
+    }
     if ask.tag != "current":
         found["tag"] = ask.tag
     return found

@@ -1,4 +1,5 @@
-"""From ranked rows to hits: read on the same snapshot, with status, source, a sentence why, and a token budget kept exactly."""
+"""From ranked rows to hits: read on the same snapshot, with status, source, a sentence why, and a
+token budget kept exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from doxa.recall.meaning import field_texts
 from doxa.recall.shelf import Shelf
 from doxa.recall.types import CHARS_PER_TOKEN, Ask, Hit
 from doxa.recall.words import Posting
-from doxa.store import FIELDS_FROM, Node, Reader, SearchRule, attributes_of, entries_of, rule_of, text_of
+from doxa.store import (
+    FIELDS_FROM,
+    Node,
+    Reader,
+    SearchRule,
+    attributes_of,
+    entries_of,
+    rule_of,
+    text_of,
+)
 
 _TERMS_IN_WHY = 6
 _NEAR = 0.5
@@ -33,15 +43,22 @@ class Ranked(NamedTuple):
 
 
 def tokens_of(text: str) -> int:
-    """An estimate that every door shares: a token for every four characters, rounded up, at least one."""
+    """An estimate that every door shares: a token for every four characters, rounded up, at least
+    one."""
     return max(1, -(-len(text) // CHARS_PER_TOKEN))
 
 
 def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
     """The hits in their order. A row whose node is gone on this snapshot is left out."""
     identities = [int(item.shelf["node"][item.row]) for item in ranked]
-    nodes: dict[int, Node] = {node.id: node for node in reader.nodes([i for i in identities if i > 0])}
-    return [_hit(reader, nodes[i], item, ask) for i, item in zip(identities, ranked, strict=True) if i in nodes]
+    nodes: dict[int, Node] = {
+        node.id: node for node in reader.nodes([i for i in identities if i > 0])
+    }
+    return [
+        _hit(reader, nodes[i], item, ask)
+        for i, item in zip(identities, ranked, strict=True)
+        if i in nodes
+    ]
 
 
 def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
@@ -50,22 +67,54 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
     text = str(p.get("summary" if revision else "text", ""))
     if p.get("title"):
         text = f"{p['title']}: {text}"
-    status, noted = _status(reader, node, ask) if revision else ("deprecated" if p.get("deprecated") else "current", "")
+    status, noted = (
+        _status(reader, node, ask)
+        if revision
+        else ("deprecated" if p.get("deprecated") else "current", "")
+    )
     unsupported = _unsupported(reader, node) if revision else ""
     noted += f"; its support is lost: {unsupported}" if unsupported else ""
     rule = rule_of(node.labels, reader.declared().search) if revision else None
-    why = _why(item, p, said_in=_said_in(node, item, rule), meant_in=_meant_in(node, item, rule), noted=noted)
+    why = _why(
+        item,
+        p,
+        said_in=_said_in(node, item, rule),
+        meant_in=_meant_in(node, item, rule),
+        noted=noted,
+    )
     on = _ALWAYS_TOLD.intersection(ask.lanes)
-    told = {name: round(value, 4) for name, value in item.lanes.items() if value is not None and (name in on or _speaks(name, value))}
-    said = attributes_of(p, born=node.born)  # what an older file holds in another type must not keep the rest from being found
+    told = {
+        name: round(value, 4)
+        for name, value in item.lanes.items()
+        if value is not None and (name in on or _speaks(name, value))
+    }
+    said = attributes_of(
+        p, born=node.born
+    )  # what an older file holds in another type must not keep the rest from being found
     return Hit(
-        kref=str(p.get("kref", "")), type="revision" if revision else "exchange", kind=str(p.get("kind", "")), status=cast("Any", status), text=text,
-        score=round(item.score, 4), lanes=told, why=why, time=said.time, recorded=node.born,
-        valid_from=None if said.valid_from == -TIME_MAX else said.valid_from, valid_until=None if said.valid_until == TIME_MAX else said.valid_until,
-        trust=p.get("trust", "stated"), confidence=p.get("confidence", 1.0),
-        project=str(p.get("project", "")), space=str(p.get("space", "")), speaker=p.get("speaker", p.get("author", "")),
-        source=_source(reader, node, p), source_id=p.get("source_id", ""), number=p.get("number"), tokens=tokens_of(text), unsupported=unsupported,
-    )  # fmt: skip
+        kref=str(p.get("kref", "")),
+        type="revision" if revision else "exchange",
+        kind=str(p.get("kind", "")),
+        status=cast("Any", status),
+        text=text,
+        score=round(item.score, 4),
+        lanes=told,
+        why=why,
+        time=said.time,
+        recorded=node.born,
+        valid_from=None if said.valid_from == -TIME_MAX else said.valid_from,
+        valid_until=None if said.valid_until == TIME_MAX else said.valid_until,
+        trust=p.get("trust", "stated"),
+        confidence=p.get("confidence", 1.0),
+        project=str(p.get("project", "")),
+        space=str(p.get("space", "")),
+        speaker=p.get("speaker", p.get("author", "")),
+        source=_source(reader, node, p),
+        source_id=p.get("source_id", ""),
+        number=p.get("number"),
+        tokens=tokens_of(text),
+        unsupported=unsupported,
+    )
 
 
 def _speaks(name: str, value: float) -> bool:
@@ -75,12 +124,12 @@ def _speaks(name: str, value: float) -> bool:
 
 def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
     rows = reader.rows(
-        "SELECT (SELECT count(*) FROM edge WHERE dst = ?1 AND type = 'CURRENT'), "
-        "(SELECT n.props ->> '$.deprecated' FROM edge e JOIN node n ON n.id = e.src WHERE e.dst = ?1 AND e.type = 'HAS_REVISION'), "
-        "(SELECT s.props ->> '$.kref' FROM edge e JOIN node s ON s.id = e.src WHERE e.dst = ?1 AND e.type = 'SUPERSEDES' "
-        "ORDER BY e.id DESC LIMIT 1), "
-        "(SELECT c.props ->> '$.kref' FROM edge e JOIN node c ON c.id = e.src WHERE e.dst = ?1 AND e.type = 'CHALLENGER' "
-        "AND c.props ->> '$.decision' IS NULL LIMIT 1)",
+        "SELECT (SELECT count(*) FROM edge WHERE dst = ?1 AND type = 'CURRENT'), (SELECT n.props"
+        " ->> '$.deprecated' FROM edge e JOIN node n ON n.id = e.src WHERE e.dst = ?1 AND e.type ="
+        " 'HAS_REVISION'), (SELECT s.props ->> '$.kref' FROM edge e JOIN node s ON s.id = e.src"
+        " WHERE e.dst = ?1 AND e.type = 'SUPERSEDES' ORDER BY e.id DESC LIMIT 1), (SELECT c.props"
+        " ->> '$.kref' FROM edge e JOIN node c ON c.id = e.src WHERE e.dst = ?1 AND e.type ="
+        " 'CHALLENGER' AND c.props ->> '$.decision' IS NULL LIMIT 1)",
         (node.id,),
     )
     current, deprecated, successor, conflict = rows[0]
@@ -103,30 +152,41 @@ def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
 
 def _unsupported(reader: Reader, node: Node) -> str:
     sql = (
-        "SELECT t.props ->> '$.cause', n.props ->> '$.kref' FROM edge t LEFT JOIN node n ON n.id = t.props ->> '$.ground' "
-        "WHERE t.dst = ? AND t.type = 'TAG' AND t.props ->> '$.name' = 'unsupported'"
+        "SELECT t.props ->> '$.cause', n.props ->> '$.kref' FROM edge t LEFT JOIN node n ON n.id ="
+        " t.props ->> '$.ground' WHERE t.dst = ? AND t.type = 'TAG' AND t.props ->> '$.name' ="
+        " 'unsupported'"
     )
-    return next((f"{cause}: {ground}" if ground else str(cause) for cause, ground in reader.rows(sql, (node.id,))), "")
+    return next(
+        (
+            f"{cause}: {ground}" if ground else str(cause)
+            for cause, ground in reader.rows(sql, (node.id,))
+        ),
+        "",
+    )
 
 
 def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
-    """Where it comes from: the thread of an exchange; what a revision was derived from, else who wrote it."""
+    """Where it comes from: the thread of an exchange; what a revision was derived from, else who
+    wrote it."""
     if "Exchange" in node.labels:
         return str(props.get("thread", ""))
     rows = reader.rows(
-        f"SELECT n.props ->> '$.kref' FROM edge e JOIN {reader.sight().table(edge=False)} n ON n.id = e.dst "
-        "WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
+        f"SELECT n.props ->> '$.kref' FROM edge e JOIN {reader.sight().table(edge=False)} n ON n.id"
+        " = e.dst WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
         (node.id,),
     )
     return str(rows[0][0]) if rows else f"author:{props.get('author', '')}"
 
 
 def _said_in(node: Node, item: Ranked, rule: SearchRule | None) -> dict[str, str]:
-    """Of the terms that a belief shares with the question, those that no word of its own text has: where they are said, such as " in its events"."""
+    """Of the terms that a belief shares with the question, those that no word of its own text has:
+    where they are said, such as " in its events"."""
     entries = entries_of(rule, node.props) if rule else []
     if rule is None or not entries:
         return {}
-    shared = {posting.term for posting in item.postings if posting.holds(item.row)} - set(terms(text_of(rule, node.props)))
+    shared = {posting.term for posting in item.postings if posting.holds(item.row)} - set(
+        terms(text_of(rule, node.props))
+    )
     found: dict[str, str] = {}
     for name, text in entries:
         for term in shared.intersection(terms(text)):
@@ -141,14 +201,18 @@ def _meant_in(node: Node, item: Ranked, rule: SearchRule | None) -> str:
     return f" by its {fields[number][0]}" if 0 <= number < len(fields) else ""
 
 
-def _why(item: Ranked, props: dict[str, Any], *, said_in: Mapping[str, str], meant_in: str, noted: str) -> str:
+def _why(
+    item: Ranked, props: dict[str, Any], *, said_in: Mapping[str, str], meant_in: str, noted: str
+) -> str:
     parts: list[str] = []
     own = [p for p in item.postings if p.holds(item.row)]
     lane = {name: value or 0.0 for name, value in item.lanes.items()}
     if own:
         words: dict[str, list[str]] = {}
         for p in own[:_TERMS_IN_WHY]:
-            words.setdefault(said_in.get(p.term, ""), []).append(p.asked if p.asked == p.term else f"{p.asked}~{p.term}")
+            words.setdefault(said_in.get(p.term, ""), []).append(
+                p.asked if p.asked == p.term else f"{p.asked}~{p.term}"
+            )
         shared = " and ".join(", ".join(words[place]) + place for place in sorted(words))
         parts.append(f"shares {shared} ({lane['words']:.0%} of the question)")
     elif lane["words"] > 0:
@@ -173,7 +237,8 @@ def _why(item: Ranked, props: dict[str, Any], *, said_in: Mapping[str, str], mea
 
 
 def fit_budget(hits: list[Hit], tokens_max: int | None) -> tuple[list[Hit], int]:
-    """Keep hits in order while they fit; the first that does not is cut to what is left if that is worth reading. Never over budget."""
+    """Keep hits in order while they fit; the first that does not is cut to what is left if that is
+    worth reading. Never over budget."""
     if tokens_max is None:
         return hits, sum(hit.tokens for hit in hits)
     kept: list[Hit] = []

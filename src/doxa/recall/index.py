@@ -1,10 +1,13 @@
-"""The vectors of one project in memory, in order to name candidates: exact to EXACT_VECTORS_MAX, by codes beyond.
+"""The vectors of one project in memory, in order to name candidates: exact to EXACT_VECTORS_MAX, by
+codes beyond.
 
-A code has four bits for each of D dimensions, the first of them its sign. The Hamming distance h of the signs of two estimates their angle as
-pi * h / D (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", 2002). Signs lie by 64-bit words, one array a word, so that a scan
-runs through memory in order: a million in 6 ms on one core. Those that lie nearest so are told apart by the products of their whole codes with the
-question. Vectors that have much of a direction in common have their signs from their mean. What ranks are the stored vectors; an index only selects,
-and is made anew from them.
+A code has four bits for each of D dimensions, the first of them its sign. The Hamming distance h of
+the signs of two estimates their angle as pi * h / D (Charikar, "Similarity Estimation Techniques
+from Rounding Algorithms", 2002). Signs lie by 64-bit words, one array a word, so that a scan runs
+through memory in order: a million in 6 ms on one core. Those that lie nearest so are told apart by
+the products of their whole codes with the question. Vectors that have much of a direction in common
+have their signs from their mean. What ranks are the stored vectors; an index only selects, and is
+made anew from them.
 """
 
 from __future__ import annotations
@@ -15,10 +18,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.store import code_levels, code_products, code_signs, code_vectors, codes_of, unpack_codes, unpack_vectors, wrong_length
+from doxa.store import (
+    code_levels,
+    code_products,
+    code_signs,
+    code_vectors,
+    codes_of,
+    unpack_codes,
+    unpack_vectors,
+    wrong_length,
+)
 
 EXACT_VECTORS_MAX = 100_000
-SIGNED, SIGNED_OF = 2_000, 200  # entries named by their signs, whose codes are then looked at: so many, or one of each SIGNED_OF
+SIGNED, SIGNED_OF = (
+    2_000,
+    200,
+)  # entries named by their signs, whose codes are then looked at: so many, or one of each SIGNED_OF
 _SAMPLED = 2_000  # entries by whose codes mean and spread are told
 _ROOM_FIRST = 256
 _CHUNK = 65_536  # rows whose intermediate results stay in the processor's cache
@@ -29,8 +44,9 @@ Mask = NDArray[np.bool_]
 
 
 class Near(NamedTuple):
-    """Rows of the nearest entries, without repetition and in order, and mean and standard deviation of the cosines of all allowed entries; if the
-    index keeps codes, of some of them at even distances, as codes tell."""
+    """Rows of the nearest entries, without repetition and in order, and mean and standard deviation
+    of the cosines of all allowed entries; if the index keeps codes, of some of them at even
+    distances, as codes tell."""
 
     rows: Rows
     mean: float
@@ -38,20 +54,26 @@ class Near(NamedTuple):
 
 
 class VectorIndex:
-    """Entries of (row, vector), in the order in which they came; a row may have several. `exact` says what is kept of each."""
+    """Entries of (row, vector), in the order in which they came; a row may have several. `exact`
+    says what is kept of each."""
 
     def __init__(self, *, exact: bool) -> None:
         self.exact = exact
         self.count = 0
         self._rows = np.zeros(_ROOM_FIRST, dtype=np.int32)
         self._wholes = np.full(_ROOM_FIRST, -1, dtype=np.int32)  # by row: its first entry
-        self._data: NDArray[Any] | None = None  # exact: float32 [room, D]; else codes, uint8 [room, bytes]
+        self._data: NDArray[Any] | None = (
+            None  # exact: float32 [room, D]; else codes, uint8 [room, bytes]
+        )
         self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, room]
-        self._levels = np.zeros(0, dtype=np.uint8)  # what signs are taken from, told by the first entries
+        self._levels = np.zeros(
+            0, dtype=np.uint8
+        )  # what signs are taken from, told by the first entries
 
     def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
-        """`data` are half-precision vectors if the index is exact, codes if not; all entries of an index have one length. Those of a row come at
-        once, its whole text first. Raises CorruptError for others."""
+        """`data` are half-precision vectors if the index is exact, codes if not; all entries of an
+        index have one length. Those of a row come at once, its whole text first. Raises
+        CorruptError for others."""
         if not rows:
             return
         width = None if self._data is None else self._data.shape[1]
@@ -86,8 +108,9 @@ class VectorIndex:
         return self._data
 
     def wholes(self, rows: Rows, dimensions: int) -> tuple[Rows, Floats]:
-        """Which of these rows have entries, and the vectors of their whole texts, as far as codes tell if the index keeps codes. Raises
-        CorruptError where these have another number of dimensions."""
+        """Which of these rows have entries, and the vectors of their whole texts, as far as codes
+        tell if the index keeps codes. Raises CorruptError where these have another number of
+        dimensions."""
         rows = rows[rows < len(self._wholes)]
         rows = rows[self._wholes[rows] >= 0]
         if self._data is None:
@@ -97,15 +120,20 @@ class VectorIndex:
         return rows, held if self.exact else code_vectors(held, dimensions)
 
     def nearest(self, vector: Floats, *, allowed: Mask, depth: int, centred: bool = False) -> Near:
-        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes tell. `centred`: the mean of all is not in the
-        question's vector. Raises CorruptError where it has another number of dimensions."""
+        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes
+        tell. `centred`: the mean of all is not in the question's vector. Raises CorruptError where
+        it has another number of dimensions."""
         count = self.count  # others may add meanwhile
         if not count or self._data is None:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
         self._require(len(vector))
         rows = self._rows[:count]
         keep = allowed.take(rows) if int(rows.max()) < len(allowed) else _within(rows, allowed)
-        found, mean, spread = self._by_cosine(vector, keep, depth) if self.exact else self._by_code(vector, keep, depth, centred=centred)
+        found, mean, spread = (
+            self._by_cosine(vector, keep, depth)
+            if self.exact
+            else self._by_code(vector, keep, depth, centred=centred)
+        )
         return Near(np.unique(rows[found]).astype(np.int64), mean, spread)
 
     def _require(self, dimensions: int) -> None:
@@ -128,9 +156,13 @@ class VectorIndex:
             return np.argpartition(-cosines, depth - 1)[:depth], mean, spread
         return np.flatnonzero(keep), mean, spread
 
-    def _by_code(self, vector: Floats, keep: Mask, depth: int, *, centred: bool) -> tuple[Rows, float, float]:
+    def _by_code(
+        self, vector: Floats, keep: Mask, depth: int, *, centred: bool
+    ) -> tuple[Rows, float, float]:
         assert self._data is not None
-        words = code_signs(codes_of(vector[np.newaxis]), np.full_like(self._levels, 8) if centred else self._levels)[0]
+        words = code_signs(
+            codes_of(vector[np.newaxis]), np.full_like(self._levels, 8) if centred else self._levels
+        )[0]
         none = np.uint16(64 * len(words) + 1)
         distance = np.empty(len(keep), dtype=np.uint16)
         differs = np.empty(min(_CHUNK, len(keep)), dtype=np.uint64)
@@ -151,11 +183,15 @@ class VectorIndex:
         wanted, upto = min(max(SIGNED, len(keep) // SIGNED_OF, depth), total), np.cumsum(counts)
         limit = int(np.searchsorted(upto, wanted))
         found = np.flatnonzero(distance <= limit)
-        if upto[limit] > wanted:  # of those at the limit the first ones: there may be very many that are alike
+        if (
+            upto[limit] > wanted
+        ):  # of those at the limit the first ones: there may be very many that are alike
             at = np.flatnonzero(distance[found] == limit)
             found = np.delete(found, at[wanted - int(upto[limit]) :])
         if len(found) > depth:
-            found = found[np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]]
+            found = found[
+                np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]
+            ]
         sample = np.flatnonzero(keep)[:: -(-total // _SAMPLED)]
         cosines = code_products(self._data[sample], vector)
         return found, float(cosines.mean()), float(cosines.std())

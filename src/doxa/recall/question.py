@@ -1,8 +1,11 @@
 """What a question asks for, read from its words alone. Pure.
 
-    talk     words about the conversation itself ("can you list", "across our chats", "did I mention") are in no memory: they leave the question
-    remark   a sentence that asks nothing ("I threw my old shoes away today"): what it brings to mind is wanted, not what shares its words
-    side     in a chat with an assistant, whose words are asked for: "what did I say" the user's, "what did you suggest" the assistant's
+    talk     words about the conversation itself ("can you list", "across our chats", "did I
+    mention") are in no memory: they leave the question
+    remark   a sentence that asks nothing ("I threw my old shoes away today"): what it brings to
+    mind is wanted, not what shares its words
+    side     in a chat with an assistant, whose words are asked for: "what did I say" the user's,
+    "what did you suggest" the assistant's
 
 English patterns; a question in another language is left as it is, and counts as a question.
 """
@@ -19,7 +22,9 @@ REMARK_WORDS_MIN = 6  # fewer are key words
 _TERMS_MIN = 2  # of what is left without the talk
 
 _ADVERB = r"(?:please\s+|also\s+|just\s+|again\s+|ever\s+|already\s+|previously\s+|first\s+)?"
-_TALK = r"conversations?|chats?|sessions?|discussions?|messages?|questions?|talks?|exchanges?|history"
+_TALK = (
+    r"conversations?|chats?|sessions?|discussions?|messages?|questions?|talks?|exchanges?|history"
+)
 _SAY = r"mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?\s+about|(?:say|said)|(?:tell|told)(?:\s+(?:you|me))?|cover(?:ed)?|(?:bring|brought)\s+up"
 _ABOUT_THE_TALK = (
     rf"(?:^|(?<=[.!?,;])\s*)\W*(?:can|could|would|will)\s+you\s+{_ADVERB}(?:help\s+me\s+(?:to\s+)?)?(?:(?:give|provide|list|explain|describe)\b(?:\s+(?:me|us)\b)?)?",
@@ -57,8 +62,8 @@ _USER = re.compile(
 
 
 class Question(NamedTuple):
-    """`text` is the question without talk about the talk; `side` is empty where neither side is meant; `names` are the index terms of the names
-    that it writes in capitals."""
+    """`text` is the question without talk about the talk; `side` is empty where neither side is
+    meant; `names` are the index terms of the names that it writes in capitals."""
 
     text: str
     remark: bool
@@ -69,15 +74,22 @@ class Question(NamedTuple):
 def read_question(asked: str) -> Question:
     """Works on any text; reads its first QUERY_CHARS_READ characters."""
     text = asked[:QUERY_CHARS_READ]
-    remark = not _ASKS.search(text) and _OWN.search(text) is not None and len(_WORDS.findall(text)) >= REMARK_WORDS_MIN
+    remark = (
+        not _ASKS.search(text)
+        and _OWN.search(text) is not None
+        and len(_WORDS.findall(text)) >= REMARK_WORDS_MIN
+    )
     if remark:
         return Question(text, True, "", _names(text))
-    side: Literal["user", "assistant", ""] = "assistant" if _ASSISTANT.search(text) else "user" if _USER.search(text) else ""
+    side: Literal["user", "assistant", ""] = (
+        "assistant" if _ASSISTANT.search(text) else "user" if _USER.search(text) else ""
+    )
     return Question(_without_talk(text), False, side, _names(text))
 
 
 def _names(text: str) -> frozenset[str]:
-    """Capitals inside a sentence; in German and in headings every noun is one, and then none of them says much."""
+    """Capitals inside a sentence; in German and in headings every noun is one, and then none of
+    them says much."""
     return frozenset(term for name in _NAME.findall(text) for term in terms(name))
 
 

@@ -1,7 +1,8 @@
 """Which rows a question may find: the belief filter and the user's filters, as masks over a shelf.
 
-The population is what may be believed at all (current, not deprecated, visible, valid now; or what the asked tag or time names, valid then);
-statistics are taken over it. The allowed rows are those of it that the user's filters let through; only they can become candidates.
+The population is what may be believed at all (current, not deprecated, visible, valid now; or what
+the asked tag or time names, valid then); statistics are taken over it. The allowed rows are those
+of it that the user's filters let through; only they can become candidates.
 """
 
 from __future__ import annotations
@@ -46,11 +47,15 @@ SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Exch
 """
 
 
-_TAGS = "SELECT props ->> '$.name' FROM edge WHERE type = 'TAG' UNION SELECT props ->> '$.name' FROM edge_past WHERE type = 'TAG'"
+_TAGS = (
+    "SELECT props ->> '$.name' FROM edge WHERE type = 'TAG' UNION SELECT props ->> '$.name' FROM"
+    " edge_past WHERE type = 'TAG'"
+)
 
 
 class Eligible(NamedTuple):
-    """`population` is what may be believed, `allowed` what of it the filters let through. Masks may be shared: never write to them."""
+    """`population` is what may be believed, `allowed` what of it the filters let through. Masks may
+    be shared: never write to them."""
 
     population: Believed
     allowed: Mask
@@ -61,19 +66,32 @@ def find_scopes(reader: Reader, project: str) -> list[int]:
     if project:
         rows = reader.rows("SELECT id FROM token WHERE text = ?", ("scope:" + project,))
     else:
-        rows = reader.rows("SELECT id FROM token WHERE text >= 'scope:' AND text < 'scope;' ORDER BY id")
+        rows = reader.rows(
+            "SELECT id FROM token WHERE text >= 'scope:' AND text < 'scope;' ORDER BY id"
+        )
     return [row[0] for row in rows]
 
 
 def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
     population = _believed(reader, shelf, ask)
     allowed = population.mask
-    if ask.space or ask.kinds or ask.speaker or ask.thread or ask.trust or ask.since is not None or ask.until is not None or ask.valid_at is not None:
+    if (
+        ask.space
+        or ask.kinds
+        or ask.speaker
+        or ask.thread
+        or ask.trust
+        or ask.since is not None
+        or ask.until is not None
+        or ask.valid_at is not None
+    ):
         allowed = allowed.copy()
     if ask.space:
         allowed &= _is_one_of(shelf, "space", _spaces(reader, ask.space))
     if ask.kinds:
-        allowed &= _is_one_of(shelf, "kind", [t for kind in ask.kinds for t in _tokens(reader, "kind:" + kind)])
+        allowed &= _is_one_of(
+            shelf, "kind", [t for kind in ask.kinds for t in _tokens(reader, "kind:" + kind)]
+        )
     for column, value in (("speaker", ask.speaker), ("thread", ask.thread)):
         if value:
             allowed &= _is_one_of(shelf, column, _tokens(reader, f"{column}:{value}"))
@@ -89,24 +107,30 @@ def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
 
 
 def _visible(reader: Reader, shelf: Shelf, rows: Any = slice(None)) -> Mask:
-    """What the policies show, by the windows beside the rows; what they do not tell of counts as shown until it is a candidate (`unseen`)."""
+    """What the policies show, by the windows beside the rows; what they do not tell of counts as
+    shown until it is a candidate (`unseen`)."""
     there: Mask = shelf["node"][rows] > 0
     if not reader.sight().tests:
         return there
-    windows: Mask = (shelf["vis_from"][rows] <= reader.scored_at) & (reader.scored_at < shelf["vis_until"][rows])
+    windows: Mask = (shelf["vis_from"][rows] <= reader.scored_at) & (
+        reader.scored_at < shelf["vis_until"][rows]
+    )
     swept = reader.swept().get("node")
     return there & (windows if swept is None else windows | (shelf["node"][rows] > swept))
 
 
 def unseen(reader: Reader, shelf: Shelf, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of these rows those that are hidden though no stored window says so: judged one by one, where policies read the clock or have just changed."""
+    """Of these rows those that are hidden though no stored window says so: judged one by one, where
+    policies read the clock or have just changed."""
     unsure = reader.sight().unsure(edge=False)
     if unsure is None:
         return rows[:0]
     beyond, dynamic = unsure
     nodes = shelf["node"][rows]
     doubtful = rows[(nodes > beyond) | ((shelf["vis_from"][rows] == DYNAMIC) if dynamic else False)]
-    hidden = [row for row in doubtful.tolist() if not reader.is_seen(False, int(shelf["node"][row]))]
+    hidden = [
+        row for row in doubtful.tolist() if not reader.is_seen(False, int(shelf["node"][row]))
+    ]
     return np.array(hidden, dtype=np.int64)
 
 
@@ -120,18 +144,29 @@ def believed_now(reader: Reader, shelf: Shelf) -> Believed:
     """What is believed by default: current, visible, valid now. Kept by the shelf."""
 
     def judge(rows: Any) -> Mask:
-        mask: Mask = _visible(reader, shelf, rows) & shelf["live"][rows] & _valid_at(shelf, reader.now, rows)
+        mask: Mask = (
+            _visible(reader, shelf, rows) & shelf["live"][rows] & _valid_at(shelf, reader.now, rows)
+        )
         return mask
 
     moment = None if reader.scored_at == reader.now else reader.scored_at
-    return shelf.believed(reader.now, (moment, reader.swept().get("node")) if reader.sight().tests else None, judge)
+    return shelf.believed(
+        reader.now, (moment, reader.swept().get("node")) if reader.sight().tests else None, judge
+    )
 
 
 def _believed_otherwise(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     visible = _visible(reader, shelf)
     if ask.as_of is not None or ask.tag != "current":
-        then = _believed_then(reader, shelf, ask) & ((shelf["node"] > 0) if ask.as_of is not None else visible)
-        unasked = ask.as_of is not None and ask.tag == "current" and not ask.history and ask.valid_at is None
+        then = _believed_then(reader, shelf, ask) & (
+            (shelf["node"] > 0) if ask.as_of is not None else visible
+        )
+        unasked = (
+            ask.as_of is not None
+            and ask.tag == "current"
+            and not ask.history
+            and ask.valid_at is None
+        )
         return then & _valid_at(shelf, ask.as_of) if unasked else then
     if ask.history:
         return visible
@@ -141,7 +176,9 @@ def _believed_otherwise(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
 
 def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
     """By a tag other than current, or at an earlier time, or both."""
-    time = TIME_MAX if ask.as_of is None else ask.as_of  # now = whatever is in force: a clock that stepped back must not hide it
+    time = (
+        TIME_MAX if ask.as_of is None else ask.as_of
+    )  # now = whatever is in force: a clock that stepped back must not hide it
     kind, name = ("CURRENT", "") if ask.tag == "current" else ("TAG", ask.tag)
     if ask.tag == "initial":
         nodes = [row[0] for row in reader.rows(_FIRST_OF_BELIEVED, (time,))]
@@ -168,7 +205,10 @@ def _tokens(reader: Reader, text: str) -> list[int]:
 
 def _spaces(reader: Reader, space: str) -> list[int]:
     """A space and all below it, by whole segments: `a` does not match `ab`."""
-    rows = reader.rows("SELECT id FROM token WHERE text = ?1 OR (text >= ?1 || '/' AND text < ?1 || '0')", ("space:" + space,))
+    rows = reader.rows(
+        "SELECT id FROM token WHERE text = ?1 OR (text >= ?1 || '/' AND text < ?1 || '0')",
+        ("space:" + space,),
+    )
     return [row[0] for row in rows]
 
 
@@ -176,28 +216,59 @@ def check_project(reader: Reader, project: str) -> None:
     """Raise NotFoundError unless there is such a project, though it may hold nothing yet."""
     if not _is_place(reader, f"kref://{project}"):
         known = [str(node.props.get("name")) for node in _places(reader, "Project")][:_NAMED_MAX]
-        raise _absent("project", project, known=known, next_step="Ask in one of them, or leave the project out to search all.")
+        raise _absent(
+            "project",
+            project,
+            known=known,
+            next_step="Ask in one of them, or leave the project out to search all.",
+        )
 
 
 def check_filters(reader: Reader, ask: Ask) -> list[str]:
-    """Called when the filters let nothing through: raise for a space, thread or tag that is not there at all, else return what to tell."""
+    """Called when the filters let nothing through: raise for a space, thread or tag that is not
+    there at all, else return what to tell."""
     if ask.space:
-        projects = [ask.project] if ask.project else [str(node.props.get("name")) for node in _places(reader, "Project")]
+        projects = (
+            [ask.project]
+            if ask.project
+            else [str(node.props.get("name")) for node in _places(reader, "Project")]
+        )
         if not any(_is_place(reader, f"kref://{project}/{ask.space}") for project in projects):
             near = f"kref://{ask.project}/" if ask.project else "kref://"
-            known = [kref for node in _places(reader, "Space") if (kref := str(node.props.get("kref"))).startswith(near)][:_NAMED_MAX]
-            raise _absent("space", ask.space, known=known, next_step="Ask in one of them, or leave the space out.")
+            known = [
+                kref
+                for node in _places(reader, "Space")
+                if (kref := str(node.props.get("kref"))).startswith(near)
+            ][:_NAMED_MAX]
+            raise _absent(
+                "space",
+                ask.space,
+                known=known,
+                next_step="Ask in one of them, or leave the space out.",
+            )
     if ask.thread and not ask.thread.startswith("kref://"):
         raise KrefError(
-            f"A thread is given by its address; this is {ask.thread[:80]!r}.", next_step="Give it as kref://project/name.thread.", field="thread"
+            f"A thread is given by its address; this is {ask.thread[:80]!r}.",
+            next_step="Give it as kref://project/name.thread.",
+            field="thread",
         )
     if ask.thread and not is_thread(reader, ask.thread):
         known = [str(node.props.get("kref")) for node in _places(reader, "Thread")][:_NAMED_MAX]
-        raise _absent("thread", ask.thread, known=known, next_step="Ask in one of them, or leave the thread out.")
+        raise _absent(
+            "thread",
+            ask.thread,
+            known=known,
+            next_step="Ask in one of them, or leave the thread out.",
+        )
     if ask.tag not in ("current", "initial"):
         tags = sorted(str(row[0]) for row in reader.rows(_TAGS))
         if ask.tag not in tags:
-            raise _absent("tag", ask.tag, known=["current", "initial", *tags][:_NAMED_MAX], next_step="Ask for one of them, or leave the tag out.")
+            raise _absent(
+                "tag",
+                ask.tag,
+                known=["current", "initial", *tags][:_NAMED_MAX],
+                next_step="Ask for one of them, or leave the tag out.",
+            )
     empty = ask.project and not find_scopes(reader, ask.project)
     return [f"The project {ask.project} holds no memory yet."] if empty else []
 
@@ -217,4 +288,8 @@ def _is_place(reader: Reader, kref: str) -> bool:
 
 def _absent(what: str, name: str, *, known: list[str], next_step: str) -> NotFoundError:
     shown = ", ".join(text[:_SHOWN_CHARS] for text in known) or "none"
-    return NotFoundError(f"There is no {what} {name[:_SHOWN_CHARS]!r}. Known {what}s: {shown}.", next_step=next_step, **{what: name[:_SHOWN_CHARS]})
+    return NotFoundError(
+        f"There is no {what} {name[:_SHOWN_CHARS]!r}. Known {what}s: {shown}.",
+        next_step=next_step,
+        **{what: name[:_SHOWN_CHARS]},
+    )

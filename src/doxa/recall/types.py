@@ -1,4 +1,5 @@
-"""What recall takes and gives. A hit carries everything a reader needs to trust it or not: address, status, times, source, trust, why."""
+"""What recall takes and gives. A hit carries everything a reader needs to trust it or not: address,
+status, times, source, trust, why."""
 
 from __future__ import annotations
 
@@ -25,13 +26,15 @@ NAMING = frozenset(("words", "meaning"))  # the lanes that name candidates by th
 class Ask:
     """A question with its filters. Empty filters filter nothing. Times are integer ns UTC.
 
-    `since`/`until` bound when it was said or stated (half-open); `valid_at` asks for what holds at that moment (not given: now, or `as_of`);
-    `as_of` asks what memory believed at that system time; `tag` other than current asks for what carries that tag, whenever it holds; `history`
-    adds superseded, deprecated, expired and not yet valid ones.
+    `since`/`until` bound when it was said or stated (half-open); `valid_at` asks for what holds at
+    that moment (not given: now, or `as_of`); `as_of` asks what memory believed at that system time;
+    `tag` other than current asks for what carries that tag, whenever it holds; `history` adds
+    superseded, deprecated, expired and not yet valid ones.
 
-    `lanes` are those that may name and rank candidates, `mode` how they are fused (see fusion.py); `from_thread` is where the question comes from:
-    what was said there counts THREAD times; `strict` leaves out what does not stand out; `diversity` in [0, 1) prefers hits unlike each other;
-    `order` is "score" or "time". `rerank` and `reword`: see rerank.py.
+    `lanes` are those that may name and rank candidates, `mode` how they are fused (see fusion.py);
+    `from_thread` is where the question comes from: what was said there counts THREAD times;
+    `strict` leaves out what does not stand out; `diversity` in [0, 1) prefers hits unlike each
+    other; `order` is "score" or "time". `rerank` and `reword`: see rerank.py.
     """
 
     text: str
@@ -62,7 +65,11 @@ class Ask:
 def check_ask(ask: Ask) -> None:
     """Raise InputError or LimitError for what cannot be asked. Any text can."""
     if not isinstance(ask.text, str):
-        raise InputError(f"A question is text; this is {type(ask.text).__name__}.", next_step="Ask in words.", field="text")
+        raise InputError(
+            f"A question is text; this is {type(ask.text).__name__}.",
+            next_step="Ask in words.",
+            field="text",
+        )
     if len(ask.text) > QUERY_CHARS_MAX:
         raise LimitError(
             f"The question has {len(ask.text):,} characters; the limit is {QUERY_CHARS_MAX:,}.",
@@ -72,37 +79,97 @@ def check_ask(ask: Ask) -> None:
     for name in ("project", "space", "tag", "trust", "speaker", "thread", "from_thread"):
         _check_filter(name, getattr(ask, name))
     if isinstance(ask.kinds, str) or isinstance(ask.lanes, str):
-        raise InputError("kinds and lanes are lists of texts; one is a text alone.", next_step="Give each in a list.", field="kinds")
+        raise InputError(
+            "kinds and lanes are lists of texts; one is a text alone.",
+            next_step="Give each in a list.",
+            field="kinds",
+        )
     for kind in ask.kinds:
         _check_filter("kinds", kind)
     for name in ("since", "until", "valid_at", "as_of"):
         time = getattr(ask, name)
-        if time is not None and (isinstance(time, bool) or not isinstance(time, int) or not -TIME_MAX <= time <= TIME_MAX):
-            raise InputError(f"{name} is a time in integer nanoseconds; this is {time!r:.60}.", next_step="Give a time, or leave it out.", field=name)
-    if isinstance(ask.limit, bool) or not isinstance(ask.limit, int) or not 1 <= ask.limit <= RECALL_HITS_MAX:
-        raise LimitError(f"limit lies between 1 and {RECALL_HITS_MAX}.", next_step="Ask for fewer hits.", field="limit", value=ask.limit)
+        if time is not None and (
+            isinstance(time, bool) or not isinstance(time, int) or not -TIME_MAX <= time <= TIME_MAX
+        ):
+            raise InputError(
+                f"{name} is a time in integer nanoseconds; this is {time!r:.60}.",
+                next_step="Give a time, or leave it out.",
+                field=name,
+            )
+    if (
+        isinstance(ask.limit, bool)
+        or not isinstance(ask.limit, int)
+        or not 1 <= ask.limit <= RECALL_HITS_MAX
+    ):
+        raise LimitError(
+            f"limit lies between 1 and {RECALL_HITS_MAX}.",
+            next_step="Ask for fewer hits.",
+            field="limit",
+            value=ask.limit,
+        )
     _check_budget(ask.tokens_max)
     if ask.trust and ask.trust not in TRUSTS:
-        raise InputError(f"{ask.trust[:40]!r} is no trust label.", next_step=f"Use one of {', '.join(TRUSTS)}.", field="trust")
+        raise InputError(
+            f"{ask.trust[:40]!r} is no trust label.",
+            next_step=f"Use one of {', '.join(TRUSTS)}.",
+            field="trust",
+        )
     unknown = set(ask.lanes) - set(LANES)
     if unknown or not NAMING.intersection(ask.lanes):
-        told = f"There is no lane {', '.join(sorted(unknown))}." if unknown else "Neither words nor meaning is among the lanes: nothing can be found."
-        raise InputError(told, next_step=f"Use some of {', '.join(LANES)}, words or meaning among them.", field="lanes")
-    for name, known in (("mode", MODES), ("order", ORDERS), ("rerank", RERANKS), ("reword", REWORDS)):
+        told = (
+            f"There is no lane {', '.join(sorted(unknown))}."
+            if unknown
+            else "Neither words nor meaning is among the lanes: nothing can be found."
+        )
+        raise InputError(
+            told,
+            next_step=f"Use some of {', '.join(LANES)}, words or meaning among them.",
+            field="lanes",
+        )
+    for name, known in (
+        ("mode", MODES),
+        ("order", ORDERS),
+        ("rerank", RERANKS),
+        ("reword", REWORDS),
+    ):
         if getattr(ask, name) not in known:
-            raise InputError(f"{getattr(ask, name)!r:.40} is no {name}.", next_step=f"Use one of {', '.join(known)}.", field=name)
-    if isinstance(ask.diversity, bool) or not isinstance(ask.diversity, (int, float)) or not 0 <= ask.diversity < 1:
-        raise InputError("diversity lies between 0 and 1, 1 not included.", next_step="Give 0 for none, 0.3 for some.", field="diversity")
+            raise InputError(
+                f"{getattr(ask, name)!r:.40} is no {name}.",
+                next_step=f"Use one of {', '.join(known)}.",
+                field=name,
+            )
+    if (
+        isinstance(ask.diversity, bool)
+        or not isinstance(ask.diversity, (int, float))
+        or not 0 <= ask.diversity < 1
+    ):
+        raise InputError(
+            "diversity lies between 0 and 1, 1 not included.",
+            next_step="Give 0 for none, 0.3 for some.",
+            field="diversity",
+        )
 
 
 def _check_budget(budget: object) -> None:
-    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or not 1 <= budget <= RECALL_TOKENS_MAX):
-        raise LimitError(f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.", next_step="Give another budget.", field="tokens_max")
+    if budget is not None and (
+        isinstance(budget, bool)
+        or not isinstance(budget, int)
+        or not 1 <= budget <= RECALL_TOKENS_MAX
+    ):
+        raise LimitError(
+            f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.",
+            next_step="Give another budget.",
+            field="tokens_max",
+        )
 
 
 def _check_filter(name: str, value: object) -> None:
     if not isinstance(value, str):
-        raise InputError(f"{name} is text; this is {type(value).__name__}.", next_step="Give it as text.", field=name)
+        raise InputError(
+            f"{name} is text; this is {type(value).__name__}.",
+            next_step="Give it as text.",
+            field=name,
+        )
     check_text(value, field=name)
 
 
@@ -113,7 +180,9 @@ class Hit:
     kref: str
     type: Literal["revision", "exchange"]
     kind: str
-    status: Literal["current", "superseded", "deprecated", "detached", "contested", "expired", "not_yet_valid"]
+    status: Literal[
+        "current", "superseded", "deprecated", "detached", "contested", "expired", "not_yet_valid"
+    ]
     text: str
     score: float
     lanes: Mapping[str, float]
@@ -137,8 +206,9 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The answer. `mode` says which lanes ran (fulltext, vector, hybrid); `searched` how many memories the filters let through; `warnings`
-    what did not work or is not ready; `pending` how many memories await their vectors; `answerable` how likely memory holds the answer."""
+    """The answer. `mode` says which lanes ran (fulltext, vector, hybrid); `searched` how many
+    memories the filters let through; `warnings` what did not work or is not ready; `pending` how
+    many memories await their vectors; `answerable` how likely memory holds the answer."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -151,21 +221,26 @@ class Recall:
     answerable: float = 0.0
 
     def framed(self, tokens_max: int | None = None) -> str:
-        """The hits as one text for a reader: each with address, status, trust, time and source, its text quoted as data. Never more than `tokens_max`
-        tokens, a token being four characters."""
+        """The hits as one text for a reader: each with address, status, trust, time and source, its
+        text quoted as data. Never more than `tokens_max` tokens, a token being four characters."""
         from doxa.recall.framing import framed
 
         _check_budget(tokens_max)
         return framed(self.hits, tokens_max)
 
     def chosen(self, krefs: Sequence[str]) -> Recall:
-        """The hits that somebody chose, in that order: what the agent's own model made of an answer by `rerank="client"`. An address that is no hit's
-        is passed over. Raises InputError for what is no list of texts, one address alone included."""
+        """The hits that somebody chose, in that order: what the agent's own model made of an answer
+        by `rerank="client"`. An address that is no hit's is passed over. Raises InputError for what
+        is no list of texts, one address alone included."""
         from doxa.recall.rerank import in_chosen_order
 
-        named = list(krefs) if isinstance(krefs, Iterable) and not isinstance(krefs, str) else [None]
+        named = (
+            list(krefs) if isinstance(krefs, Iterable) and not isinstance(krefs, str) else [None]
+        )
         if not all(isinstance(kref, str) for kref in named):
             told = f"krefs is a list of addresses; this is {krefs!r:.60}."
-            raise InputError(told, next_step="Give the krefs of hits as texts, in a list.", field="krefs")
+            raise InputError(
+                told, next_step="Give the krefs of hits as texts, in a list.", field="krefs"
+            )
         hits = tuple(in_chosen_order(self.hits, cast("list[str]", named)))
         return replace(self, hits=hits, tokens=sum(hit.tokens for hit in hits))

@@ -1,18 +1,27 @@
-"""Which turns restate, with another value, what an earlier turn says: the later is placed just above. Pure: texts and weights in, an order out.
+"""Which turns restate, with another value, what an earlier turn says: the later is placed just
+above. Pure: texts and weights in, an order out.
 
-Turns supersede nothing: "the deadline is April 1" and "the new deadline is April 5" both answer when the deadline is, and the first often in
-better words. Among the best POOL hits of a question that asks how something stands:
+Turns supersede nothing: "the deadline is April 1" and "the new deadline is April 5" both answer
+when the deadline is, and the first often in better words. Among the best POOL hits of a question
+that asks how something stands:
 
-    statement   a value (number, share, date, time of day, money, version) with the question's terms around it in its sentence; or a word
-                that says that something is otherwise than before (moved, instead, no longer), which has no value
-    restates    the same speaker says it later; its value has the type of the earlier one and is none that the earlier turn holds, unless as a
-                goal; and the terms around both weigh at least ALIKE of the question, CHANGED if a word of change stands near the later
-                value, TURNED where there is no value to compare. If the question writes a name that only the earlier says, ALIKE is
+    statement   a value (number, share, date, time of day, money, version) with the question's terms
+    around it in its sentence; or a word
+                that says that something is otherwise than before (moved, instead, no longer), which
+                has no value
+    restates    the same speaker says it later; its value has the type of the earlier one and is
+    none that the earlier turn holds, unless as a
+                goal; and the terms around both weigh at least ALIKE of the question, CHANGED if a
+                word of change stands near the later
+                value, TURNED where there is no value to compare. If the question writes a name that
+                only the earlier says, ALIKE is
                 not enough: that may be another matter
-    placed      just above the best turn that it restates, so that of several values the latest comes first; at most MOVES in an answer
+    placed      just above the best turn that it restates, so that of several values the latest
+    comes first; at most MOVES in an answer
 
-Only the question's own terms are weighed, by the idf of the index, so that the price is one pass over a few texts. A value in code is no
-statement, and what an assistant says is none of the user's. A question about how things were, or about their course, moves nothing.
+Only the question's own terms are weighed, by the idf of the index, so that the price is one pass
+over a few texts. A value in code is no statement, and what an assistant says is none of the user's.
+A question about how things were, or about their course, moves nothing.
 """
 
 from __future__ import annotations
@@ -36,15 +45,21 @@ _CHANGE_BEFORE, _CHANGE_AFTER, _GOAL_BEFORE = 12, 6, 8
 _UNIT_WORDS = 3
 
 _MONTHS = frozenset(
-    "jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov november dec december".split()
+    "jan january feb february mar march apr april may jun june jul july aug august sep sept"
+    " september oct october nov november dec december".split()
 )
 _BESIDE_DAY = frozenset("st nd rd th of".split())  # April 5th, 5th of April
 _WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp".split())
-_SPELT = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+_SPELT = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty"
+)
 _TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "dozen": "12"}
 _NUMBERS = {word: str(number) for number, word in enumerate(_SPELT.split())} | _TENS
-_TOKEN = re.compile(r"[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?](?=\s|$)|[\n,;:()]")  # words, numbers, ends of sentences, pauses
+_TOKEN = re.compile(
+    r"[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?](?=\s|$)|[\n,;:()]"
+)  # words, numbers, ends of sentences, pauses
 _ENDS = ".!?\n"
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TURN = (
@@ -58,12 +73,19 @@ _CHANGES = re.compile(
     r"|grow\w+|jump\w*|climb\w*|doubl\w+|decreas\w+|reduc\w+|drop\w*|fell|fallen|shr[au]nk|cut|lower\w*|improv\w+|boost\w*|bump\w*|adjust\w*|revis\w+|expand\w*|upgrad\w+|add(?:ed|ing)?"
     r"|correct\w*|" + _TURN
 )
-_GOALS = frozenset("goal goals target targets aim aims aiming want wants hope hopes hoping achieve wish".split())
+_GOALS = frozenset(
+    "goal goals target targets aim aims aiming want wants hope hopes hoping achieve wish".split()
+)
 _MANNER = "do|does|did|can|could|should|would|will|shall|to|about|has|have|had|is|are|am|was|were|come|not"  # "how do I": no value is asked for
 _ASKS = re.compile(rf"\b(what|which|when|where|who|whose|still|how (?!(?:{_MANNER})\b)[a-z]+)\b")
-_KINDS = {"when": frozenset(("date", "clock")), "how many": frozenset(("number",))}  # where nothing else is asked
+_KINDS = {
+    "when": frozenset(("date", "clock")),
+    "how many": frozenset(("number",)),
+}  # where nothing else is asked
 _PAST = re.compile(
-    r"\b(?:original(?:ly)?|initial(?:ly)?|at first|previous(?:ly)?|earlier|formerly|(?:i|we|you|he|she|they|it|that|who|what) used to|back then"
+    r"\b(?:original(?:ly)?|initial(?:ly)?|at"
+    r" first|previous(?:ly)?|earlier|formerly|(?:i|we|you|he|she|they|it|that|who|what) used"
+    r" to|back then"
     r"|in the beginning|history|over time|between|in order(?! to)|order in which|summar\w+"
     r"|how (?:did|has|have) .{0,80}?(?:chang|evolv|develop|progress|improv)\w*)\b|\bbefore\W*$"
 )
@@ -71,7 +93,8 @@ _NAME = re.compile(r"(?<=[^\s.!?] )[A-Z]\w+")
 
 
 class Said(NamedTuple):
-    """A hit as the rule sees it. Hits of equal `by` have one speaker; None: this one is left as it is."""
+    """A hit as the rule sees it. Hits of equal `by` have one speaker; None: this one is left as it
+    is."""
 
     by: Hashable | None
     time: tuple[int, int]
@@ -79,7 +102,8 @@ class Said(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """One value of a text. `terms` are those of the question around it, `units` what a number counts."""
+    """One value of a text. `terms` are those of the question around it, `units` what a number
+    counts."""
 
     kind: str
     value: str
@@ -90,7 +114,8 @@ class Statement(NamedTuple):
 
 
 class Matter(NamedTuple):
-    """What a question asks about: its terms and their weights, those that are names, and the kinds of value asked for (none: all)."""
+    """What a question asks about: its terms and their weights, those that are names, and the kinds
+    of value asked for (none: all)."""
 
     weights: Mapping[str, float]
     mass: float
@@ -104,8 +129,11 @@ def asks_how_it_stands(question: str) -> bool:
     return bool(_ASKS.search(text)) and not _PAST.search(text)
 
 
-def reordered(question: str, weights: Mapping[str, float], said: Sequence[Said]) -> list[tuple[int, int | None]]:
-    """The places of the hits in their new order, each with the place of the hit that it was put above for restating it, or None."""
+def reordered(
+    question: str, weights: Mapping[str, float], said: Sequence[Said]
+) -> list[tuple[int, int | None]]:
+    """The places of the hits in their new order, each with the place of the hit that it was put
+    above for restating it, or None."""
     matter = _matter(question, weights)
     order: list[tuple[int, int | None]] = []
     read: dict[int, list[Statement]] = {}
@@ -119,8 +147,14 @@ def reordered(question: str, weights: Mapping[str, float], said: Sequence[Said])
     for place, turn in enumerate(said):
         above = None
         if left and turn.by is not None:
-            before = ((at, other) for at, (other, _) in enumerate(order) if said[other].by == turn.by and said[other].time < turn.time)
-            above = next((at for at, other in before if restates(stated(place), stated(other), matter)), None)
+            before = (
+                (at, other)
+                for at, (other, _) in enumerate(order)
+                if said[other].by == turn.by and said[other].time < turn.time
+            )
+            above = next(
+                (at for at, other in before if restates(stated(place), stated(other), matter)), None
+            )
         if above is None:
             order.append((place, None))
         else:
@@ -138,7 +172,8 @@ def _matter(question: str, weights: Mapping[str, float]) -> Matter:
 
 
 def statements(text: str, matter: Matter) -> list[Statement]:
-    """What a text states near the question's terms, in order; last what it says anywhere, as the kind `said`."""
+    """What a text states near the question's terms, in order; last what it says anywhere, as the
+    kind `said`."""
     scan = _scan(text, matter.weights)
     found = []
     for place, kind, value in scan.values:
@@ -146,15 +181,23 @@ def statements(text: str, matter: Matter) -> list[Statement]:
             continue
         sentence = bisect_left(scan.ends, place)
         low = max(scan.ends[sentence - 1] if sentence else 0, place - _BEFORE)
-        high = min(scan.ends[sentence] if sentence < len(scan.ends) else len(scan.tokens), place + _AFTER + 1)
+        high = min(
+            scan.ends[sentence] if sentence < len(scan.ends) else len(scan.tokens),
+            place + _AFTER + 1,
+        )
         near = frozenset(term for at, term in scan.terms if low <= at < high)
         units = _units(scan.tokens[place + 1 : high]) if kind == "number" else frozenset()
         if not near or (units and "number" in matter.kinds and not units & matter.weights.keys()):
             continue  # of another matter, or how many of something else
-        changed = any(max(low, place - _CHANGE_BEFORE) <= at <= min(high, place + _CHANGE_AFTER) for at in scan.changes)
+        changed = any(
+            max(low, place - _CHANGE_BEFORE) <= at <= min(high, place + _CHANGE_AFTER)
+            for at in scan.changes
+        )
         goal = any(max(low, place - _GOAL_BEFORE) <= at < place for at in scan.goals)
         found.append(Statement(kind, value, units, near, changed, goal))
-    found.append(Statement("said", "", frozenset(), frozenset(term for _, term in scan.terms), False, False))
+    found.append(
+        Statement("said", "", frozenset(), frozenset(term for _, term in scan.terms), False, False)
+    )
     return found
 
 
@@ -170,7 +213,9 @@ class _Scan(NamedTuple):
 
 
 def _scan(text: str, weights: Mapping[str, float]) -> _Scan:
-    prose = _CODE.sub("\n", text[:RESTATED_CHARS_READ]) if "```" in text else text[:RESTATED_CHARS_READ]
+    prose = (
+        _CODE.sub("\n", text[:RESTATED_CHARS_READ]) if "```" in text else text[:RESTATED_CHARS_READ]
+    )
     scan = _Scan(_TOKEN.findall(prose.casefold()), [], [], [], [], [])
     for place, token in enumerate(scan.tokens):
         first = token[0]
@@ -198,28 +243,48 @@ def _scan(text: str, weights: Mapping[str, float]) -> _Scan:
 
 @lru_cache(maxsize=16_384)
 def _read(word: str) -> tuple[str, str, str]:
-    """A word's stem, the number that it spells, and whether it speaks of a goal, a change, a turn or a date."""
+    """A word's stem, the number that it spells, and whether it speaks of a goal, a change, a turn
+    or a date."""
     if word in _MONTHS or word.removesuffix("s") in _WEEKDAYS:
         return stem(word), "", "date"
-    role = "goal" if word in _GOALS else "turn" if _TURNS.fullmatch(word) else "change" if _CHANGES.fullmatch(word) else ""
+    role = (
+        "goal"
+        if word in _GOALS
+        else "turn"
+        if _TURNS.fullmatch(word)
+        else "change"
+        if _CHANGES.fullmatch(word)
+        else ""
+    )
     return stem(word), _NUMBERS.get(word, ""), role
 
 
 def _number(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
-    """The kind and value of a number by how it is written and what stands beside it; nothing where it belongs to a date."""
+    """The kind and value of a number by how it is written and what stands beside it; nothing where
+    it belongs to a date."""
     text = tokens[place]
     before = tokens[place - 1] if place else ""
     after = tokens[place + 1 : place + 4]
     value = text.strip("$€£¥%").replace(",", "")
-    if before in _MONTHS or _month_after(after) or not _MONTHS.isdisjoint(tokens[max(0, place - 3) : place]):
+    if (
+        before in _MONTHS
+        or _month_after(after)
+        or not _MONTHS.isdisjoint(tokens[max(0, place - 3) : place])
+    ):
         return []  # the day or the year of a date that its month tells
     if text[-1] == "%" or after[:1] == ["percent"]:
         kind = "share"
     elif not text[0].isdigit() or (after and after[0] in _MONEY):
         kind = "money"
-    elif ":" in text or (after and after[0] in ("am", "pm")) or after[:2] in (["a", "m"], ["p", "m"]):
+    elif (
+        ":" in text or (after and after[0] in ("am", "pm")) or after[:2] in (["a", "m"], ["p", "m"])
+    ):
         kind = "clock"
-        value = value.removesuffix(":00") + (after[0][0] if after and after[0][0] in "ap" and after[0] in ("am", "pm", "a", "p") else "")
+        value = value.removesuffix(":00") + (
+            after[0][0]
+            if after and after[0][0] in "ap" and after[0] in ("am", "pm", "a", "p")
+            else ""
+        )
     elif value.count("-") == 2 or value.count("/") == 2:
         kind = "date"
     elif value.count(".") > 1 or before == "v":
@@ -234,12 +299,18 @@ def _month_after(after: Sequence[str]) -> bool:
 
 
 def _date(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
-    """A weekday; or a month with the day before or after it, or as in `by May`. The year is left out: few say it twice."""
+    """A weekday; or a month with the day before or after it, or as in `by May`. The year is left
+    out: few say it twice."""
     word = tokens[place]
     if word not in _MONTHS:
         return [(place, "date", word.removesuffix("s"))]
-    beside = [tokens[place + 1 : place + 2], [token for token in tokens[max(0, place - 3) : place] if token not in _BESIDE_DAY][-1:]]
-    day = next((token for near in beside for token in near if token.isdigit() and len(token) < 3), "")
+    beside = [
+        tokens[place + 1 : place + 2],
+        [token for token in tokens[max(0, place - 3) : place] if token not in _BESIDE_DAY][-1:],
+    ]
+    day = next(
+        (token for near in beside for token in near if token.isdigit() and len(token) < 3), ""
+    )
     if day or tokens[max(0, place - 1) : place] in (["in"], ["by"], ["until"]):
         return [(place, "date", f"{word[:3]} {int(day)}" if day else word[:3])]
     return []
@@ -265,17 +336,23 @@ def restates(later: Sequence[Statement], earlier: Sequence[Statement], matter: M
         if missing and not new.changed:
             continue
         least = TURNED if new.kind == "turn" else CHANGED if new.changed else ALIKE
-        if any(sum(matter.weights[term] for term in statement.terms & new.terms) >= least * matter.mass for statement in old):
+        if any(
+            sum(matter.weights[term] for term in statement.terms & new.terms) >= least * matter.mass
+            for statement in old
+        ):
             return True
     return False
 
 
 def _of_one_type(old: Statement, new: Statement) -> bool:
-    """Values that could answer the same question. A number that does not say what it counts takes the other's unit if that is said near it."""
+    """Values that could answer the same question. A number that does not say what it counts takes
+    the other's unit if that is said near it."""
     if new.kind == "turn":
         return old.kind == "said"
     if old.kind != new.kind:
         return False
     if old.kind != "number" or old.units & new.units or not (old.units or new.units):
         return True
-    return bool((not old.units and new.units & old.terms) or (not new.units and old.units & new.terms))
+    return bool(
+        (not old.units and new.units & old.terms) or (not new.units and old.units & new.terms)
+    )

@@ -1,8 +1,10 @@
-"""The lane of words: BM25's parts over the postings of one project, with statistics of exactly what may be found now.
+"""The lane of words: BM25's parts over the postings of one project, with statistics of exactly what
+may be found now.
 
-After Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3, with idf = ln(1 + (N - n + ½)/(n + ½)).
-N, n and the mean length count only eligible rows, so neither another project nor a retired belief changes a ranking. A score is divided
-by the question's whole idf mass, words that occur nowhere included: it says how much of the question a memory covers.
+After Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section
+3, with idf = ln(1 + (N - n + ½)/(n + ½)). N, n and the mean length count only eligible rows, so
+neither another project nor a retired belief changes a ranking. A score is divided by the question's
+whole idf mass, words that occur nowhere included: it says how much of the question a memory covers.
 """
 
 from __future__ import annotations
@@ -21,16 +23,23 @@ from doxa.recall.shelf import Believed, Shelf
 from doxa.store import Reader
 
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
-_RARE = 0.25  # of the question's mass may be left to terms that name no rows, before it is tried whether that was enough
+# of the question's mass may be left to terms that name no rows, before it is tried whether that was
+# enough
+_RARE = 0.25
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
 _LEAST = 1e-9  # more than nothing
 _RUNS = 64  # of rows for each that is wanted
-_TRIED, _MANY = 1_000, 16_000  # rows that are scored first to see what is worth it, where there are many
+_TRIED, _MANY = (
+    1_000,
+    16_000,
+)  # rows that are scored first to see what is worth it, where there are many
 _FEW = 16  # a row is looked up among so many that hold a term sooner than these are spread out
 _LETTERS = (  # Latin and its accents, Greek, Cyrillic
-    "abcdefghijklmnopqrstuvwxyz0123456789", "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő", "αβγδεζηθικλμνξοπρσςτυφχψω",
+    "abcdefghijklmnopqrstuvwxyz0123456789",
+    "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő",
+    "αβγδεζηθικλμνξοπρσςτυφχψω",
     "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ",
-)  # fmt: skip
+)
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -39,7 +48,8 @@ Held = tuple[Rows, Floats]
 
 
 class Posting(NamedTuple):
-    """Where one asked term occurs among eligible rows, ascending, and how often. `term` differs from `asked` where a spelling was corrected."""
+    """Where one asked term occurs among eligible rows, ascending, and how often. `term` differs
+    from `asked` where a spelling was corrected."""
 
     asked: str
     term: str
@@ -61,9 +71,16 @@ def asked_terms(text: str) -> list[str]:
 
 
 def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
-    """The postings of each asked term; one that no eligible row holds is tried at edit distance 1, and stays as it is if that fails."""
-    found = {term: _eligible(parts, eligible) for term, parts in _data(reader, scope, asked).items()}
-    found |= {term: _together(_eligible(_beginning(reader, scope, term), eligible)) for term in asked if is_character(term)}
+    """The postings of each asked term; one that no eligible row holds is tried at edit distance 1,
+    and stays as it is if that fails."""
+    found = {
+        term: _eligible(parts, eligible) for term, parts in _data(reader, scope, asked).items()
+    }
+    found |= {
+        term: _together(_eligible(_beginning(reader, scope, term), eligible))
+        for term in asked
+        if is_character(term)
+    }
     none = _eligible([], eligible)
     postings = []
     for term in asked:
@@ -75,14 +92,16 @@ def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> l
 
 
 def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes]]:
-    """The stored records of each term that occurs: the long rows by term, and one pass over the short new ones."""
+    """The stored records of each term that occurs: the long rows by term, and one pass over the
+    short new ones."""
     found: dict[str, list[bytes]] = {}
     terms_bound = apsw.carray(tuple(wanted)) if wanted else None
     if terms_bound is None:
         return found
     for term, data in reader.rows(
-        "SELECT p.term, p.data FROM carray(?1) f CROSS JOIN posting p ON p.scope = ?2 AND p.term = f.value UNION ALL "
-        "SELECT term, data FROM posting_new WHERE scope = ?2 AND term IN (SELECT value FROM carray(?1))",
+        "SELECT p.term, p.data FROM carray(?1) f CROSS JOIN posting p ON p.scope = ?2 AND p.term ="
+        " f.value UNION ALL SELECT term, data FROM posting_new WHERE scope = ?2 AND term IN (SELECT"
+        " value FROM carray(?1))",
         (terms_bound, scope),
     ):
         found.setdefault(term, []).append(data)
@@ -93,7 +112,11 @@ def _beginning(reader: Reader, scope: int, character: str) -> list[bytes]:
     """The stored records of every term that begins with a character: all places where it stands."""
     last = character + chr(0x10FFFF)
     sql = "SELECT data FROM {} WHERE scope = ? AND term >= ? AND term < ?"
-    return [row[0] for table in ("posting", "posting_new") for row in reader.rows(sql.format(table), (scope, character, last))]
+    return [
+        row[0]
+        for table in ("posting", "posting_new")
+        for row in reader.rows(sql.format(table), (scope, character, last))
+    ]
 
 
 def _together(held: Held) -> Held:
@@ -114,18 +137,29 @@ def _eligible(parts: list[bytes], eligible: Mask) -> Held:
 
 
 def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> tuple[str, Held] | None:
-    """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too much is near them."""
-    if len(term) < FUZZY_TERM_CHARS_MIN or term.isdigit() or not any(letter in part for part in _LETTERS for letter in term):
+    """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too
+    much is near them."""
+    if (
+        len(term) < FUZZY_TERM_CHARS_MIN
+        or term.isdigit()
+        or not any(letter in part for part in _LETTERS for letter in term)
+    ):
         return None
-    near = {word: _eligible(parts, eligible) for word, parts in _data(reader, scope, sorted(set(_edits(term)))).items()}
+    near = {
+        word: _eligible(parts, eligible)
+        for word, parts in _data(reader, scope, sorted(set(_edits(term)))).items()
+    }
     best = min(near, key=lambda word: (-len(near[word][0]), word), default="")
     return (best, near[best]) if best and len(near[best][0]) else None
 
 
 def _edits(term: str) -> Iterable[str]:
-    """All that one letter more, less or other makes, or two changed over; the letters are those of the term's script, Latin with its accents."""
+    """All that one letter more, less or other makes, or two changed over; the letters are those of
+    the term's script, Latin with its accents."""
     latin, accents, *scripts = _LETTERS
-    letters = next((script for script in scripts if any(letter in script for letter in term)), latin + accents)
+    letters = next(
+        (script for script in scripts if any(letter in script for letter in term)), latin + accents
+    )
     for i in range(len(term) + 1):
         head, tail = term[:i], term[i:]
         if tail:
@@ -139,12 +173,14 @@ def _edits(term: str) -> Iterable[str]:
 
 
 def _trust_in(posting: Posting) -> float:
-    """A corrected word counts the less the shorter it is: one edit makes another word of `ship`, hardly of `postgresqk`."""
+    """A corrected word counts the less the shorter it is: one edit makes another word of `ship`,
+    hardly of `postgresqk`."""
     return 1.0 if posting.term == posting.asked else 1 - 2 / len(posting.asked)
 
 
 def weigh(asked: list[tuple[list[Posting], int]]) -> dict[str, float]:
-    """The idf of each asked term that an eligible row of any project holds, over all of them: each project's postings and its eligible rows."""
+    """The idf of each asked term that an eligible row of any project holds, over all of them: each
+    project's postings and its eligible rows."""
     total = sum(rows for _, rows in asked)
     held: dict[str, int] = {}
     for postings, _ in asked:
@@ -158,7 +194,8 @@ def _idf(total: int, held: int) -> float:
 
 
 class Words:
-    """The coverage of one question over one project: which rows cover most of it, and how much any row does."""
+    """The coverage of one question over one project: which rows cover most of it, and how much any
+    row does."""
 
     def __init__(self, shelf: Shelf, postings: list[Posting], believed: Believed) -> None:
         self._shelf = shelf
@@ -171,17 +208,22 @@ class Words:
             idf = _idf(believed.total, posting.held)
             self._mass += idf
             if posting.held:
-                own = (posting.counts / (1 - B + B * shelf["length"][posting.docs] / mean)).astype(np.float32)
+                own = (posting.counts / (1 - B + B * shelf["length"][posting.docs] / mean)).astype(
+                    np.float32
+                )
                 self._terms.append(_Term(np.float32(idf * _trust_in(posting)), posting.docs, own))
         self._terms.sort(key=lambda term: -term.weight)
 
     def best(self, allowed: Mask, depth: int) -> Rows:
         """The `depth` allowed rows of the highest coverage, in their order in the project; exact.
 
-        Rows are named by the rare terms first. A row that holds only the others covers at most their share of the mass, so once the last of
-        the best covers more, the common terms need not name rows (Turtle & Flood, "Query Evaluation: Strategies and Optimizations", 1995).
+        Rows are named by the rare terms first. A row that holds only the others covers at most
+        their share of the mass, so once the last of the best covers more, the common terms need not
+        name rows (Turtle & Flood, "Query Evaluation: Strategies and Optimizations", 1995).
         """
-        said = np.zeros(self._shelf.count + 1, dtype=np.float32)  # by the rows themselves; the last is what no neighbour says
+        said = np.zeros(
+            self._shelf.count + 1, dtype=np.float32
+        )  # by the rows themselves; the last is what no neighbour says
         weights = [float(term.weight) for term in self._terms]
         wanted = sum(weights) * _RARE
         for number, term in enumerate(self._terms, 1):
@@ -200,15 +242,20 @@ class Words:
         return np.zeros(0, dtype=np.int64)
 
     def _possible(self, said: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
-        """The allowed rows that can be among the `depth` best, given what rows say themselves and that other terms add `rest` at most.
+        """The allowed rows that can be among the `depth` best, given what rows say themselves and
+        that other terms add `rest` at most.
 
-        As g(f) = f / (f + K1) is concave, g(own + c * other) <= g(own) + g(c * other), and g(c * f) <= c (F + K1) / (c F + K1) * g(f) for f <= F.
-        First as if every row were short and borrowed all it can, which needs no lengths; then those that are left by their own. Of many, some of
+        As g(f) = f / (f + K1) is concave, g(own + c * other) <= g(own) + g(c * other), and g(c * f)
+        <= c (F + K1) / (c F + K1) * g(f) for f <= F. First as if every row were short and borrowed
+        all it can, which needs no lengths; then those that are left by their own. Of many, some of
         the most promising are scored: what cannot reach the best of these goes too.
         """
         top = max(float(term.own.max()) for term in self._terms)
         least = np.float32(max(_ROUNDED * _reached(said[:-1] * allowed, depth) - rest, _LEAST))
-        beside = [(said.take(other, mode="wrap"), part) for other, part in ((self._shelf["prev"], PREVIOUS), (self._shelf.following, NEXT))]
+        beside = [
+            (said.take(other, mode="wrap"), part)
+            for other, part in ((self._shelf["prev"], PREVIOUS), (self._shelf.following, NEXT))
+        ]
         most = said[:-1].copy()
         for lent, part in beside:
             most += lent * np.float32(part * (top + K1) / (part * top + K1))
@@ -216,10 +263,19 @@ class Words:
         near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
         most = said[rows]
         for lent, part in beside:
-            most += lent[rows] * (part * near * np.float32(top + K1) / (part * near * np.float32(top) + np.float32(K1)))
+            most += lent[rows] * (
+                part
+                * near
+                * np.float32(top + K1)
+                / (part * near * np.float32(top) + np.float32(K1))
+            )
         if len(rows) > max(_TRIED, _MANY):
             tried = self.of(rows[np.argpartition(-most, _TRIED - 1)[:_TRIED]])
-            reached = float(np.partition(tried, _TRIED - depth)[_TRIED - depth]) if depth <= _TRIED else 0.0
+            reached = (
+                float(np.partition(tried, _TRIED - depth)[_TRIED - depth])
+                if depth <= _TRIED
+                else 0.0
+            )
             least = max(least, np.float32(_ROUNDED * reached * self._mass - rest))
         return rows[most >= least]
 
@@ -231,7 +287,9 @@ class Words:
         before, after = self._shelf["prev"][rows], self._shelf.following[rows]
         near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
         from_before = np.where(before >= 0, PREVIOUS * near, 0).astype(np.float32)
-        from_after = np.where((after >= 0) & (self._shelf["prev"][after] == rows), NEXT * near, 0).astype(np.float32)  # of a branch to one only
+        from_after = np.where(
+            (after >= 0) & (self._shelf["prev"][after] == rows), NEXT * near, 0
+        ).astype(np.float32)  # of a branch to one only
         wanted = np.concatenate((rows, before, after))
         spread = np.zeros(self._shelf.count, dtype=np.float32)  # one term at a time
         for weight, docs, own in self._terms:
@@ -249,10 +307,15 @@ class Words:
 
 
 def _reached(scores: Floats, depth: int) -> float:
-    """What `depth` of the scores reach at least: the maxima of runs of rows, of which many are equal, stand for all."""
+    """What `depth` of the scores reach at least: the maxima of runs of rows, of which many are
+    equal, stand for all."""
     run = max(1, len(scores) // (_RUNS * depth))
     most = scores[: len(scores) // run * run].reshape(-1, run).max(axis=1)
-    return float(np.partition(most, len(most) - depth)[len(most) - depth]) if len(most) > depth else 0.0
+    return (
+        float(np.partition(most, len(most) - depth)[len(most) - depth])
+        if len(most) > depth
+        else 0.0
+    )
 
 
 class _Term(NamedTuple):

@@ -1,9 +1,12 @@
-"""Every error as a Neo4j status code and a GQL status, in one table, because clients decide by the code what to raise and what to try again.
+"""Every error as a Neo4j status code and a GQL status, in one table, because clients decide by the
+code what to raise and what to try again.
 
-A code is Neo.<class>.<category>.<title>. Drivers repeat managed transactions that fail with Neo.TransientError, so only what may go well
-the second time is of that class: a query that is too big for its limits is not.
+A code is Neo.<class>.<category>.<title>. Drivers repeat managed transactions that fail with
+Neo.TransientError, so only what may go well the second time is of that class: a query that is too
+big for its limits is not.
 
-Sources: the Neo4j status codes manual, "List of Neo4j error codes" and "List of GQLSTATUS error codes".
+Sources: the Neo4j status codes manual, "List of Neo4j error codes" and "List of GQLSTATUS error
+codes".
 """
 
 from __future__ import annotations
@@ -21,61 +24,160 @@ class Status(NamedTuple):
     condition: str
 
 
-_UNKNOWN = Status("Neo.DatabaseError.General.UnknownError", "50N42", "general processing exception - unexpected error")
-_SYNTAX = Status("Neo.ClientError.Statement.SyntaxError", "42001", "syntax error or access rule violation - invalid syntax")
-_TYPE = Status("Neo.ClientError.Statement.TypeError", "22G03", "data exception - invalid value type")
+_UNKNOWN = Status(
+    "Neo.DatabaseError.General.UnknownError",
+    "50N42",
+    "general processing exception - unexpected error",
+)
+_SYNTAX = Status(
+    "Neo.ClientError.Statement.SyntaxError",
+    "42001",
+    "syntax error or access rule violation - invalid syntax",
+)
+_TYPE = Status(
+    "Neo.ClientError.Statement.TypeError", "22G03", "data exception - invalid value type"
+)
 _ARGUMENT = Status("Neo.ClientError.Statement.ArgumentError", "22000", "data exception")
 _ARGUMENTS = Status("Neo.ClientError.General.InvalidArguments", "22000", "data exception")
 _ARITHMETIC = Status("Neo.ClientError.Statement.ArithmeticError", "22000", "data exception")
-_PARAMETER = Status("Neo.ClientError.Statement.ParameterMissing", "42N51", "syntax error or access rule violation - invalid parameter")
-_SEMANTIC = Status("Neo.ClientError.Statement.SemanticError", "42000", "syntax error or access rule violation")
+_PARAMETER = Status(
+    "Neo.ClientError.Statement.ParameterMissing",
+    "42N51",
+    "syntax error or access rule violation - invalid parameter",
+)
+_SEMANTIC = Status(
+    "Neo.ClientError.Statement.SemanticError", "42000", "syntax error or access rule violation"
+)
 _ENTITY = Status("Neo.ClientError.Statement.EntityNotFound", "22000", "data exception")
 _CONSTRAINT = Status("Neo.ClientError.Schema.ConstraintValidationFailed", "22000", "data exception")
-FORBIDDEN = Status("Neo.ClientError.Security.Forbidden", "42NFF", "syntax error or access rule violation - permission/access denied")
-_PROCEDURE = Status("Neo.ClientError.Procedure.ProcedureCallFailed", "42000", "syntax error or access rule violation")
-_TRANSACTION = Status("Neo.ClientError.Transaction.TransactionStartFailed", "25000", "invalid transaction state")
+FORBIDDEN = Status(
+    "Neo.ClientError.Security.Forbidden",
+    "42NFF",
+    "syntax error or access rule violation - permission/access denied",
+)
+_PROCEDURE = Status(
+    "Neo.ClientError.Procedure.ProcedureCallFailed",
+    "42000",
+    "syntax error or access rule violation",
+)
+_TRANSACTION = Status(
+    "Neo.ClientError.Transaction.TransactionStartFailed", "25000", "invalid transaction state"
+)
 _FAILED = Status("Neo.DatabaseError.Statement.ExecutionFailed", "50N42", _UNKNOWN.condition)
 
-REQUEST_INVALID = Status("Neo.ClientError.Request.Invalid", "08N06", "connection exception - protocol error")
-REQUEST_FORMAT = Status("Neo.ClientError.Request.InvalidFormat", "08N06", "connection exception - protocol error")
+REQUEST_INVALID = Status(
+    "Neo.ClientError.Request.Invalid", "08N06", "connection exception - protocol error"
+)
+REQUEST_FORMAT = Status(
+    "Neo.ClientError.Request.InvalidFormat", "08N06", "connection exception - protocol error"
+)
 UNAUTHORIZED = Status("Neo.ClientError.Security.Unauthorized", "42NFF", FORBIDDEN.condition)
-RATE_LIMIT = Status("Neo.ClientError.Security.AuthenticationRateLimit", "42NFF", FORBIDDEN.condition)
-DATABASE_NOT_FOUND = Status("Neo.ClientError.Database.DatabaseNotFound", "22N51", "data exception - graph reference not found")
-STOPPING = Status("Neo.TransientError.General.DatabaseUnavailable", "08N09", "connection exception - database unavailable")
-TIMED_OUT = Status("Neo.ClientError.Transaction.TransactionTimedOut", "25N14", "invalid transaction state - transaction termination client error")
+RATE_LIMIT = Status(
+    "Neo.ClientError.Security.AuthenticationRateLimit", "42NFF", FORBIDDEN.condition
+)
+DATABASE_NOT_FOUND = Status(
+    "Neo.ClientError.Database.DatabaseNotFound",
+    "22N51",
+    "data exception - graph reference not found",
+)
+STOPPING = Status(
+    "Neo.TransientError.General.DatabaseUnavailable",
+    "08N09",
+    "connection exception - database unavailable",
+)
+TIMED_OUT = Status(
+    "Neo.ClientError.Transaction.TransactionTimedOut",
+    "25N14",
+    "invalid transaction state - transaction termination client error",
+)
 TERMINATED = Status("Neo.ClientError.Transaction.Terminated", "25N14", TIMED_OUT.condition)
 
-_SCHEMA = Status("Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "22000", "data exception")
+_SCHEMA = Status(
+    "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "22000", "data exception"
+)
 
 # By openCypher's type and detail, then by the type alone, then by the class of the error.
 _BY_DETAIL: dict[tuple[str, str], Status] = {
-    ("TransactionError", "AccessMode"): Status("Neo.ClientError.Statement.AccessMode", "25G02", "invalid transaction state - graph type violation"),
+    ("TransactionError", "AccessMode"): Status(
+        "Neo.ClientError.Statement.AccessMode",
+        "25G02",
+        "invalid transaction state - graph type violation",
+    ),
     ("TransactionError", "Terminated"): TERMINATED,
     ("TransactionError", "TimedOut"): TIMED_OUT,
-    ("ArithmeticError", "DivisionByZero"): _ARITHMETIC._replace(gql="22012", condition="data exception - division by zero"),
-    ("ArithmeticError", "NumberOutOfRange"): _ARITHMETIC._replace(gql="22003", condition="data exception - numeric value out of range"),
-    ("ArgumentError", "NumberOutOfRange"): _ARGUMENT._replace(gql="22003", condition="data exception - numeric value out of range"),
-    ("SchemaError", "SchemaRuleNotFound"): _SCHEMA._replace(code="Neo.ClientError.Schema.ConstraintNotFound"),
+    ("ArithmeticError", "DivisionByZero"): _ARITHMETIC._replace(
+        gql="22012", condition="data exception - division by zero"
+    ),
+    ("ArithmeticError", "NumberOutOfRange"): _ARITHMETIC._replace(
+        gql="22003", condition="data exception - numeric value out of range"
+    ),
+    ("ArgumentError", "NumberOutOfRange"): _ARGUMENT._replace(
+        gql="22003", condition="data exception - numeric value out of range"
+    ),
+    ("SchemaError", "SchemaRuleNotFound"): _SCHEMA._replace(
+        code="Neo.ClientError.Schema.ConstraintNotFound"
+    ),
     ("SchemaError", "IndexNotFound"): _SCHEMA._replace(code="Neo.ClientError.Schema.IndexNotFound"),
-    ("SchemaError", "ForbiddenOnConstraintIndex"): _SCHEMA._replace(code="Neo.ClientError.Schema.ForbiddenOnConstraintIndex"),
-    ("ProcedureError", "ProcedureNotFound"): _PROCEDURE._replace(code="Neo.ClientError.Procedure.ProcedureNotFound"),
+    ("SchemaError", "ForbiddenOnConstraintIndex"): _SCHEMA._replace(
+        code="Neo.ClientError.Schema.ForbiddenOnConstraintIndex"
+    ),
+    ("ProcedureError", "ProcedureNotFound"): _PROCEDURE._replace(
+        code="Neo.ClientError.Procedure.ProcedureNotFound"
+    ),
 }
 _BY_KIND: dict[str, Status] = {
-    "SyntaxError": _SYNTAX, "TypeError": _TYPE, "ArgumentError": _ARGUMENT, "ArithmeticError": _ARITHMETIC, "ParameterMissing": _PARAMETER,
-    "SemanticError": _SEMANTIC, "EntityNotFound": _ENTITY, "PropertyNotFound": _ENTITY, "ConstraintValidationFailed": _CONSTRAINT,
-    "ConstraintVerificationFailed": _CONSTRAINT, "ConstraintError": _CONSTRAINT, "ProcedureError": _PROCEDURE, "TransactionError": _TRANSACTION,
-    "TransientError": Status("Neo.TransientError.Transaction.Outdated", "25N02", "invalid transaction state - unable to complete transaction"),
-    "MemoryLimit": _FAILED._replace(gql="51N73", condition="system configuration or operation exception - transaction memory limit reached"),
-    "ExternalResourceError": Status("Neo.ClientError.Statement.ExternalResourceFailed", "22000", "data exception"),
+    "SyntaxError": _SYNTAX,
+    "TypeError": _TYPE,
+    "ArgumentError": _ARGUMENT,
+    "ArithmeticError": _ARITHMETIC,
+    "ParameterMissing": _PARAMETER,
+    "SemanticError": _SEMANTIC,
+    "EntityNotFound": _ENTITY,
+    "PropertyNotFound": _ENTITY,
+    "ConstraintValidationFailed": _CONSTRAINT,
+    "ConstraintVerificationFailed": _CONSTRAINT,
+    "ConstraintError": _CONSTRAINT,
+    "ProcedureError": _PROCEDURE,
+    "TransactionError": _TRANSACTION,
+    "TransientError": Status(
+        "Neo.TransientError.Transaction.Outdated",
+        "25N02",
+        "invalid transaction state - unable to complete transaction",
+    ),
+    "MemoryLimit": _FAILED._replace(
+        gql="51N73",
+        condition="system configuration or operation exception - transaction memory limit reached",
+    ),
+    "ExternalResourceError": Status(
+        "Neo.ClientError.Statement.ExternalResourceFailed", "22000", "data exception"
+    ),
     "SchemaError": _SCHEMA,
-}  # fmt: skip
+}
 _BY_CLASS: dict[str, Status] = {
-    "input": _ARGUMENT, "kref": _ARGUMENT, "limit": _ARGUMENT, "not_found": _ENTITY, "constraint": _CONSTRAINT, "role": FORBIDDEN,
-    "conflict": _ARGUMENTS, "confirmation": _ARGUMENTS, "model": _PROCEDURE,
-    "busy": Status("Neo.TransientError.Transaction.LockAcquisitionTimeout", "25N02", "invalid transaction state - unable to complete transaction"),
-    "closed": STOPPING, "read_only": Status("Neo.ClientError.General.ForbiddenOnReadOnlyDatabase", "25G02", "invalid transaction state"),
-    "disk_full": _FAILED, "store": _FAILED, "newer_file": _FAILED, "corrupt": _FAILED, "error": _UNKNOWN,
-}  # fmt: skip
+    "input": _ARGUMENT,
+    "kref": _ARGUMENT,
+    "limit": _ARGUMENT,
+    "not_found": _ENTITY,
+    "constraint": _CONSTRAINT,
+    "role": FORBIDDEN,
+    "conflict": _ARGUMENTS,
+    "confirmation": _ARGUMENTS,
+    "model": _PROCEDURE,
+    "busy": Status(
+        "Neo.TransientError.Transaction.LockAcquisitionTimeout",
+        "25N02",
+        "invalid transaction state - unable to complete transaction",
+    ),
+    "closed": STOPPING,
+    "read_only": Status(
+        "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase", "25G02", "invalid transaction state"
+    ),
+    "disk_full": _FAILED,
+    "store": _FAILED,
+    "newer_file": _FAILED,
+    "corrupt": _FAILED,
+    "error": _UNKNOWN,
+}
 
 
 class DoorError(DoxaError):
@@ -101,7 +203,8 @@ def status_of(error: BaseException) -> Status:
 
 
 def message_of(error: BaseException) -> str:
-    """What the client reads. Of an error that is not ours only that it happened: the rest is for the server's log."""
+    """What the client reads. Of an error that is not ours only that it happened: the rest is for
+    the server's log."""
     if isinstance(error, DoxaError):
         return str(error)
     if isinstance(error, RecursionError):

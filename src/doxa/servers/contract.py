@@ -1,6 +1,8 @@
-"""What a server needs of the room that gives it a database, written as protocols so that the door knows no room below.
+"""What a server needs of the room that gives it a database, written as protocols so that the door
+knows no room below.
 
-The sessions of `doxa.query` are such sessions. All calls on a session come from one thread, except `cancel`.
+The sessions of `doxa.query` are such sessions. All calls on a session come from one thread, except
+`cancel`.
 """
 
 from __future__ import annotations
@@ -86,7 +88,9 @@ class Result(Protocol):
 class GraphSession(Protocol):
     """Statements of one principal on one database, one by one or in a transaction."""
 
-    def run(self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None) -> Result: ...
+    def run(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> Result: ...
 
     def begin(self, *, read_only: bool = False) -> None: ...
 
@@ -105,8 +109,11 @@ class Database(Protocol):
     def names(self) -> Sequence[str]:
         """Their names; the first is the default."""
 
-    def open_session(self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int) -> GraphSession:
-        """A session for one unit of work. `metadata` is what the client attached to it; `timeout_ms` bounds each statement."""
+    def open_session(
+        self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
+    ) -> GraphSession:
+        """A session for one unit of work. `metadata` is what the client attached to it;
+        `timeout_ms` bounds each statement."""
 
     def last_transaction(self, database: str) -> int:
         """The number of the last transaction that was committed, for bookmarks."""

@@ -1,11 +1,15 @@
-"""Who may log in to a server: a private file of users with hashed passwords and of hashed tokens, so that no door keeps a secret.
+"""Who may log in to a server: a private file of users with hashed passwords and of hashed tokens,
+so that no door keeps a secret.
 
     {"format": 1,
-     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"}],      hash = scrypt(password, salt, n, r, p), hexadecimal
-     "tokens": [{"name", "role", "label", "hash"}]}                    hash = SHA-256(token): a token is 256 random bits, nothing to guess
+     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"}],      hash = scrypt(password, salt,
+     n, r, p), hexadecimal
+     "tokens": [{"name", "role", "label", "hash"}]}                    hash = SHA-256(token): a
+     token is 256 random bits, nothing to guess
 
-The file is its owner's alone (mode 600) and is replaced as a whole. Servers read it again when it changes. A wrong name costs as much time
-as a wrong password. `Guard` slows guessing down for every door alike.
+The file is its owner's alone (mode 600) and is replaced as a whole. Servers read it again when it
+changes. A wrong name costs as much time as a wrong password. `Guard` slows guessing down for every
+door alike.
 
 Source: RFC 7914 (scrypt), with the parameters of OWASP's password storage cheat sheet.
 """
@@ -76,61 +80,98 @@ class Credentials:
     def verify(self, name: str, password: str) -> Principal | None:
         """The user, if the password is right. Takes the same time for a name that does not exist."""
         user = next((user for user in self._read()["users"] if user["name"] == name), None)
-        found = _hashed(password, bytes.fromhex(user["salt"]) if user else b"nobody's salt...", user or _SCRYPT)
-        right = hmac.compare_digest(found, bytes.fromhex(user["hash"]) if user else bytes(len(found)))
+        found = _hashed(
+            password, bytes.fromhex(user["salt"]) if user else b"nobody's salt...", user or _SCRYPT
+        )
+        right = hmac.compare_digest(
+            found, bytes.fromhex(user["hash"]) if user else bytes(len(found))
+        )
         return Principal(user["name"], user["role"]) if user and right else None
 
     def verify_token(self, token: str) -> Principal | None:
         """Who the token was made for. Every token is compared, so that time tells nothing."""
         digest = hashlib.sha256(token.encode(errors="replace")[:LOGIN_SECRET_BYTES_MAX]).hexdigest()
-        right = [entry for entry in self._read()["tokens"] if hmac.compare_digest(entry["hash"], digest)]
+        right = [
+            entry for entry in self._read()["tokens"] if hmac.compare_digest(entry["hash"], digest)
+        ]
         return Principal(right[0]["name"], right[0]["role"]) if right else None
 
     # Keeping users
 
     def add(self, name: str, password: str, *, role: Role = "agent") -> Principal:
-        """A new user. Raises InputError for a name, password or role that cannot be, ConflictError if the name is taken."""
+        """A new user. Raises InputError for a name, password or role that cannot be, ConflictError
+        if the name is taken."""
         _check_name(name, role)
-        if len(password) < LOGIN_SECRET_CHARS_MIN or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX:
+        if (
+            len(password) < LOGIN_SECRET_CHARS_MIN
+            or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
+        ):
             raise InputError(
-                f"A password has at least {LOGIN_SECRET_CHARS_MIN} characters and at most {LOGIN_SECRET_BYTES_MAX:,} bytes.",
+                f"A password has at least {LOGIN_SECRET_CHARS_MIN} characters and at most"
+                f" {LOGIN_SECRET_BYTES_MAX:,} bytes.",
                 next_step="Give another one.",
                 field="password",
             )
         salt = secrets.token_bytes(16)
-        entry = {"name": name, "role": role, "salt": salt.hex(), "hash": _hashed(password, salt, _SCRYPT).hex(), **_SCRYPT}
+        entry = {
+            "name": name,
+            "role": role,
+            "salt": salt.hex(),
+            "hash": _hashed(password, salt, _SCRYPT).hex(),
+            **_SCRYPT,
+        }
         with self._changing() as held:
             if any(user["name"] == name for user in held["users"]):
-                raise ConflictError(f"The user {name!r} exists already.", next_step="Take another name.", name=name)
+                raise ConflictError(
+                    f"The user {name!r} exists already.", next_step="Take another name.", name=name
+                )
             held["users"].append(entry)
         return Principal(name, role)
 
     def add_token(self, name: str, *, role: Role = "agent", label: str = "") -> str:
-        """A new token, shown once: only its hash is kept. `label` says what it is for, so that it can be found again."""
+        """A new token, shown once: only its hash is kept. `label` says what it is for, so that it
+        can be found again."""
         _check_name(name, role)
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-        entry = {"name": name, "role": role, "label": label[:LOGIN_NAME_CHARS_MAX], "hash": hashlib.sha256(token.encode()).hexdigest()}
+        entry = {
+            "name": name,
+            "role": role,
+            "label": label[:LOGIN_NAME_CHARS_MAX],
+            "hash": hashlib.sha256(token.encode()).hexdigest(),
+        }
         with self._changing() as held:
             held["tokens"].append(entry)
         return token
 
     def remove(self, name: str, *, label: str | None = None) -> int:
-        """Take a user with all its tokens away, or only its tokens of that label; how many entries. Raises NotFoundError if there is none."""
+        """Take a user with all its tokens away, or only its tokens of that label; how many entries.
+        Raises NotFoundError if there is none."""
         with self._changing() as held:
             before = len(held["users"]) + len(held["tokens"])
             if label is None:
                 held["users"] = [user for user in held["users"] if user["name"] != name]
-            held["tokens"] = [token for token in held["tokens"] if token["name"] != name or label not in (None, token["label"])]
+            held["tokens"] = [
+                token
+                for token in held["tokens"]
+                if token["name"] != name or label not in (None, token["label"])
+            ]
             gone = before - len(held["users"]) - len(held["tokens"])
             if not gone:
-                raise NotFoundError(f"There is no such login of {name!r}.", next_step="List the users to see their names.", name=name)
+                raise NotFoundError(
+                    f"There is no such login of {name!r}.",
+                    next_step="List the users to see their names.",
+                    name=name,
+                )
         return gone
 
     def users(self) -> list[tuple[str, Role, str]]:
         """Name, role and what with (`password`, or `token` and its label), without any secret."""
         held = self._read()
         found = [(user["name"], user["role"], "password") for user in held["users"]]
-        return found + [(token["name"], token["role"], f"token {token['label']}".strip()) for token in held["tokens"]]
+        return found + [
+            (token["name"], token["role"], f"token {token['label']}".strip())
+            for token in held["tokens"]
+        ]
 
     # The file
 
@@ -154,7 +195,11 @@ class Credentials:
     def _parsed(self) -> dict[str, Any]:
         with suppress(OSError, ValueError, KeyError, TypeError):
             held = json.loads(self.path.read_text())
-            if held["format"] == _FORMAT and all(map(_sound_user, held["users"])) and all(map(_sound_token, held["tokens"])):
+            if (
+                held["format"] == _FORMAT
+                and all(map(_sound_user, held["users"]))
+                and all(map(_sound_token, held["tokens"]))
+            ):
                 return dict(held)
         raise StoreError(
             f"{self.path} is no file of users of this doxa.",
@@ -164,12 +209,19 @@ class Credentials:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Any]]:
-        """What the file holds, to change; afterwards the file is replaced. Changes of several processes queue on a lock file."""
-        guard = os.open(self.path.with_name(self.path.name + ".lock"), os.O_CREAT | os.O_RDWR, _MODE)
+        """What the file holds, to change; afterwards the file is replaced. Changes of several
+        processes queue on a lock file."""
+        guard = os.open(
+            self.path.with_name(self.path.name + ".lock"), os.O_CREAT | os.O_RDWR, _MODE
+        )
         try:
             fcntl.flock(guard, fcntl.LOCK_EX)
             before = self._read()
-            held: dict[str, Any] = {"format": _FORMAT, "users": list(before["users"]), "tokens": list(before["tokens"])}
+            held: dict[str, Any] = {
+                "format": _FORMAT,
+                "users": list(before["users"]),
+                "tokens": list(before["tokens"]),
+            }
             yield held
             if max(len(held["users"]), len(held["tokens"])) > LOGIN_USERS_ITEMS_MAX:
                 raise LimitError(
@@ -188,7 +240,8 @@ class Credentials:
 
 
 class Guard:
-    """An authenticator that slows guessing down: a name pauses after wrong passwords in a row, and few hashes are computed at a time."""
+    """An authenticator that slows guessing down: a name pauses after wrong passwords in a row, and
+    few hashes are computed at a time."""
 
     def __init__(self, inner: Authenticator) -> None:
         self._inner = inner
@@ -206,7 +259,10 @@ class Guard:
                 next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then try again.",
                 attempts_max=LOGIN_ATTEMPTS_MAX,
             )
-        if len(name) > LOGIN_NAME_CHARS_MAX or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX:
+        if (
+            len(name) > LOGIN_NAME_CHARS_MAX
+            or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
+        ):
             return None
         with self._slots:
             found = self._inner.verify(name, password)
@@ -225,8 +281,13 @@ class Guard:
 
 
 def guarded(authenticator: Authenticator | None) -> Authenticator | None:
-    """Behind a guard, once: doors that are given the same guard count wrong passwords together. None asks nobody."""
-    return authenticator if authenticator is None or isinstance(authenticator, Guard) else Guard(authenticator)
+    """Behind a guard, once: doors that are given the same guard count wrong passwords together.
+    None asks nobody."""
+    return (
+        authenticator
+        if authenticator is None or isinstance(authenticator, Guard)
+        else Guard(authenticator)
+    )
 
 
 def _empty() -> dict[str, Any]:
@@ -235,24 +296,53 @@ def _empty() -> dict[str, Any]:
 
 def _sound_user(entry: Any) -> bool:
     costs = all(type(entry[name]) is int for name in _SCRYPT)
-    return costs and entry["role"] in LOGIN_ROLES and type(entry["name"]) is str and len(bytes.fromhex(entry["hash"])) == 32 and bool(entry["salt"])
+    return (
+        costs
+        and entry["role"] in LOGIN_ROLES
+        and type(entry["name"]) is str
+        and len(bytes.fromhex(entry["hash"])) == 32
+        and bool(entry["salt"])
+    )
 
 
 def _sound_token(entry: Any) -> bool:
-    return entry["role"] in LOGIN_ROLES and type(entry["name"]) is str and len(bytes.fromhex(entry["hash"])) == 32
+    return (
+        entry["role"] in LOGIN_ROLES
+        and type(entry["name"]) is str
+        and len(bytes.fromhex(entry["hash"])) == 32
+    )
 
 
 def _hashed(password: str, salt: bytes, cost: Any) -> bytes:
     data = password.encode(errors="surrogatepass")
-    return hashlib.scrypt(data, salt=salt, n=cost["n"], r=cost["r"], p=cost["p"], maxmem=_SCRYPT_MEMORY_BYTES, dklen=32)
+    return hashlib.scrypt(
+        data,
+        salt=salt,
+        n=cost["n"],
+        r=cost["r"],
+        p=cost["p"],
+        maxmem=_SCRYPT_MEMORY_BYTES,
+        dklen=32,
+    )
 
 
 def _check_name(name: str, role: str) -> None:
-    if not name or len(name) > LOGIN_NAME_CHARS_MAX or not name.isprintable() or name != name.strip():
+    if (
+        not name
+        or len(name) > LOGIN_NAME_CHARS_MAX
+        or not name.isprintable()
+        or name != name.strip()
+    ):
         raise InputError(
             f"{name[:80]!r} is no name of a user.",
-            next_step=f"Use up to {LOGIN_NAME_CHARS_MAX} printable characters without spaces around them.",
+            next_step=(
+                f"Use up to {LOGIN_NAME_CHARS_MAX} printable characters without spaces around them."
+            ),
             field="name",
         )
     if role not in LOGIN_ROLES:
-        raise InputError(f"{role!r} is no role that can log in.", next_step=f"Use {' or '.join(LOGIN_ROLES)}.", field="role")
+        raise InputError(
+            f"{role!r} is no role that can log in.",
+            next_step=f"Use {' or '.join(LOGIN_ROLES)}.",
+            field="role",
+        )

@@ -1,9 +1,11 @@
-"""What every door that listens on an address shares: when it may, with which TLS, and how it runs until it is told to stop.
+"""What every door that listens on an address shares: when it may, with which TLS, and how it runs
+until it is told to stop.
 
     serve(door, door)                  from this thread, until SIGINT or SIGTERM
     with running(door): ...            on a thread of its own, for tests and notebooks
 
-Secure unless told otherwise: an address that others can reach needs a login, and TLS unless something else encrypts the line.
+Secure unless told otherwise: an address that others can reach needs a login, and TLS unless
+something else encrypts the line.
 """
 
 from __future__ import annotations
@@ -37,9 +39,14 @@ AnyDoor = TypeVar("AnyDoor", bound=Door)
 
 
 def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
-    """TLS 1.2 or newer with this certificate chain and key (PEM). Raises InputError if they cannot be used."""
+    """TLS 1.2 or newer with this certificate chain and key (PEM). Raises InputError if they cannot
+    be used."""
     if not certificate or not key:
-        raise InputError("TLS needs a certificate and its key.", next_step="Give the paths of both, in PEM.", field="certificate")
+        raise InputError(
+            "TLS needs a certificate and its key.",
+            next_step="Give the paths of both, in PEM.",
+            field="certificate",
+        )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -54,21 +61,30 @@ def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.S
 
 
 def require_safe(host: str, *, login: bool, encrypted: bool) -> None:
-    """Raises InputError for an address that others can reach without a login, or with secrets in clear text."""
+    """Raises InputError for an address that others can reach without a login, or with secrets in
+    clear text."""
     if is_loopback(host):
         return
     if not login:
-        raise InputError(f"{host} can be reached from outside, and there is no login.", next_step="Give an authenticator.", field="host")
+        raise InputError(
+            f"{host} can be reached from outside, and there is no login.",
+            next_step="Give an authenticator.",
+            field="host",
+        )
     if not encrypted:
         raise InputError(
             f"{host} can be reached from outside, and passwords would travel in clear text.",
-            next_step="Give a certificate and its key, or allow plaintext if something else encrypts the line.",
+            next_step=(
+                "Give a certificate and its key, or allow plaintext if something else encrypts the"
+                " line."
+            ),
             field="host",
         )
 
 
 def serve(*doors: Door, ready: Callable[[], None] | None = None) -> None:
-    """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when all of them listen."""
+    """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when
+    all of them listen."""
 
     async def run() -> None:
         started: list[Door] = []
@@ -79,7 +95,9 @@ def serve(*doors: Door, ready: Callable[[], None] | None = None) -> None:
             asked = asyncio.Event()
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, or a system without
+                with suppress(
+                    NotImplementedError, RuntimeError, ValueError
+                ):  # not the main thread, or a system without
                     loop.add_signal_handler(number, asked.set)
             if ready is not None:  # only now: who hears of the server may stop it at once
                 ready()

@@ -1,4 +1,5 @@
-"""An opened memory as the server's database: each unit of work is a session of the memory under the name and role that logged in."""
+"""An opened memory as the server's database: each unit of work is a session of the memory under the
+name and role that logged in."""
 
 from __future__ import annotations
 
@@ -10,11 +11,15 @@ from doxa.servers.contract import GraphSession
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"
-SYSTEM_TIME, VALID_TIME = "as_of_system_time", "as_of_valid_time"  # metadata that let a session or transaction read another time
+SYSTEM_TIME, VALID_TIME = (
+    "as_of_system_time",
+    "as_of_valid_time",
+)  # metadata that let a session or transaction read another time
 
 
 class MemoryDatabase:
-    """One memory under one name. It must be opened as operator if operators log in: a session has no more power than its memory."""
+    """One memory under one name. It must be opened as operator if operators log in: a session has
+    no more power than its memory."""
 
     def __init__(self, memory: Memory, *, name: str = DATABASE, project: str = "") -> None:
         self._memory, self._name, self._project = memory, name, project
@@ -23,9 +28,14 @@ class MemoryDatabase:
     def names(self) -> Sequence[str]:
         return (self._name,)
 
-    def open_session(self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int) -> GraphSession:
-        """A session of the memory. Raises RoleError if the memory was opened with less power than the principal has."""
-        session = self._memory.session(actor=principal.name, role=principal.role, project=self._project)
+    def open_session(
+        self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
+    ) -> GraphSession:
+        """A session of the memory. Raises RoleError if the memory was opened with less power than
+        the principal has."""
+        session = self._memory.session(
+            actor=principal.name, role=principal.role, project=self._project
+        )
         graph = session.graph(context=metadata)
         graph.timeout_ms = timeout_ms
         graph.system_time = metadata.get(SYSTEM_TIME)

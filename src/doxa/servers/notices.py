@@ -20,7 +20,10 @@ class NoticeFilter(NamedTuple):
         return self.least != "OFF"
 
     def wants(self, notice: Notice) -> bool:
-        return SEVERITIES.index(notice.severity) >= SEVERITIES.index(self.least) and notice.category not in self.without
+        return (
+            SEVERITIES.index(notice.severity) >= SEVERITIES.index(self.least)
+            and notice.category not in self.without
+        )
 
 
 ALL_NOTICES = NoticeFilter()
@@ -29,9 +32,13 @@ ALL_NOTICES = NoticeFilter()
 def notification(notice: Notice) -> dict[str, Any]:
     """A remark as a notification."""
     return {
-        "code": notice.code, "title": notice.title, "description": notice.description, "severity": notice.severity, "position": position(notice),
+        "code": notice.code,
+        "title": notice.title,
+        "description": notice.description,
+        "severity": notice.severity,
+        "position": position(notice),
         "category": notice.category,
-    }  # fmt: skip
+    }
 
 
 def position(notice: Notice) -> dict[str, int]:

@@ -1,7 +1,9 @@
-"""One unit of work of a client: a statement by itself or a transaction of several, with the results that are open in it.
+"""One unit of work of a client: a statement by itself or a transaction of several, with the results
+that are open in it.
 
-A result is pulled in parts. What is left of it when the next statement comes is held in memory, because a session streams one result at a
-time. A unit has a deadline, also while the client is silent: an idle transaction must not keep others from writing.
+A result is pulled in parts. What is left of it when the next statement comes is held in memory,
+because a session streams one result at a time. A unit has a deadline, also while the client is
+silent: an idle transaction must not keep others from writing.
 """
 
 from __future__ import annotations
@@ -25,20 +27,28 @@ DEFAULT_ALIAS = "neo4j"  # what tools call the default database when they are no
 SYSTEM_ALIAS = "system"  # where tools ask what there is; here the default database, for reading
 
 Row = Sequence[Any]
-Take = Callable[[Iterator[Row], int], tuple[bytes, int, bool]]  # rows, how many at most: bytes, how many, whether the rows ended
+Take = Callable[
+    [Iterator[Row], int], tuple[bytes, int, bool]
+]  # rows, how many at most: bytes, how many, whether the rows ended
 
 
 def resolve(database: Database, name: str | None) -> str:
-    """The database of that name; none and the aliases mean the default. Raises DoorError if there is none."""
+    """The database of that name; none and the aliases mean the default. Raises DoorError if there
+    is none."""
     known = list(database.names())
     found = next((one for one in known if name and one.lower() == name.lower()), None)
     if found is not None or not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
         return found or known[0]
-    raise DoorError(f"There is no database {name[:80]!r}.", status=DATABASE_NOT_FOUND, next_step=f"Name one of: {', '.join(known[:20])}.")
+    raise DoorError(
+        f"There is no database {name[:80]!r}.",
+        status=DATABASE_NOT_FOUND,
+        next_step=f"Name one of: {', '.join(known[:20])}.",
+    )
 
 
 def bookmark(database: Database, name: str) -> str:
-    """What has been committed so far. Nobody has to wait for it: there is one file, and every snapshot sees all that was committed before."""
+    """What has been committed so far. Nobody has to wait for it: there is one file, and every
+    snapshot sees all that was committed before."""
     return f"doxa:{name}:{database.last_transaction(name)}"
 
 
@@ -54,11 +64,14 @@ class Stream:
         self._held: deque[Row] = deque()
 
     def blocks(self, wanted: int, take: Take) -> Iterator[bytes]:
-        """What `take` makes of the next rows, until `wanted` are taken (-1: all) or none is left. Then `done` says which."""
+        """What `take` makes of the next rows, until `wanted` are taken (-1: all) or none is left.
+        Then `done` says which."""
         left = wanted if wanted > 0 else maxsize
         while left and not self.done:
             held = bool(self._held)
-            data, count, ended = take(self._drain() if held else self._rows, min(_ROWS_PER_BLOCK, left))
+            data, count, ended = take(
+                self._drain() if held else self._rows, min(_ROWS_PER_BLOCK, left)
+            )
             self.count += count
             left -= count
             self.done = ended and not held
@@ -86,7 +99,16 @@ class Stream:
 class Work:
     """A unit of work on one session. Every method but `cancel` belongs to one thread."""
 
-    def __init__(self, session: GraphSession, *, database: str, explicit: bool, read_only: bool, timeout_ms: int, notices: NoticeFilter) -> None:
+    def __init__(
+        self,
+        session: GraphSession,
+        *,
+        database: str,
+        explicit: bool,
+        read_only: bool,
+        timeout_ms: int,
+        notices: NoticeFilter,
+    ) -> None:
         self.session = session
         self.database = database
         self.explicit = explicit
@@ -100,7 +122,8 @@ class Work:
             session.begin(read_only=read_only)
 
     def run(self, text: str, params: Mapping[str, Any]) -> tuple[int, Stream]:
-        """Start a statement; its number, counted from 0, and its rows. The session holds what is left of the statement before."""
+        """Start a statement; its number, counted from 0, and its rows. The session holds what is
+        left of the statement before."""
         stream = Stream(self.session.run(text, params, timeout_ms=self.left_ms()))
         self.latest += 1
         self.streams[self.latest] = stream
@@ -115,7 +138,8 @@ class Work:
 
     def timed_out(self) -> DoorError:
         return DoorError(
-            f"The transaction was open longer than {self._timeout_ms:,} ms; nothing of it was written.",
+            f"The transaction was open longer than {self._timeout_ms:,} ms; nothing of it was"
+            " written.",
             status=TIMED_OUT,
             next_step="Run it again, in smaller parts or with a longer timeout.",
         )

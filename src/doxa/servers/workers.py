@@ -1,7 +1,9 @@
-"""Threads that are kept, one for each connection at a time, because a database transaction belongs to its thread and opening files costs.
+"""Threads that are kept, one for each connection at a time, because a database transaction belongs
+to its thread and opening files costs.
 
-The standard library's executor waits for its threads when the interpreter ends; these are daemons, so that a statement that does not end
-cannot keep a process alive. The database undoes what such a thread left open.
+The standard library's executor waits for its threads when the interpreter ends; these are daemons,
+so that a statement that does not end cannot keep a process alive. The database undoes what such a
+thread left open.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class Workers:
             if inbox is None:
                 inbox = SimpleQueue()
                 self._made += 1
-                threading.Thread(target=self._loop, args=(inbox,), name=f"{self._name}-{self._made}", daemon=True).start()
+                threading.Thread(
+                    target=self._loop, args=(inbox,), name=f"{self._name}-{self._made}", daemon=True
+                ).start()
         inbox.put(job)
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""Floor 2: tables, migrations, transactions, snapshots, history, log, receipts, search rows, check. The only room that writes."""
+"""Floor 2: tables, migrations, transactions, snapshots, history, log, receipts, search rows, check.
+The only room that writes."""
 
 from doxa.store.access import Access, Noted
 from doxa.store.constraint import Constraints
@@ -21,7 +22,15 @@ from doxa.store.packing import (
 )
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.search import TRUST_DEFAULT, TRUSTS, SearchRule, attributes_of, entries_of, rule_of, text_of
+from doxa.store.search import (
+    TRUST_DEFAULT,
+    TRUSTS,
+    SearchRule,
+    attributes_of,
+    entries_of,
+    rule_of,
+    text_of,
+)
 from doxa.store.sight import Sight
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction

@@ -1,11 +1,16 @@
-"""What is known of an element's use: how often and when it was returned or passed through, what ON ACCESS blocks keep, and whether it is suppressed.
+"""What is known of an element's use: how often and when it was returned or passed through, what ON
+ACCESS blocks keep, and whether it is suppressed.
 
-Table   access(edge 0/1, element, data JSONB), kept apart from nodes and edges: an access makes no version of anything.
-Data    {"count", "last": ns, "walks", "walked": ns, "changes", "changed": ns, "held": {name: value}, "kalman": {name: state},
-         "support": {"session" | "agent" | "source": [hashes of those seen]}, "suppressed": true, "error": text}; what is empty is left out
+Table   access(edge 0/1, element, data JSONB), kept apart from nodes and edges: an access makes no
+version of anything.
+Data    {"count", "last": ns, "walks", "walked": ns, "changes", "changed": ns, "held": {name:
+value}, "kalman": {name: state},
+         "support": {"session" | "agent" | "source": [hashes of those seen]}, "suppressed": true,
+         "error": text}; what is empty is left out
 
-Reads only note what they returned, in memory (`AccessBuffer`); a transaction of its own takes the notes in later, each access by itself and in
-order. So a read never waits for a write, and what was noted since the last flush is lost if the process dies.
+Reads only note what they returned, in memory (`AccessBuffer`); a transaction of its own takes the
+notes in later, each access by itself and in order. So a read never waits for a write, and what was
+noted since the last flush is lost if the process dies.
 """
 
 from __future__ import annotations
@@ -20,19 +25,33 @@ from typing import Any, NamedTuple
 
 from doxa.base.limits import ACCESS_SUPPORT_ITEMS_MAX
 from doxa.base.temporal_instant import instant_of
-from doxa.base.values import canonical, check_properties, decode, decode_properties, encode_properties
+from doxa.base.values import (
+    canonical,
+    check_properties,
+    decode,
+    decode_properties,
+    encode_properties,
+)
 from doxa.policy.kalman import Filter, observe
 
 FIXED = ("accessCount", "lastAccessedAt", "traversalCount", "lastTraversedAt")
 ACCESSES = "accesses"  # the operation of a flush, as receipts call it
-SUPPORT = ("session", "agent", "source")  # parameters $_session and so on, whose distinct values are counted
-_MS, _MS_MAX = 1_000_000, 10**14  # a whole number below counts milliseconds, as timestamp() gives them; above, nanoseconds
+SUPPORT = (
+    "session",
+    "agent",
+    "source",
+)  # parameters $_session and so on, whose distinct values are counted
+_MS, _MS_MAX = (
+    1_000_000,
+    10**14,
+)  # a whole number below counts milliseconds, as timestamp() gives them; above, nanoseconds
 _TIME_MAX = 2**63 - 1
 _SMOOTHED_MAX = 1e50  # its square, and that times its square, are finite
 
 
 def moment_of(value: object) -> int | None:
-    """A point in time in ns: as `instant_of` reads it, but a whole number below 10^14 counts milliseconds, as timestamp() does."""
+    """A point in time in ns: as `instant_of` reads it, but a whole number below 10^14 counts
+    milliseconds, as timestamp() does."""
     if type(value) is int and abs(value) < _MS_MAX:
         return value * _MS
     found = instant_of(value)
@@ -56,7 +75,8 @@ class Access:
     error: str = ""
 
     def values(self) -> dict[str, Any]:
-        """As properties, by the names that policies use; times in ms, as timestamp() gives them. What is unknown is absent."""
+        """As properties, by the names that policies use; times in ms, as timestamp() gives them.
+        What is unknown is absent."""
         found: dict[str, Any] = dict(self.held)
         if self.count:
             found["accessCount"] = self.count
@@ -70,7 +90,8 @@ class Access:
         return found
 
     def note_support(self, parameters: Mapping[str, Any]) -> None:
-        """Count a session, agent or source that was not seen before; beyond the limit no new ones are told apart, and none counts."""
+        """Count a session, agent or source that was not seen before; beyond the limit no new ones
+        are told apart, and none counts."""
         for name in SUPPORT:
             value = parameters.get(f"_{name}")
             if value is None:
@@ -81,9 +102,14 @@ class Access:
                 seen.append(key)
 
     def set(self, name: str, value: Any, *, kalman: Mapping[str, Any] | None, now: int) -> None:
-        """Keep a value under a name; a smoothed one is observed first. Raises TypeError for what cannot be smoothed, or be a count or time."""
+        """Keep a value under a name; a smoothed one is observed first. Raises TypeError for what
+        cannot be smoothed, or be a count or time."""
         if kalman is not None:
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= _SMOOTHED_MAX:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float))
+                or not abs(value) <= _SMOOTHED_MAX
+            ):
                 raise TypeError(f"{name} is smoothed, so it takes a number, not {value!r:.40}")
             value = observe(self.kalman.setdefault(name, Filter()), float(value), **kalman)
         if name in FIXED:
@@ -97,13 +123,17 @@ class Access:
         if name in ("accessCount", "traversalCount"):
             if type(value) is not int or value < 0:
                 raise TypeError(f"{name} is a count, not {value!r:.40}")
-            self.count, self.walks = (value, self.walks) if name == "accessCount" else (self.count, value)
+            self.count, self.walks = (
+                (value, self.walks) if name == "accessCount" else (self.count, value)
+            )
             return
         time = moment_of(value)
         if time is None:
             raise TypeError(f"{name} is a time, not {value!r:.40}")
         if name == "lastAccessedAt":
-            self.last = time if self.last is None or time // _MS != self.last // _MS else self.last  # timestamp() of this access is this access
+            self.last = (
+                time if self.last is None or time // _MS != self.last // _MS else self.last
+            )  # timestamp() of this access is this access
         else:
             self.walked = time
 
@@ -111,7 +141,17 @@ class Access:
 def encode_access(access: Access, *, support: bool = True) -> bytes:
     """The canonical bytes of metadata, with or without who supports it."""
     found: dict[str, Any] = {}
-    for name in ("count", "last", "walks", "walked", "changes", "changed", "support", "suppressed", "error"):
+    for name in (
+        "count",
+        "last",
+        "walks",
+        "walked",
+        "changes",
+        "changed",
+        "support",
+        "suppressed",
+        "error",
+    ):
         value = getattr(access, name) if support or name != "support" else None
         if value or (value == 0 and name in ("last", "walked", "changed") and value is not None):
             found[name] = value
@@ -138,9 +178,11 @@ _NONE = array("q")
 
 
 class Noted(NamedTuple):
-    """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a minus, any number of times.
+    """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a
+    minus, any number of times.
 
-    `rows` holds `width` ids for each row, of which the `first` were returned and the others passed through, as they came.
+    `rows` holds `width` ids for each row, of which the `first` were returned and the others passed
+    through, as they came.
     """
 
     at: int
@@ -159,7 +201,9 @@ class Noted(NamedTuple):
         """What was returned, and what was only passed through, each once."""
         returned, walked = dict.fromkeys(self.returned), dict.fromkeys(self.walked)
         for place in range(self.width):
-            (returned if place < self.first else walked).update(dict.fromkeys(self.rows[place :: self.width]))
+            (returned if place < self.first else walked).update(
+                dict.fromkeys(self.rows[place :: self.width])
+            )
         return returned, {identity: None for identity in walked if identity not in returned}
 
     def without(self, hidden: Container[int]) -> Noted:
@@ -169,7 +213,8 @@ class Noted(NamedTuple):
 
 
 def used(notes: Iterable[Noted]) -> dict[int, list[tuple[Noted, bool]]]:
-    """The accesses of each element (an edge under its id with a minus), in order; with each whether it was only passed through."""
+    """The accesses of each element (an edge under its id with a minus), in order; with each whether
+    it was only passed through."""
     found: dict[int, list[tuple[Noted, bool]]] = {}
     for noted in notes:
         for walked, identities in enumerate(noted.elements()):
@@ -179,7 +224,8 @@ def used(notes: Iterable[Noted]) -> dict[int, list[tuple[Noted, bool]]]:
 
 
 class AccessBuffer:
-    """Notes of accesses in the order they came, until they are taken. Thread-safe; noting is one append under a lock."""
+    """Notes of accesses in the order they came, until they are taken. Thread-safe; noting is one
+    append under a lock."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -200,7 +246,9 @@ class AccessBuffer:
         """All notes, which are the caller's from now on."""
         with self._lock:
             found, self._notes, self._size = self._notes, [], 0
-            return found if self._pid == os.getpid() else []  # a forked child has its parent's notes: they are the parent's to write
+            return (
+                found if self._pid == os.getpid() else []
+            )  # a forked child has its parent's notes: they are the parent's to write
 
     def put_back(self, notes: Iterable[Noted]) -> None:
         """Notes that could not be written, before all that came since."""

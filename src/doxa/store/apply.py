@@ -1,12 +1,15 @@
-"""The one place where a logged operation becomes rows, used by transactions and by replay alike, so that they cannot differ.
+"""The one place where a logged operation becomes rows, used by transactions and by replay alike, so
+that they cannot differ.
 
 Operations and their bodies (canonical JSON, as they lie in the log):
 
     node.create {id, labels, props}      node.set {id, labels, props}      node.delete {id}
     edge.create {id, type, src, dst, props}      edge.set {id, props}      edge.delete {id}
-    node.access, edge.access {id, data, support}      node.suppress, node.restore, edge.suppress, edge.restore {id}
+    node.access, edge.access {id, data, support}      node.suppress, node.restore, edge.suppress,
+    edge.restore {id}
     catalogue.set {name, value}          value null removes the entry
-    erase {nodes, edges}                 destroys content and past; the log payloads go in the same transaction
+    erase {nodes, edges}                 destroys content and past; the log payloads go in the same
+    transaction
 """
 
 from __future__ import annotations
@@ -20,28 +23,45 @@ from doxa.base.values import canonical
 from doxa.store.access import decode_access, encode_access
 
 
-def create_node(db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int) -> None:
+def create_node(
+    db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int
+) -> None:
     text = canonical(labels).decode()
-    db.execute("INSERT INTO node(id, labels, props, since, born) VALUES(?, ?, jsonb(?), ?, ?)", (identity, text, props.decode(), now, now))
+    db.execute(
+        "INSERT INTO node(id, labels, props, since, born) VALUES(?, ?, jsonb(?), ?, ?)",
+        (identity, text, props.decode(), now, now),
+    )
     for label in labels:
         db.execute("INSERT INTO node_label VALUES(?, ?)", (label, identity))
 
 
-def set_node(db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int) -> None:
+def set_node(
+    db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int
+) -> None:
     text = canonical(labels).decode()
     changed = close_node(db, identity, now)
-    db.execute("UPDATE node SET labels = ?, props = jsonb(?), since = ? WHERE id = ?", (text, props.decode(), now, identity))
+    db.execute(
+        "UPDATE node SET labels = ?, props = jsonb(?), since = ? WHERE id = ?",
+        (text, props.decode(), now, identity),
+    )
     if changed != text:
-        db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, changed))
-        db.executemany("INSERT INTO node_label VALUES(?, ?)", [(label, identity) for label in labels])
+        db.execute(
+            "DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))",
+            (identity, changed),
+        )
+        db.executemany(
+            "INSERT INTO node_label VALUES(?, ?)", [(label, identity) for label in labels]
+        )
 
 
 def close_node(db: apsw.Connection, identity: int, now: int) -> str:
-    """Keep the live version as past and return its labels. A version made in the same instant is replaced: nobody could see it."""
+    """Keep the live version as past and return its labels. A version made in the same instant is
+    replaced: nobody could see it."""
     row = db.execute("SELECT labels, since FROM node WHERE id = ?", (identity,)).get
     if row[1] < now:
         db.execute(
-            "INSERT INTO node_past(id, since, until, labels, props, born) SELECT id, since, ?, labels, props, born FROM node WHERE id = ?",
+            "INSERT INTO node_past(id, since, until, labels, props, born) SELECT id, since, ?,"
+            " labels, props, born FROM node WHERE id = ?",
             (now, identity),
         )
     return str(row[0])
@@ -49,14 +69,20 @@ def close_node(db: apsw.Connection, identity: int, now: int) -> str:
 
 def delete_node(db: apsw.Connection, identity: int, now: int) -> None:
     labels = close_node(db, identity, now)
-    db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, labels))
+    db.execute(
+        "DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))",
+        (identity, labels),
+    )
     db.execute("DELETE FROM node WHERE id = ?", (identity,))
     db.execute("DELETE FROM access WHERE edge = 0 AND element = ?", (identity,))
 
 
-def create_edge(db: apsw.Connection, identity: int, kind: str, *, src: int, dst: int, props: bytes, now: int) -> None:
+def create_edge(
+    db: apsw.Connection, identity: int, kind: str, *, src: int, dst: int, props: bytes, now: int
+) -> None:
     db.execute(
-        "INSERT INTO edge(id, type, src, dst, props, since, born) VALUES(?, ?, ?, ?, jsonb(?), ?, ?)",
+        "INSERT INTO edge(id, type, src, dst, props, since, born) VALUES(?, ?, ?, ?, jsonb(?),"
+        " ?, ?)",
         (identity, kind, src, dst, props.decode(), now, now),
     )
 
@@ -71,7 +97,9 @@ def close_edge(db: apsw.Connection, identity: int, now: int) -> None:
 
 def set_edge(db: apsw.Connection, identity: int, *, props: bytes, now: int) -> None:
     close_edge(db, identity, now)
-    db.execute("UPDATE edge SET props = jsonb(?), since = ? WHERE id = ?", (props.decode(), now, identity))
+    db.execute(
+        "UPDATE edge SET props = jsonb(?), since = ? WHERE id = ?", (props.decode(), now, identity)
+    )
 
 
 def delete_edge(db: apsw.Connection, identity: int, now: int) -> None:
@@ -83,7 +111,10 @@ def set_catalogue(db: apsw.Connection, name: str, value: object) -> None:
     if value is None:
         db.execute("DELETE FROM catalogue WHERE name = ?", (name,))
     else:
-        db.execute("INSERT OR REPLACE INTO catalogue VALUES(?, jsonb(?))", (name, canonical(value).decode()))
+        db.execute(
+            "INSERT OR REPLACE INTO catalogue VALUES(?, jsonb(?))",
+            (name, canonical(value).decode()),
+        )
 
 
 def set_access(db: apsw.Connection, identity: int, *, edge: bool, data: bytes) -> None:
@@ -91,18 +122,43 @@ def set_access(db: apsw.Connection, identity: int, *, edge: bool, data: bytes) -
     if data == b"{}":
         db.execute("DELETE FROM access WHERE edge = ? AND element = ?", (edge, identity))
     else:
-        db.execute("INSERT OR REPLACE INTO access VALUES(?, ?, jsonb(?))", (edge, identity, data.decode()))
+        db.execute(
+            "INSERT OR REPLACE INTO access VALUES(?, ?, jsonb(?))", (edge, identity, data.decode())
+        )
 
 
-def note_access(db: apsw.Connection, identity: int, *, edge: bool, data: dict[str, Any], added: dict[str, list[str]]) -> None:
+def note_access(
+    db: apsw.Connection,
+    identity: int,
+    *,
+    edge: bool,
+    data: dict[str, Any],
+    added: dict[str, list[str]],
+) -> None:
     """Metadata as a flush left it, with those who supported the element for the first time."""
-    before = decode_access(db.execute("SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)).get)
-    support = {name: [*before.support.get(name, ()), *added.get(name, ())] for name in sorted({*before.support, *added})}
-    set_access(db, identity, edge=edge, data=canonical({**data, **({"support": support} if support else {})}))
+    before = decode_access(
+        db.execute(
+            "SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)
+        ).get
+    )
+    support = {
+        name: [*before.support.get(name, ()), *added.get(name, ())]
+        for name in sorted({*before.support, *added})
+    }
+    set_access(
+        db,
+        identity,
+        edge=edge,
+        data=canonical({**data, **({"support": support} if support else {})}),
+    )
 
 
 def suppress(db: apsw.Connection, identity: int, *, edge: bool, hidden: bool) -> None:
-    access = decode_access(db.execute("SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)).get)
+    access = decode_access(
+        db.execute(
+            "SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)
+        ).get
+    )
     access.suppressed = hidden
     set_access(db, identity, edge=edge, data=encode_access(access))
 
@@ -112,7 +168,11 @@ def erase(db: apsw.Connection, *, nodes: Sequence[int], edges: Sequence[int]) ->
     for identity in nodes:
         labels = db.execute("SELECT labels FROM node WHERE id = ?", (identity,)).get
         if labels is not None:
-            db.execute("DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))", (identity, labels))
+            db.execute(
+                "DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM"
+                " json_each(?))",
+                (identity, labels),
+            )
         db.execute("DELETE FROM node WHERE id = ?", (identity,))
         db.execute("DELETE FROM node_past WHERE id = ?", (identity,))
         db.execute("DELETE FROM access WHERE edge = 0 AND element = ?", (identity,))
@@ -132,7 +192,15 @@ def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int
         case "node.delete":
             delete_node(db, body["id"], now)
         case "edge.create":
-            create_edge(db, body["id"], body["type"], src=body["src"], dst=body["dst"], props=canonical(body["props"]), now=now)
+            create_edge(
+                db,
+                body["id"],
+                body["type"],
+                src=body["src"],
+                dst=body["dst"],
+                props=canonical(body["props"]),
+                now=now,
+            )
         case "edge.set":
             set_edge(db, body["id"], props=canonical(body["props"]), now=now)
         case "edge.delete":

@@ -1,4 +1,5 @@
-"""What a catalogue declares, parsed once for each state of it: guards, search rows, indexes, constraints, persistence policies."""
+"""What a catalogue declares, parsed once for each state of it: guards, search rows, indexes,
+constraints, persistence policies."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from doxa.store.index import Indexes, IndexRule
 from doxa.store.judge import Expressions, Judge
 from doxa.store.search import SearchRule, rules_of
 
-SUPPORT = "support"  # [edge types]: what a transaction changes of them is told by Transaction.take_stirred
+# [edge types]: what a transaction changes of them is told by Transaction.take_stirred
+SUPPORT = "support"
 SUPPRESSING = "suppressing"  # {"node": bool, "edge": bool}: whether any was ever suppressed by hand
 _STRUCTURAL = frozenset(("range", "text", "point"))
 
@@ -29,24 +31,42 @@ class Declared(NamedTuple):
 
     def hides(self, *, edge: bool) -> bool:
         """Whether a node, or an edge, may be hidden."""
-        return self.suppressing.get("edge" if edge else "node", False) or self.judge.rules.hides(edge=edge)
+        return self.suppressing.get("edge" if edge else "node", False) or self.judge.rules.hides(
+            edge=edge
+        )
 
 
-def declared(catalogue: dict[str, Any], expressions: Expressions | None = None, swept: Mapping[str, int] | None = None) -> Declared:
+def declared(
+    catalogue: dict[str, Any],
+    expressions: Expressions | None = None,
+    swept: Mapping[str, int] | None = None,
+) -> Declared:
     indexes = Indexes(catalogue)
-    rules = Rules({name: value for name, value in catalogue.items() if name.startswith(PREFIX)}, structural_of(indexes.rules))
+    rules = Rules(
+        {name: value for name, value in catalogue.items() if name.startswith(PREFIX)},
+        structural_of(indexes.rules),
+    )
     return Declared(
-        Guards(catalogue), rules_of(catalogue), indexes, Constraints(catalogue), Judge(rules, expressions), catalogue.get(SUPPRESSING) or {},
-        frozenset(catalogue.get(SUPPORT) or ()), swept or {},
+        Guards(catalogue),
+        rules_of(catalogue),
+        indexes,
+        Constraints(catalogue),
+        Judge(rules, expressions),
+        catalogue.get(SUPPRESSING) or {},
+        frozenset(catalogue.get(SUPPORT) or ()),
+        swept or {},
     )
 
 
 def structural_of(rules: Iterable[IndexRule]) -> dict[tuple[bool, str], frozenset[str]]:
-    """The properties that indexes lead by, by (edge, label or type): they never fade, so that lookups, sums and joins hold."""
+    """The properties that indexes lead by, by (edge, label or type): they never fade, so that
+    lookups, sums and joins hold."""
     found: dict[tuple[bool, str], frozenset[str]] = {}
     for rule in rules:
         for name in rule.names if rule.kind in _STRUCTURAL or rule.window else ():
-            found[rule.edge, name] = found.get((rule.edge, name), frozenset()) | set(rule.properties)
+            found[rule.edge, name] = found.get((rule.edge, name), frozenset()) | set(
+                rule.properties
+            )
     return found
 
 
@@ -57,8 +77,14 @@ def kinds_changed(before: Rules, after: Rules) -> tuple[bool, bool]:
 
 def _changed(before: Rules, after: Rules, edge: bool) -> bool:
     def held(rules: Rules) -> tuple[object, ...]:
-        named = {name: one for (of_edges, name), one in rules.structural.items() if of_edges is edge}
+        named = {
+            name: one for (of_edges, name), one in rules.structural.items() if of_edges is edge
+        }
         bindings = [one for one in rules.bindings if one.target.edge is edge]
-        return bindings, [one for one in rules.policies if one.target.edge is edge], named if any(one.properties for one in bindings) else {}
+        return (
+            bindings,
+            [one for one in rules.policies if one.target.edge is edge],
+            named if any(one.properties for one in bindings) else {},
+        )
 
     return held(before) != held(after)

@@ -1,7 +1,9 @@
-"""One SQLite connection per thread, opened the same way everywhere, with the engine's errors turned into ours.
+"""One SQLite connection per thread, opened the same way everywhere, with the engine's errors turned
+into ours.
 
-What differs between engines lives in this file: pragmas, busy handling, error classes. Several processes may open the file: writers
-queue on BEGIN IMMEDIATE with a jittered wait, readers run on WAL snapshots.
+What differs between engines lives in this file: pragmas, busy handling, error classes. Several
+processes may open the file: writers queue on BEGIN IMMEDIATE with a jittered wait, readers run on
+WAL snapshots.
 """
 
 from __future__ import annotations
@@ -18,7 +20,15 @@ from urllib.parse import quote
 
 import apsw
 
-from doxa.base.errors import BusyError, ClosedError, CorruptError, DiskFullError, DoxaError, ReadOnlyError, StoreError
+from doxa.base.errors import (
+    BusyError,
+    ClosedError,
+    CorruptError,
+    DiskFullError,
+    DoxaError,
+    ReadOnlyError,
+    StoreError,
+)
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 
@@ -30,11 +40,19 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("synchronous", "FULL"),
     ("foreign_keys", 0),
     ("cache_size", -65_536),
-    ("mmap_size", 256 << 20),  # of the file's first part: what a process keeps resident stays level however large the file is
+    (
+        "mmap_size",
+        256 << 20,
+        # of the file's first part: what a process keeps resident stays level however large the file
+        # is
+    ),
     ("journal_size_limit", 64 << 20),
     ("temp_store", "MEMORY"),
     ("trusted_schema", 0),
-    ("wal_autocheckpoint", 4_000),  # a change writes some 25 pages, so the default of 1,000 would stop writers every 40 changes
+    (
+        "wal_autocheckpoint",
+        4_000,
+    ),  # a change writes some 25 pages, so the default of 1,000 would stop writers every 40 changes
 )
 
 
@@ -42,7 +60,8 @@ Interrupted = apsw.InterruptError  # a statement that was watched (Reader.watch)
 
 
 class Moment:
-    """What SQL functions know of the transaction that their connection is in: its time, by which visibility is judged, and how to judge."""
+    """What SQL functions know of the transaction that their connection is in: its time, by which
+    visibility is judged, and how to judge."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -59,7 +78,8 @@ class Moment:
 
 
 class Engine:
-    """Connections to one file. Thread-safe: every thread, and every process after a fork, gets a connection of its own."""
+    """Connections to one file. Thread-safe: every thread, and every process after a fork, gets a
+    connection of its own."""
 
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         self.path = path
@@ -74,7 +94,11 @@ class Engine:
 
     def connection(self) -> apsw.Connection:
         if self.closed:
-            raise ClosedError("This memory is closed.", next_step="Open it again with doxa.open(path).", path=self.path)
+            raise ClosedError(
+                "This memory is closed.",
+                next_step="Open it again with doxa.open(path).",
+                path=self.path,
+            )
         found: apsw.Connection | None = getattr(self._local, "connection", None)
         if found is not None and self._local.pid == os.getpid():
             return found
@@ -83,7 +107,11 @@ class Engine:
                 self._inherited, self._all, self._pid = _let_go(self._all), [], os.getpid()
         with translated(self.path):
             made = self._connect()
-        self._local.connection, self._local.pid, self._local.moment = made, os.getpid(), self._moments.pop(made)
+        self._local.connection, self._local.pid, self._local.moment = (
+            made,
+            os.getpid(),
+            self._moments.pop(made),
+        )
         with self._lock:
             self._all.append(made)
         return made
@@ -103,7 +131,8 @@ class Engine:
 
     @property
     def is_inherited(self) -> bool:
-        """Whether this is a forked child that has not used the file: nothing of it is the child's to finish."""
+        """Whether this is a forked child that has not used the file: nothing of it is the child's
+        to finish."""
         return self._pid != os.getpid()
 
     def close(self) -> None:
@@ -115,16 +144,25 @@ class Engine:
             self._all = []
 
     def _connect(self) -> apsw.Connection:
-        connection = self._open(self.path, apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        connection = self._open(
+            self.path,
+            apsw.SQLITE_OPEN_READONLY
+            if self.read_only
+            else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
+        )
         if self.read_only:
             connection = self._readable(connection)
         else:
             connection.execute("PRAGMA journal_mode=WAL")
         for name, value in _PRAGMAS:
             connection.pragma(name, value)
-        connection.create_scalar_function("doxa_instant", lambda *given: text_instant_key(*given), 1, deterministic=True)
+        connection.create_scalar_function(
+            "doxa_instant", lambda *given: text_instant_key(*given), 1, deterministic=True
+        )
         moment = self._moments[connection] = Moment()
-        connection.create_scalar_function("doxa_now", lambda *_: moment.now, 0, deterministic=True)  # so it is asked once for each statement
+        connection.create_scalar_function(
+            "doxa_now", lambda *_: moment.now, 0, deterministic=True
+        )  # so it is asked once for each statement
         connection.create_scalar_function("doxa_seen", lambda *given: moment.is_seen(*given), 2)
         connection.create_scalar_function("doxa_shown", lambda *given: moment.shown_of(*given), 4)
         return connection
@@ -136,8 +174,9 @@ class Engine:
         return connection
 
     def _readable(self, connection: apsw.Connection) -> apsw.Connection:
-        """Reading takes a small file beside the database. Where none can be made (a read-only medium or folder) the file is opened as one that
-        nobody changes; that is only right if the log beside it is empty."""
+        """Reading takes a small file beside the database. Where none can be made (a read-only
+        medium or folder) the file is opened as one that nobody changes; that is only right if the
+        log beside it is empty."""
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             return connection
@@ -148,7 +187,8 @@ class Engine:
         log = Path(self.path + "-wal")
         if log.exists() and log.stat().st_size:
             raise StoreError(
-                f"{self.path} was not closed before its folder became read-only: changes are still in {log}.",
+                f"{self.path} was not closed before its folder became read-only: changes are still"
+                f" in {log}.",
                 next_step="Copy both files to a folder you may write to, and open the copy.",
                 path=self.path,
             )
@@ -157,10 +197,12 @@ class Engine:
 
 
 def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
-    """In a forked child: close what the parent opened, and return what cannot be closed, to be kept unused.
+    """In a forked child: close what the parent opened, and return what cannot be closed, to be kept
+    unused.
 
-    SQLite remembers per process which locks it holds. While an inherited connection is open, the child takes the parent's locks for its
-    own; when the parent closes, the log is removed under the child and what the child wrote since is lost.
+    SQLite remembers per process which locks it holds. While an inherited connection is open, the
+    child takes the parent's locks for its own; when the parent closes, the log is removed under the
+    child and what the child wrote since is lost.
     """
     kept = []
     for connection in connections:
@@ -168,7 +210,9 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
             if connection.in_transaction:
                 kept.append(connection)  # closing would roll back the parent's transaction
                 continue
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # the log is the parent's to empty
+            connection.config(
+                apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1
+            )  # the log is the parent's to empty
             connection.close()
         except apsw.Error:
             kept.append(connection)
@@ -176,9 +220,11 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
 
 
 class Patience:
-    """The busy handler of one connection: sleeps a random, growing time; gives up when the limit has passed by the clock, or it is told to.
+    """The busy handler of one connection: sleeps a random, growing time; gives up when the limit
+    has passed by the clock, or it is told to.
 
-    Random, so that writers started together do not march together. The engine counts the attempts of one wait from 0.
+    Random, so that writers started together do not march together. The engine counts the attempts
+    of one wait from 0.
     """
 
     def __init__(
@@ -226,8 +272,11 @@ def translated(path: str) -> Iterator[None]:
         raise
     except apsw.BusyError as error:
         raise BusyError(
-            f"Another writer kept {path} busy for {BUSY_TIMEOUT_MS / 1000:.0f} s; nothing was written.",
-            next_step="Try again; if it stays busy, look for a process that holds a transaction open.",
+            f"Another writer kept {path} busy for {BUSY_TIMEOUT_MS / 1000:.0f} s; nothing was"
+            " written.",
+            next_step=(
+                "Try again; if it stays busy, look for a process that holds a transaction open."
+            ),
             path=path,
         ) from error
     except apsw.FullError as error:
@@ -243,17 +292,23 @@ def translated(path: str) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise CorruptError(
             f"{path} is damaged or is not a doxa file: {error}.",
-            next_step="Keep the file as it is, run `doxa doctor`, and restore the latest backup to a new path with `doxa restore`.",
+            next_step=(
+                "Keep the file as it is, run `doxa doctor`, and restore the latest backup to a new"
+                " path with `doxa restore`."
+            ),
             path=path,
         ) from error
     except apsw.IOError as error:
         raise StoreError(
-            f"The disk refused a read or write of {path}: {error}.", next_step="Check the disk, then repeat the call.", path=path
+            f"The disk refused a read or write of {path}: {error}.",
+            next_step="Check the disk, then repeat the call.",
+            path=path,
         ) from error
 
 
 def usable_path(path: str | os.PathLike[str]) -> str:
-    """The path as text. Raises StoreError for one that no system can name: the engine would not say which."""
+    """The path as text. Raises StoreError for one that no system can name: the engine would not say
+    which."""
     text = os.fspath(path)
     try:
         text.encode()
@@ -263,11 +318,16 @@ def usable_path(path: str | os.PathLike[str]) -> str:
         if "\0" not in text:
             return text
         problem = "it holds a NUL character"
-    raise StoreError(f"{text!r} is no usable path: {problem}.", next_step="Give the path of a file in an existing folder.", path=repr(text))
+    raise StoreError(
+        f"{text!r} is no usable path: {problem}.",
+        next_step="Give the path of a file in an existing folder.",
+        path=repr(text),
+    )
 
 
 def make_private(path: str) -> bool:
-    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes the same mode. Whether it was made here."""
+    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes
+    the same mode. Whether it was made here."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
     except OSError:  # it is there, or what is wrong with the path is told when it is opened
@@ -286,12 +346,24 @@ def _read_only(path: str) -> ReadOnlyError:
 def _cannot_open(path: str) -> StoreError:
     folder = Path(path).resolve().parent
     if Path(path).is_file() and not os.access(path, os.R_OK):
-        return StoreError(f"{path} cannot be read: it belongs to somebody else.", next_step="Ask its owner for the right to read it.", path=path)
+        return StoreError(
+            f"{path} cannot be read: it belongs to somebody else.",
+            next_step="Ask its owner for the right to read it.",
+            path=path,
+        )
     if folder.exists() and not os.access(folder, os.W_OK):
         return _read_only(path)
-    reason = "it is a folder" if Path(path).is_dir() else "its folder does not exist" if not folder.exists() else "the system refused"
+    reason = (
+        "it is a folder"
+        if Path(path).is_dir()
+        else "its folder does not exist"
+        if not folder.exists()
+        else "the system refused"
+    )
     if folder.exists() and not Path(path).exists():
         reason = "there is no such file"
     return StoreError(
-        f"{path} cannot be opened: {reason}.", next_step="Give the path of a file in an existing folder that you may use.", path=path
+        f"{path} cannot be opened: {reason}.",
+        next_step="Give the path of a file in an existing folder that you may use.",
+        path=path,
     )

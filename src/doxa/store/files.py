@@ -1,4 +1,5 @@
-"""What a store makes on the disk: files that appear whole or not at all, private from their first byte, and told in our words when they cannot."""
+"""What a store makes on the disk: files that appear whole or not at all, private from their first
+byte, and told in our words when they cannot."""
 
 from __future__ import annotations
 
@@ -28,14 +29,20 @@ def told(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         if error.errno in _FULL:
             raise DiskFullError(
-                f"There is no space left for {path}.", next_step="Free space on that disk, then repeat the call.", path=str(path)
+                f"There is no space left for {path}.",
+                next_step="Free space on that disk, then repeat the call.",
+                path=str(path),
             ) from error
         if error.errno in _LOCKED:
             raise ReadOnlyError(
-                f"{path} cannot be written: the file or its folder is read-only.", next_step="Choose a folder you may write to.", path=str(path)
+                f"{path} cannot be written: the file or its folder is read-only.",
+                next_step="Choose a folder you may write to.",
+                path=str(path),
             ) from error
         raise StoreError(
-            f"{path} cannot be used: {error.strerror or error}.", next_step="Check the path, its folder and permissions.", path=str(path)
+            f"{path} cannot be used: {error.strerror or error}.",
+            next_step="Check the path, its folder and permissions.",
+            path=str(path),
         ) from error
 
 
@@ -47,10 +54,15 @@ def discard(path: str | os.PathLike[str]) -> None:
 
 
 def copy_whole(source: apsw.Connection, target: Path) -> Path:
-    """A consistent copy of a database while others read and write. The target must not exist; it appears under its name when it is whole."""
+    """A consistent copy of a database while others read and write. The target must not exist; it
+    appears under its name when it is whole."""
     with told(target):
         if target.exists():
-            raise StoreError(f"{target} exists already.", next_step="Give a path that does not exist yet.", path=str(target))
+            raise StoreError(
+                f"{target} exists already.",
+                next_step="Give a path that does not exist yet.",
+                path=str(target),
+            )
         part = target.with_name(target.name + ".part")
         discard(part)  # of a backup that was killed
         try:
@@ -71,7 +83,12 @@ def copy_whole(source: apsw.Connection, target: Path) -> Path:
 
 
 def holds_nothing(path: str, db: apsw.Connection | None) -> bool:
-    """Whether a new file is still empty, so that it can be taken away when it could not be prepared."""
+    """Whether a new file is still empty, so that it can be taken away when it could not be
+    prepared."""
     with suppress(OSError, apsw.Error):
-        return Path(path).stat().st_size == 0 if db is None else not db.execute("SELECT count(*) FROM sqlite_schema").get
+        return (
+            Path(path).stat().st_size == 0
+            if db is None
+            else not db.execute("SELECT count(*) FROM sqlite_schema").get
+        )
     return False

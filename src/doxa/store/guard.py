@@ -1,15 +1,24 @@
-"""What the catalogue forbids, checked inside the transaction so that no door, query or procedure can go around it.
+"""What the catalogue forbids, checked inside the transaction so that no door, query or procedure
+can go around it.
 
 Catalogue entries:
-    guard:label:<Label>   {"role": least role that may write it, "immutable": bool, "mutable": [property names that may still change],
-                           "fixed": [property names that never change, where the others may], "holds": {property: "text" | "integer" |
-                           "number" | "list", with "?" at its end where it may be absent}, "addressed": bool (only nodes with a kref are meant)}
-    guard:edge:<TYPE>     {"role": ..., "names": [values of the edge property `name` it is about; empty = all],
-                           "single": bool (at most one such edge leaves a node), "single_in": bool (at most one comes in),
-                           "single_name": bool (of each value of `name` at most one leaves a node), "kept": bool (never removed),
-                           "along": type of an edge that must join the same two nodes, "ends": [[labels it leaves], [labels it reaches]]}
-An edge guard with `ends` is about nodes that have an address and a label which some `ends` names, at either end: between other nodes the type is
-anybody's, so that a graph of other things may have a CURRENT or TAG of its own. Role order: agent < operator < system.
+    guard:label:<Label>   {"role": least role that may write it, "immutable": bool, "mutable":
+    [property names that may still change],
+                           "fixed": [property names that never change, where the others may],
+                           "holds": {property: "text" | "integer" |
+                           "number" | "list", with "?" at its end where it may be absent},
+                           "addressed": bool (only nodes with a kref are meant)}
+    guard:edge:<TYPE>     {"role": ..., "names": [values of the edge property `name` it is about;
+    empty = all],
+                           "single": bool (at most one such edge leaves a node), "single_in": bool
+                           (at most one comes in),
+                           "single_name": bool (of each value of `name` at most one leaves a node),
+                           "kept": bool (never removed),
+                           "along": type of an edge that must join the same two nodes, "ends":
+                           [[labels it leaves], [labels it reaches]]}
+An edge guard with `ends` is about nodes that have an address and a label which some `ends` names,
+at either end: between other nodes the type is anybody's, so that a graph of other things may have a
+CURRENT or TAG of its own. Role order: agent < operator < system.
 """
 
 from __future__ import annotations
@@ -23,7 +32,12 @@ from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.base.values import Properties, same_value
 
-_HELD_TYPES: dict[str, tuple[type, ...]] = {"text": (str,), "integer": (int,), "number": (int, float), "list": (list,)}
+_HELD_TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "list": (list,),
+}
 
 
 class End(NamedTuple):
@@ -41,14 +55,24 @@ class Guards:
     """The catalogue's guards, parsed once per catalogue change."""
 
     def __init__(self, catalogue: dict[str, Any]) -> None:
-        self.labels = {name[12:]: rule for name, rule in catalogue.items() if name.startswith("guard:label:")}
-        self.edges = {name[11:]: rule for name, rule in catalogue.items() if name.startswith("guard:edge:")}
+        self.labels = {
+            name[12:]: rule for name, rule in catalogue.items() if name.startswith("guard:label:")
+        }
+        self.edges = {
+            name[11:]: rule for name, rule in catalogue.items() if name.startswith("guard:edge:")
+        }
         self.judged_last = frozenset(
-            kind for kind, rule in self.edges.items() if any(rule.get(key) for key in ("single", "single_in", "single_name", "along"))
+            kind
+            for kind, rule in self.edges.items()
+            if any(rule.get(key) for key in ("single", "single_in", "single_name", "along"))
         )
-        self._bound = frozenset(label for rule in self.edges.values() for side in rule.get("ends", ()) for label in side)
+        self._bound = frozenset(
+            label for rule in self.edges.values() for side in rule.get("ends", ()) for label in side
+        )
 
-    def node_write(self, role: Role, labels: tuple[str, ...], props: Properties | None = None) -> None:
+    def node_write(
+        self, role: Role, labels: tuple[str, ...], props: Properties | None = None
+    ) -> None:
         """`props` are what the node will hold, None if it goes."""
         for label in labels:
             rule = self.labels.get(label)
@@ -59,7 +83,13 @@ class Guards:
                     _check_held(label, name, kind, props.get(name))
 
     def node_change(
-        self, role: Role, labels: tuple[str, ...], *, before: Properties, after: Properties | None, labels_after: tuple[str, ...] | None = None
+        self,
+        role: Role,
+        labels: tuple[str, ...],
+        *,
+        before: Properties,
+        after: Properties | None,
+        labels_after: tuple[str, ...] | None = None,
     ) -> None:
         """`after` None means the node would go; `labels_after` None that its labels stay."""
         later = labels if labels_after is None else labels_after
@@ -76,11 +106,18 @@ class Guards:
                 changed = {"(the node itself)"}
             else:
                 names = before.keys() | after.keys()
-                changed = {name for name in names if not same_value(before.get(name), after.get(name))}
-                changed = changed & set(rule["fixed"]) if rule.get("fixed") else changed - set(rule.get("mutable", ()))
+                changed = {
+                    name for name in names if not same_value(before.get(name), after.get(name))
+                }
+                changed = (
+                    changed & set(rule["fixed"])
+                    if rule.get("fixed")
+                    else changed - set(rule.get("mutable", ()))
+                )
             if changed:
                 raise ConstraintError(
-                    f"A {label} does not change once written; this would change {', '.join(sorted(changed))}.",
+                    f"A {label} does not change once written; this would change"
+                    f" {', '.join(sorted(changed))}.",
                     next_step="Write a new revision instead; the old one stays in history.",
                     label=label,
                     properties=sorted(changed),
@@ -89,8 +126,11 @@ class Guards:
     def has_ends(self, kind: str) -> bool:
         return bool(self.edges.get(kind, {}).get("ends"))
 
-    def edge_write(self, role: Role, kind: str, props: Properties, *, ends: tuple[End, End] | None = None) -> bool:
-        """Whether a guard is about this edge at all. `ends` are given where the guard asks for them. Raises RoleError or ConstraintError."""
+    def edge_write(
+        self, role: Role, kind: str, props: Properties, *, ends: tuple[End, End] | None = None
+    ) -> bool:
+        """Whether a guard is about this edge at all. `ends` are given where the guard asks for
+        them. Raises RoleError or ConstraintError."""
         rule = self.edges.get(kind)
         if not rule:
             return False
@@ -98,10 +138,15 @@ class Guards:
             if not any(map(self._is_bound, ends)):
                 return False
             sides = rule["ends"]
-            if not all(end.addressed and set(side) & set(end.labels) for side, end in zip(sides, ends, strict=True)):
+            if not all(
+                end.addressed and set(side) & set(end.labels)
+                for side, end in zip(sides, ends, strict=True)
+            ):
                 raise _misplaced(kind, sides, ends)
         names = rule.get("names") or ()
-        if (not names or props.get("name") in names) and rank(role) < rank(rule.get("role", "agent")):
+        if (not names or props.get("name") in names) and rank(role) < rank(
+            rule.get("role", "agent")
+        ):
             what = f"the tag {props.get('name')!r}" if names else f"edges of type {kind}"
             raise _refused(role, what, rule["role"])
         return True
@@ -116,7 +161,8 @@ class Guards:
             )
 
     def misplaced(self, kind: str, ends: tuple[End, End]) -> str | None:
-        """Why an edge that is there should not be; None if it may be, empty if no guard is about it."""
+        """Why an edge that is there should not be; None if it may be, empty if no guard is about
+        it."""
         try:
             return None if self.edge_write("system", kind, {}, ends=ends) else ""
         except ConstraintError as error:
@@ -128,12 +174,18 @@ class Guards:
 
 _SINGLE = "SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = ? AND type = ? LIMIT 2)"
 _SINGLE_IN = "SELECT count(*) FROM (SELECT 1 FROM edge WHERE dst = ? AND type = ? LIMIT 2)"
-_SINGLE_NAME = "SELECT props ->> '$.name' FROM edge WHERE src = ? AND type = ? GROUP BY 1 HAVING count(*) > 1 LIMIT 1"
+_SINGLE_NAME = (
+    "SELECT props ->> '$.name' FROM edge WHERE src = ? AND type = ? GROUP BY 1 HAVING count(*) > 1"
+    " LIMIT 1"
+)
 _JOINED = "SELECT EXISTS (SELECT 1 FROM edge WHERE src = ?1 AND type = ?2 AND dst = ?3)"
 
 
-def misfits(db: apsw.Connection, rule: dict[str, Any], *, kind: str, src: int, dst: int) -> Iterator[str]:
-    """What only the whole transaction can show: how the edges of a type at two nodes break its guard, in words."""
+def misfits(
+    db: apsw.Connection, rule: dict[str, Any], *, kind: str, src: int, dst: int
+) -> Iterator[str]:
+    """What only the whole transaction can show: how the edges of a type at two nodes break its
+    guard, in words."""
     if rule.get("single") and db.execute(_SINGLE, (src, kind)).get > 1:
         yield f"two {kind} edges leave node {src}"
     if rule.get("single_in") and db.execute(_SINGLE_IN, (dst, kind)).get > 1:
@@ -143,7 +195,11 @@ def misfits(db: apsw.Connection, rule: dict[str, Any], *, kind: str, src: int, d
         if twice:
             yield f"two {kind} edges named {str(twice[0])[:40]!r} leave node {src}"
     along = rule.get("along")
-    if along and db.execute(_JOINED, (src, kind, dst)).get and not db.execute(_JOINED, (src, along, dst)).get:
+    if (
+        along
+        and db.execute(_JOINED, (src, kind, dst)).get
+        and not db.execute(_JOINED, (src, along, dst)).get
+    ):
         yield f"the edge {kind} from node {src} to node {dst} has no edge {along} beside it"
 
 
@@ -159,7 +215,10 @@ def _check_held(label: str, name: str, kind: str, value: object) -> None:
         found = "is missing" if value is None else f"is {type(value).__name__} {str(value)[:40]!r}"
         raise ConstraintError(
             f"A node labelled {label} holds {name} as {wanted}; here it {found}.",
-            next_step="State beliefs with remember and conversations with ingest, or give the node another label.",
+            next_step=(
+                "State beliefs with remember and conversations with ingest, or give the node"
+                " another label."
+            ),
             label=label,
             property=name,
         )
@@ -167,17 +226,25 @@ def _check_held(label: str, name: str, kind: str, value: object) -> None:
 
 def _relabelled(label: str, was: bool) -> ConstraintError:
     return ConstraintError(
-        f"A node keeps its labels that make it a belief: it would {'lose' if was else 'gain'} {label} after it was made.",
+        f"A node keeps its labels that make it a belief: it would {'lose' if was else 'gain'}"
+        f" {label} after it was made.",
         next_step="Make a node of its own for it; the label can be chosen then.",
         label=label,
     )
 
 
 def _misplaced(kind: str, sides: list[list[str]], ends: tuple[End, End]) -> ConstraintError:
-    wanted, found = (" or ".join(side) for side in sides), (":".join(end.labels) or "a node without a label" for end in ends)
+    wanted, found = (
+        (" or ".join(side) for side in sides),
+        (":".join(end.labels) or "a node without a label" for end in ends),
+    )
     return ConstraintError(
-        f"An edge {kind} at a belief goes from {' to '.join(wanted)}; this would go from {' to '.join(found)}.",
-        next_step="Use a type of your own, such as DEPENDS_ON, or the operation that is for this: tag, revise, bundle, attach.",
+        f"An edge {kind} at a belief goes from {' to '.join(wanted)}; this would go from"
+        f" {' to '.join(found)}.",
+        next_step=(
+            "Use a type of your own, such as DEPENDS_ON, or the operation that is for this: tag,"
+            " revise, bundle, attach."
+        ),
         edge_type=kind,
     )
 

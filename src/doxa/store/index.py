@@ -1,17 +1,26 @@
-"""Declared indexes over properties of nodes and edges, kept in the same transaction as what they index.
+"""Declared indexes over properties of nodes and edges, kept in the same transaction as what they
+index.
 
-Catalogue entry   index:<name>  {"id": n, "kind": "range"|"text"|"fulltext"|"vector"|"point"|"window", "edge": bool, "names": [labels or types],
-                                 "properties": [...], "options": {...}, "owner": constraint name or null}
+Catalogue entry   index:<name>  {"id": n, "kind":
+"range"|"text"|"fulltext"|"vector"|"point"|"window", "edge": bool, "names": [labels or types],
+                                 "properties": [...], "options": {...}, "owner": constraint name or
+                                 null}
 Tables            entry(idx, key, element)        the present
-                  entry_past(idx, key, element)   every closed version that the past keeps; without times: who asks looks at the version itself
+                  entry_past(idx, key, element)   every closed version that the past keeps; without
+                  times: who asks looks at the version itself
 
-    range, text, point   key = `keys.key_of` the properties, in order; an element without all of them has no entry
-    window               of a temporal constraint, (key…, from, to): the key of the key properties, then the instants of start and end, 16 bytes
-                         each, an open end as FF…; an element without a key, a start or such an end has no entry
-    fulltext             for each term 01 term 00 count (u8) length (u16 BE), and once 00 length (u16 BE); count and length of all properties together
+    range, text, point   key = `keys.key_of` the properties, in order; an element without all of
+    them has no entry
+    window               of a temporal constraint, (key…, from, to): the key of the key properties,
+    then the instants of start and end, 16 bytes
+                         each, an open end as FF…; an element without a key, a start or such an end
+                         has no entry
+    fulltext             for each term 01 term 00 count (u8) length (u16 BE), and once 00 length
+    (u16 BE); count and length of all properties together
     vector               the vector, f32 LE, of options["indexConfig"]["vector.dimensions"] numbers
 
-Entries are a function of the graph: `check` recomputes them. Full-text and vector indexes have none of the past.
+Entries are a function of the graph: `check` recomputes them. Full-text and vector indexes have none
+of the past.
 """
 
 from __future__ import annotations
@@ -47,7 +56,8 @@ class IndexRule(NamedTuple):
     properties: tuple[str, ...]
     options: dict[str, Any]
     owner: str | None
-    window: bool = False  # shown as a range index, but its keys are windows: no way in for comparisons of properties
+    # shown as a range index, but its keys are windows: no way in for comparisons of properties
+    window: bool = False
 
     def keys(self, props: Properties) -> frozenset[bytes]:
         """The keys of an element with these properties."""
@@ -75,7 +85,11 @@ class Indexes:
     """The declared indexes, by what they are about."""
 
     def __init__(self, catalogue: Mapping[str, Any]) -> None:
-        self.rules = [_rule(name, value) for name, value in sorted(catalogue.items()) if name.startswith("index:")]
+        self.rules = [
+            _rule(name, value)
+            for name, value in sorted(catalogue.items())
+            if name.startswith("index:")
+        ]
         self.by_name = {rule.name: rule for rule in self.rules}
         self.serial = next(_serials)  # tells these declarations from all others of the process
         self._labels: dict[str, list[IndexRule]] = {}
@@ -112,25 +126,39 @@ def window_key(values: list[Any]) -> bytes | None:
     return prefix + instant_key(low) + (OPEN_END if high is None else instant_key(high))
 
 
-def window_neighbours(prefix: bytes, instant: int) -> tuple[tuple[str, bytes, bytes], tuple[str, bytes, bytes]]:
-    """Where the windows of a key lie that begin at an instant or before, the latest first, and those that begin after it, the earliest first:
-    (order, least key, first key beyond)."""
+def window_neighbours(
+    prefix: bytes, instant: int
+) -> tuple[tuple[str, bytes, bytes], tuple[str, bytes, bytes]]:
+    """Where the windows of a key lie that begin at an instant or before, the latest first, and
+    those that begin after it, the earliest first: (order, least key, first key beyond)."""
     beyond = after_key(prefix + instant_key(instant))
     return ("DESC", prefix, beyond), ("ASC", beyond, after_key(prefix))
 
 
 def _term_keys(values: list[Any]) -> frozenset[bytes]:
-    texts = [item for value in values for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+    texts = [
+        item
+        for value in values
+        for item in (value if isinstance(value, list) else [value])
+        if isinstance(item, str)
+    ]
     if not texts:
         return frozenset()
     counts = term_counts("\n".join(texts))
     length = min(_LENGTH_MAX, sum(counts.values())).to_bytes(2, "big")
-    found = {b"\x01" + term.encode() + b"\x00" + bytes((min(_COUNT_MAX, count),)) + length for term, count in counts.items()}
+    found = {
+        b"\x01" + term.encode() + b"\x00" + bytes((min(_COUNT_MAX, count),)) + length
+        for term, count in counts.items()
+    }
     return frozenset(found | {b"\x00" + length})
 
 
 def _vector_keys(value: Any, dimensions: int | None) -> frozenset[bytes]:
-    if not isinstance(value, list) or not value or not all(type(item) in (int, float) for item in value):
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(type(item) in (int, float) for item in value)
+    ):
         return frozenset()
     if dimensions is not None and len(value) != dimensions:
         return frozenset()
@@ -141,8 +169,22 @@ def _vector_keys(value: Any, dimensions: int | None) -> frozenset[bytes]:
 
 def _rule(name: str, value: Mapping[str, Any]) -> IndexRule:
     window = value["kind"] == "window"
-    kind, names, properties = "range" if window else value["kind"], tuple(value["names"]), tuple(value["properties"])
-    return IndexRule(value["id"], name[6:], kind, value["edge"], names, properties, value["options"], value["owner"], window)
+    kind, names, properties = (
+        "range" if window else value["kind"],
+        tuple(value["names"]),
+        tuple(value["properties"]),
+    )
+    return IndexRule(
+        value["id"],
+        name[6:],
+        kind,
+        value["edge"],
+        names,
+        properties,
+        value["options"],
+        value["owner"],
+        window,
+    )
 
 
 class IndexWriter:
@@ -152,17 +194,35 @@ class IndexWriter:
         self._db = db
         self.indexes = indexes
 
-    def node_changed(self, identity: int, before: State | None, after: State | None, *, kept: bool = False) -> None:
+    def node_changed(
+        self, identity: int, before: State | None, after: State | None, *, kept: bool = False
+    ) -> None:
         """Before and after; None is absence. `kept`: the version before is now one of the past."""
         if not self.indexes.rules:
             return
         if kept and before is not None:
             self._keep(identity, self.indexes.kept_for(before[0]), before[1])
-        old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in self.indexes.kept_for(before[0])}
-        new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in self.indexes.kept_for(after[0])}
+        old = (
+            {}
+            if before is None
+            else {rule.id: rule.keys(before[1]) for rule in self.indexes.kept_for(before[0])}
+        )
+        new = (
+            {}
+            if after is None
+            else {rule.id: rule.keys(after[1]) for rule in self.indexes.kept_for(after[0])}
+        )
         self._replace(identity, old, new)
 
-    def edge_changed(self, identity: int, kind: str, *, before: Properties | None, after: Properties | None, kept: bool = False) -> None:
+    def edge_changed(
+        self,
+        identity: int,
+        kind: str,
+        *,
+        before: Properties | None,
+        after: Properties | None,
+        kept: bool = False,
+    ) -> None:
         rules = self.indexes.kept_for_type(kind)
         if rules:
             if kept and before is not None:
@@ -174,26 +234,42 @@ class IndexWriter:
     def _keep(self, identity: int, rules: Iterable[IndexRule], props: Properties) -> None:
         for rule in rules:
             if rule.kind in _OF_THE_PAST:
-                self._db.executemany("INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)", [(rule.id, key, identity) for key in rule.keys(props)])
+                self._db.executemany(
+                    "INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)",
+                    [(rule.id, key, identity) for key in rule.keys(props)],
+                )
 
     def erased(self, nodes: Iterable[int], edges: Iterable[int]) -> None:
         """Forget what elements were. A scan of each index: erasing is rare."""
         gone = {False: list(nodes), True: list(edges)}
         for rule in self.indexes.rules:
             for identity in gone[rule.edge]:
-                self._db.execute("DELETE FROM entry_past WHERE idx = ? AND element = ?", (rule.id, identity))
+                self._db.execute(
+                    "DELETE FROM entry_past WHERE idx = ? AND element = ?", (rule.id, identity)
+                )
 
-    def _replace(self, identity: int, old: Mapping[int, frozenset[bytes]], new: Mapping[int, frozenset[bytes]]) -> None:
+    def _replace(
+        self,
+        identity: int,
+        old: Mapping[int, frozenset[bytes]],
+        new: Mapping[int, frozenset[bytes]],
+    ) -> None:
         for index in old.keys() | new.keys():
             one, other = old.get(index, frozenset()), new.get(index, frozenset())
             for key in one - other:
-                self._db.execute("DELETE FROM entry WHERE idx = ? AND key = ? AND element = ?", (index, key, identity))
+                self._db.execute(
+                    "DELETE FROM entry WHERE idx = ? AND key = ? AND element = ?",
+                    (index, key, identity),
+                )
             for key in other - one:
-                self._db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (index, key, identity))
+                self._db.execute(
+                    "INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (index, key, identity)
+                )
 
 
 def build(db: apsw.Connection, rule: IndexRule) -> None:
-    """Enter every element that a new index is about. Raises InputError for options that a vector index cannot have."""
+    """Enter every element that a new index is about. Raises InputError for options that a vector
+    index cannot have."""
     if rule.kind == "vector":
         _require_options(rule)
     for identity, props in elements(db, edge=rule.edge, names=rule.names):
@@ -203,22 +279,31 @@ def build(db: apsw.Connection, rule: IndexRule) -> None:
 
 
 def _require_options(rule: IndexRule) -> None:
-    dimensions, function = rule.config.get("vector.dimensions"), rule.config.get("vector.similarity_function", SIMILARITIES[0])
+    dimensions, function = (
+        rule.config.get("vector.dimensions"),
+        rule.config.get("vector.similarity_function", SIMILARITIES[0]),
+    )
     if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
         raise InputError(
-            f"vector.dimensions of the index {rule.name} is a whole number from 1, not {dimensions!r:.40}.",
-            next_step="Give the number of dimensions of the model.", field="vector.dimensions",
-        )  # fmt: skip
+            f"vector.dimensions of the index {rule.name} is a whole number from 1, not"
+            f" {dimensions!r:.40}.",
+            next_step="Give the number of dimensions of the model.",
+            field="vector.dimensions",
+        )
     if not isinstance(function, str) or function.lower() not in SIMILARITIES:
         raise InputError(
-            f"vector.similarity_function of the index {rule.name} is {' or '.join(SIMILARITIES)}, not {function!r:.40}.",
-            next_step="Choose one of them.", field="vector.similarity_function",
-        )  # fmt: skip
+            f"vector.similarity_function of the index {rule.name} is {' or '.join(SIMILARITIES)},"
+            f" not {function!r:.40}.",
+            next_step="Choose one of them.",
+            field="vector.similarity_function",
+        )
 
 
 def build_past(db: apsw.Connection, rule: IndexRule) -> None:
     """Enter every closed version that an index is about."""
-    for identity, props in past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ():
+    for identity, props in (
+        past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ()
+    ):
         for key in rule.keys(props):
             db.execute("INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)", (rule.id, key, identity))
 
@@ -228,14 +313,20 @@ def drop(db: apsw.Connection, index: int) -> None:
     db.execute("DELETE FROM entry_past WHERE idx = ?", (index,))
 
 
-def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterable[tuple[int, Properties]]:
+def elements(
+    db: apsw.Connection, *, edge: bool, names: Iterable[str]
+) -> Iterable[tuple[int, Properties]]:
     """The live nodes of labels, or edges of types, with their properties, each once."""
     seen: set[int] = set()
     for name in names:
         if edge:
             rows = db.execute("SELECT id, json(props) FROM edge WHERE type = ?", (name,))
         else:
-            rows = db.execute("SELECT n.id, json(n.props) FROM node_label l CROSS JOIN node n ON n.id = l.node WHERE l.label = ?", (name,))
+            rows = db.execute(
+                "SELECT n.id, json(n.props) FROM node_label l CROSS JOIN node n ON n.id = l.node"
+                " WHERE l.label = ?",
+                (name,),
+            )
         found: list[Any] = rows.fetchall()
         for identity, props in found:
             if identity not in seen:
@@ -243,10 +334,16 @@ def elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterab
                 yield identity, decode_properties(props)
 
 
-def past_elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> Iterable[tuple[int, Properties]]:
+def past_elements(
+    db: apsw.Connection, *, edge: bool, names: Iterable[str]
+) -> Iterable[tuple[int, Properties]]:
     """The closed versions of nodes that had one of the labels, or of edges of types."""
     wanted = set(names)
-    sql = "SELECT id, json_array(type), json(props) FROM edge_past" if edge else "SELECT id, labels, json(props) FROM node_past"
+    sql = (
+        "SELECT id, json_array(type), json(props) FROM edge_past"
+        if edge
+        else "SELECT id, labels, json(props) FROM node_past"
+    )
     found: list[Any] = db.execute(sql).fetchall()
     for identity, labels, props in found:
         if not wanted.isdisjoint(decode(labels)):
@@ -256,12 +353,21 @@ def past_elements(db: apsw.Connection, *, edge: bool, names: Iterable[str]) -> I
 def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
     """Where the entries are not what the graph says."""
     for rule in indexes.rules:
-        wanted = {(key, identity) for identity, props in elements(db, edge=rule.edge, names=rule.names) for key in rule.keys(props)}
-        held = {(bytes(row[0]), row[1]) for row in db.execute("SELECT key, element FROM entry WHERE idx = ?", (rule.id,))}
+        wanted = {
+            (key, identity)
+            for identity, props in elements(db, edge=rule.edge, names=rule.names)
+            for key in rule.keys(props)
+        }
+        held = {
+            (bytes(row[0]), row[1])
+            for row in db.execute("SELECT key, element FROM entry WHERE idx = ?", (rule.id,))
+        }
         for _, identity in sorted(wanted - held):
             yield f"the index {rule.name} lacks {'edge' if rule.edge else 'node'} {identity}"
         for _, identity in sorted(held - wanted):
-            yield f"the index {rule.name} holds {'edge' if rule.edge else 'node'} {identity} wrongly"
+            yield (
+                f"the index {rule.name} holds {'edge' if rule.edge else 'node'} {identity} wrongly"
+            )
         yield from _past_problems(db, rule)
     known = {rule.id for rule in indexes.rules}
     for (index,) in db.execute("SELECT idx FROM entry UNION SELECT idx FROM entry_past"):
@@ -272,6 +378,12 @@ def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
 def _past_problems(db: apsw.Connection, rule: IndexRule) -> Iterable[str]:
     past = past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ()
     wanted = {(key, identity) for identity, props in past for key in rule.keys(props)}
-    held = {(bytes(row[0]), row[1]) for row in db.execute("SELECT key, element FROM entry_past WHERE idx = ?", (rule.id,))}
+    held = {
+        (bytes(row[0]), row[1])
+        for row in db.execute("SELECT key, element FROM entry_past WHERE idx = ?", (rule.id,))
+    }
     for _, identity in sorted(wanted ^ held):
-        yield f"the index {rule.name} does not say what {'edge' if rule.edge else 'node'} {identity} was"
+        yield (
+            f"the index {rule.name} does not say what {'edge' if rule.edge else 'node'}"
+            f" {identity} was"
+        )

@@ -1,9 +1,12 @@
-"""Values as bytes whose order is Cypher's order, so that one B-tree serves equality, ranges and neighbours of every type.
+"""Values as bytes whose order is Cypher's order, so that one B-tree serves equality, ranges and
+neighbours of every type.
 
-    key of several values = the keys one after the other          rank byte, then:
-    text       UTF-8 with 00 as 00 FF, ended by 00 00             bytes      the same
-    number     8 bytes of the float, then 8 of what it rounds off, so that 1 and 1.0 are one key and 2**63 - 1 keeps its place
-    boolean    1 byte          list       its items, ended by 00          temporal, point      their order keys as numbers and text
+key of several values = the keys one after the other          rank byte, then:
+text       UTF-8 with 00 as 00 FF, ended by 00 00             bytes      the same
+number     8 bytes of the float, then 8 of what it rounds off, so that 1 and 1.0 are one key and
+2**63 - 1 keeps its place
+boolean    1 byte          list       its items, ended by 00          temporal, point      their
+order keys as numbers and text
 """
 
 from __future__ import annotations
@@ -14,9 +17,20 @@ from typing import Any
 from doxa.base import spatial, temporal
 
 _RANKS: dict[type, int] = {
-    list: 3, spatial.Point: 5, temporal.DateTime: 6, temporal.LocalDateTime: 7, temporal.Date: 8, temporal.Time: 9, temporal.LocalTime: 10,
-    temporal.Duration: 11, bytes: 12, str: 13, bool: 14, int: 15, float: 15,
-}  # fmt: skip
+    list: 3,
+    spatial.Point: 5,
+    temporal.DateTime: 6,
+    temporal.LocalDateTime: 7,
+    temporal.Date: 8,
+    temporal.Time: 9,
+    temporal.LocalTime: 10,
+    temporal.Duration: 11,
+    bytes: 12,
+    str: 13,
+    bool: 14,
+    int: 15,
+    float: 15,
+}
 _PREFIXES = {kind: bytes((rank,)) for kind, rank in _RANKS.items()}
 _SIGN = 1 << 63
 _FLOAT, _BITS, _PAIR = struct.Struct(">d"), struct.Struct(">q"), struct.Struct(">QQ")

@@ -1,10 +1,13 @@
-"""The log of one transaction: entries are chained as they come and written in runs, since a statement for each row costs more than the row.
+"""The log of one transaction: entries are chained as they come and written in runs, since a
+statement for each row costs more than the row.
 
     payload_hash = sha256(salt || payload)
     hash_i       = sha256(hash_{i-1} || "seq|tx|op|element" || payload_hash_i)
-    receipt      = sha256(previous receipt || "tx|time|actor|role|op|note|first|last|last_node|last_edge" || hash of the last entry)
+    receipt      = sha256(previous receipt ||
+    "tx|time|actor|role|op|note|first|last|last_node|last_edge" || hash of the last entry)
 
-What waits is written before anything reads the log (`Reader` asks for it), before the receipt, and whenever a run is full.
+What waits is written before anything reads the log (`Reader` asks for it), before the receipt, and
+whenever a run is full.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ RUN_BYTES_MAX = 1_048_576
 _SALT_BYTES = 16
 
 
-def entry_hash(before: bytes, *, seq: int, tx: int, op: str, element: int, payload_hash: bytes) -> bytes:
+def entry_hash(
+    before: bytes, *, seq: int, tx: int, op: str, element: int, payload_hash: bytes
+) -> bytes:
     return hashlib.sha256(before + f"{seq}|{tx}|{op}|{element}".encode() + payload_hash).digest()
 
 
@@ -47,7 +52,9 @@ class LogWriter:
         seq = self.seq = self.seq + 1
         salt = self._salt()
         payload_hash = hashlib.sha256(salt + payload).digest()
-        self.head = entry_hash(self.head, seq=seq, tx=self._tx, op=op, element=element, payload_hash=payload_hash)
+        self.head = entry_hash(
+            self.head, seq=seq, tx=self._tx, op=op, element=element, payload_hash=payload_hash
+        )
         self._entries.append((seq, self._tx, op, element, payload_hash, self.head))
         self._payloads.append((seq, salt, payload))
         self._bytes += len(payload)

@@ -1,6 +1,8 @@
-"""Reads on one snapshot, shared by snapshots and transactions: a transaction sees its own writes through the same calls.
+"""Reads on one snapshot, shared by snapshots and transactions: a transaction sees its own writes
+through the same calls.
 
-As of a system time t, an element's version is the live row with since <= t, or the past row with since <= t < until.
+As of a system time t, an element's version is the live row with since <= t, or the past row with
+since <= t < until.
 """
 
 from __future__ import annotations
@@ -57,10 +59,14 @@ class Reader:
         self.neutral = neutral  # policies are kept, but hide nothing and score nothing
         self._expressions = expressions
         self._pending = pending  # what a transaction of this connection still holds of the log
-        self._known = known  # declarations by version of the catalogue, shared by the readers of a store
+        self._known = (
+            known  # declarations by version of the catalogue, shared by the readers of a store
+        )
         self._db = db
         self.now = now
-        self.scored_at = now  # the time by which the policies judge: of a transaction that began with reading, the time of that
+        # the time by which the policies judge: of a transaction that began with reading, the time
+        # of that
+        self.scored_at = now
 
     def _settle(self) -> None:
         """Before anything that may read the log."""
@@ -81,7 +87,9 @@ class Reader:
         """Live nodes in the order of the ids asked; unknown ids are left out."""
         if not identities:
             return []
-        rows = self._db.execute(f"SELECT {_NODE} FROM node WHERE id IN carray(?)", (apsw.carray(_int64(identities)),))
+        rows = self._db.execute(
+            f"SELECT {_NODE} FROM node WHERE id IN carray(?)", (apsw.carray(_int64(identities)),)
+        )
         found = {row[0]: _node(row) for row in rows}
         return [found[i] for i in identities if i in found]
 
@@ -97,45 +105,62 @@ class Reader:
 
     def _edges(self, end: str, node: NodeId, kind: str | None) -> list[Edge]:
         if kind is None:
-            rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ? ORDER BY id", (node,))
+            rows = self._db.execute(
+                f"SELECT {_EDGE} FROM edge WHERE {end} = ? ORDER BY id", (node,)
+            )
         else:
-            rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ? ORDER BY id", (node, kind))
+            rows = self._db.execute(
+                f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ? ORDER BY id", (node, kind)
+            )
         return [_edge(row) for row in rows]
 
     def edges_in_of(self, node: NodeId, kinds: tuple[str, ...]) -> list[Edge]:
         """Incoming edges of several types at once, for the reads that need all of them."""
         marks = ", ".join("?" * len(kinds))
-        rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN ({marks}) ORDER BY id", (node, *kinds))
+        rows = self._db.execute(
+            f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN ({marks}) ORDER BY id",
+            (node, *kinds),
+        )
         return [_edge(row) for row in rows]
 
     def labelled(self, label: str) -> Iterator[Node]:
         columns = "n.id, n.labels, json(n.props), n.since, n.born"
         rows = self._db.execute(
-            f"SELECT {columns} FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = ? ORDER BY l.node", (label,)
+            f"SELECT {columns} FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = ?"
+            " ORDER BY l.node",
+            (label,),
         )
         return (_node(row) for row in rows)
 
     def count(self, label: str) -> int:
-        return int(self._db.execute("SELECT count(*) FROM node_label WHERE label = ?", (label,)).get)
+        return int(
+            self._db.execute("SELECT count(*) FROM node_label WHERE label = ?", (label,)).get
+        )
 
     # Elements as they were
 
     def node_as_of(self, identity: NodeId, time: int) -> Node | None:
-        row = self._db.execute(f"SELECT {_NODE}, NULL FROM node WHERE id = ? AND since <= ?", (identity, time)).fetchone()
+        row = self._db.execute(
+            f"SELECT {_NODE}, NULL FROM node WHERE id = ? AND since <= ?", (identity, time)
+        ).fetchone()
         if row is None:
             row = self._db.execute(
-                f"SELECT {_NODE}, until FROM node_past WHERE id = ? AND since <= ? AND until > ?", (identity, time, time)
+                f"SELECT {_NODE}, until FROM node_past WHERE id = ? AND since <= ? AND until > ?",
+                (identity, time, time),
             ).fetchone()
         return _node(row) if row else None
 
-    def edges_as_of(self, node: NodeId, time: int, *, kind: str | None = None, incoming: bool = False) -> list[Edge]:
+    def edges_as_of(
+        self, node: NodeId, time: int, *, kind: str | None = None, incoming: bool = False
+    ) -> list[Edge]:
         end = "dst" if incoming else "src"
         test = "" if kind is None else " AND type = ?"
         args: tuple[object, ...] = (node, time) if kind is None else (node, time, kind)
         past: tuple[object, ...] = (node, time, time) if kind is None else (node, time, time, kind)
         rows = self._db.execute(
-            f"SELECT {_EDGE}, NULL FROM edge WHERE {end} = ? AND since <= ?{test} UNION ALL "
-            f"SELECT {_EDGE}, until FROM edge_past WHERE {end} = ? AND since <= ? AND until > ?{test} ORDER BY 1",
+            f"SELECT {_EDGE}, NULL FROM edge WHERE {end} = ? AND since <= ?{test} UNION ALL SELECT"
+            f" {_EDGE}, until FROM edge_past WHERE {end} = ? AND since <= ? AND until > ?{test}"
+            " ORDER BY 1",
             (*args, *past),
         )
         return [_edge(row) for row in rows]
@@ -151,19 +176,28 @@ class Reader:
 
     def node_history(self, identity: NodeId) -> list[Node]:
         rows = self._db.execute(
-            f"SELECT {_NODE}, until FROM node_past WHERE id = ? UNION ALL SELECT {_NODE}, NULL FROM node WHERE id = ? ORDER BY 4",
+            f"SELECT {_NODE}, until FROM node_past WHERE id = ? UNION ALL SELECT {_NODE}, NULL FROM"
+            " node WHERE id = ? ORDER BY 4",
             (identity, identity),
         )
         return [_node(row) for row in rows]
 
-    def saying(self, project: str, *, keys: Sequence[str] = (), starts: Sequence[str] = ()) -> list[NodeId]:
-        """Live nodes of a project that state one of these atoms, by key, or one whose key begins so, up to a comma."""
+    def saying(
+        self, project: str, *, keys: Sequence[str] = (), starts: Sequence[str] = ()
+    ) -> list[NodeId]:
+        """Live nodes of a project that state one of these atoms, by key, or one whose key begins
+        so, up to a comma."""
         scope = self._db.execute("SELECT id FROM token WHERE text = ?", ("scope:" + project,)).get
         found: dict[int, None] = {}
         if scope is not None and keys:
-            found |= dict.fromkeys(row[0] for row in self._db.execute(_SAYING, (scope, apsw.carray(tuple(keys)))))
+            found |= dict.fromkeys(
+                row[0] for row in self._db.execute(_SAYING, (scope, apsw.carray(tuple(keys))))
+            )
         if scope is not None and starts:
-            found |= dict.fromkeys(row[0] for row in self._db.execute(_SAYING_LIKE, (scope, apsw.carray(tuple(starts)))))
+            found |= dict.fromkeys(
+                row[0]
+                for row in self._db.execute(_SAYING_LIKE, (scope, apsw.carray(tuple(starts))))
+            )
         return [NodeId(identity) for identity in found]
 
     # Catalogue, receipts, log
@@ -174,7 +208,8 @@ class Reader:
 
     def catalogue_all(self, prefix: str = "") -> dict[str, Any]:
         rows = self._db.execute(
-            "SELECT name, json(value) FROM catalogue WHERE substr(name, 1, ?) = ? ORDER BY name", (len(prefix), prefix)
+            "SELECT name, json(value) FROM catalogue WHERE substr(name, 1, ?) = ? ORDER BY name",
+            (len(prefix), prefix),
         )
         return {name: decode(value) for name, value in rows}
 
@@ -191,7 +226,9 @@ class Reader:
         found = self._known.get(version)
         if found is None:
             self._known.clear()
-            found = self._known[version] = declared(self.catalogue_all(), self._expressions, swept(self._db))
+            found = self._known[version] = declared(
+                self.catalogue_all(), self._expressions, swept(self._db)
+            )
         self._held = found
         return found
 
@@ -212,7 +249,11 @@ class Reader:
         found = self.subject(identity, edge=False)
         judge = self.declared().judge
         rule = judge.rule(found[0]) if found is not None else None
-        return judge.standing(*found, self.scored_at, rule=rule).score if found is not None and rule is not None else 1.0
+        return (
+            judge.standing(*found, self.scored_at, rule=rule).score
+            if found is not None and rule is not None
+            else 1.0
+        )
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """An element's properties (JSON) without those that have faded by now."""
@@ -222,8 +263,16 @@ class Reader:
         if hidden is None:
             found = self.subject(identity, edge=edge)
             kept = self.declared().judge.shown(*found, self.scored_at) if found is not None else {}
-            return canonical({name: value for name, value in decode(props).items() if name in kept}).decode()
-        return canonical({name: value for name, value in decode(props).items() if name not in hidden}).decode() if hidden else props
+            return canonical(
+                {name: value for name, value in decode(props).items() if name in kept}
+            ).decode()
+        return (
+            canonical(
+                {name: value for name, value in decode(props).items() if name not in hidden}
+            ).decode()
+            if hidden
+            else props
+        )
 
     def sight(self) -> Sight:
         """What the policies show on this snapshot."""
@@ -238,7 +287,8 @@ class Reader:
         return [found[:2] for found in after(self._db, beyond, limit, edge=edge)]
 
     def swept(self) -> dict[str, int]:
-        """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not yet as the policies say. Usually empty."""
+        """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not
+        yet as the policies say. Usually empty."""
         return dict(self.declared().swept)
 
     def receipt(self, tx: TxId) -> Receipt | None:
@@ -250,20 +300,27 @@ class Reader:
         sql = "SELECT 1 FROM receipt WHERE tx > ? AND NOT (op = ? AND role = 'system') LIMIT 1"
         return self._db.execute(sql, (tx, ACCESSES)).get is not None
 
-    def receipts(self, *, after: int = 0, limit: int = 100, newest_first: bool = False) -> list[Receipt]:
+    def receipts(
+        self, *, after: int = 0, limit: int = 100, newest_first: bool = False
+    ) -> list[Receipt]:
         order = "DESC" if newest_first else "ASC"
-        rows = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx > ? ORDER BY tx {order} LIMIT ?", (after, limit))
+        rows = self._db.execute(
+            f"SELECT {_RECEIPT} FROM receipt WHERE tx > ? ORDER BY tx {order} LIMIT ?",
+            (after, limit),
+        )
         return [Receipt(*row) for row in rows]
 
     def last_receipt(self) -> Receipt | None:
-        row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt ORDER BY tx DESC LIMIT 1").fetchone()
+        row = self._db.execute(
+            f"SELECT {_RECEIPT} FROM receipt ORDER BY tx DESC LIMIT 1"
+        ).fetchone()
         return Receipt(*row) if row else None
 
     def log(self, *, after: int = 0, limit: int = 1_000) -> list[LogEntry]:
         self._settle()
         rows = self._db.execute(
-            "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON p.seq = l.seq "
-            "WHERE l.seq > ? ORDER BY l.seq LIMIT ?",
+            "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON"
+            " p.seq = l.seq WHERE l.seq > ? ORDER BY l.seq LIMIT ?",
             (after, limit),
         )
         return [_log(row) for row in rows]
@@ -274,8 +331,8 @@ class Reader:
             return []
         self._settle()
         rows = self._db.execute(
-            "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON p.seq = l.seq "
-            "WHERE l.seq BETWEEN ? AND ? ORDER BY l.seq",
+            "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l LEFT JOIN log_payload p ON"
+            " p.seq = l.seq WHERE l.seq BETWEEN ? AND ? ORDER BY l.seq",
             (receipt.first_seq, receipt.last_seq),
         )
         return [_log(row) for row in rows]
@@ -289,7 +346,8 @@ class Reader:
         return embedder_next(self._db)
 
     def vector_set(self) -> tuple[str | None, int]:
-        """The vectors in use: their model, and how often one set has taken another's place, since the same model may be used anew."""
+        """The vectors in use: their model, and how often one set has taken another's place, since
+        the same model may be used anew."""
         return embedder_name(self._db), sets_before(self._db)
 
     def has_former_vectors(self) -> bool:
@@ -301,7 +359,8 @@ class Reader:
         return another_model(embedder_name(self._db), embedder_next(self._db), model)
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """A read for the rooms above that own index search and plans (recall, query). Reads only: the engine refuses writes here."""
+        """A read for the rooms above that own index search and plans (recall, query). Reads only:
+        the engine refuses writes here."""
         self._settle()
         if _NOW in sql:
             sql, args = timed(sql), (self.scored_at, *args)
@@ -309,7 +368,8 @@ class Reader:
         return cursor.fetchall()
 
     def watch(self, stopped: Callable[[], bool] | None) -> None:
-        """Ask now and then, in the middle of a long statement too, whether to stop: then the statement ends with InterruptedError."""
+        """Ask now and then, in the middle of a long statement too, whether to stop: then the
+        statement ends with InterruptedError."""
         self._db.set_progress_handler(stopped, _WATCH_STEPS)
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -321,19 +381,29 @@ class Reader:
             return iter(self._db.execute(sql, tuple(args)))
         except apsw.SQLError as error:
             if "too large" in str(error) or "too many" in str(error):
-                raise LimitError(f"This is more than one statement holds: {error}.", next_step="Split the query.", field="text") from error
+                raise LimitError(
+                    f"This is more than one statement holds: {error}.",
+                    next_step="Split the query.",
+                    field="text",
+                ) from error
             raise
 
 
 @lru_cache(maxsize=2_048)
 def timed(sql: str) -> str:
-    """A statement whose doxa_now() is its first parameter, so that the engine need not call for the time."""
+    """A statement whose doxa_now() is its first parameter, so that the engine need not call for the
+    time."""
     rest = sql.replace(_NOW, "?1")
-    return f"WITH doxa_moment(now) AS (SELECT ?1), {rest[5:]}" if rest.startswith("WITH ") else f"WITH doxa_moment(now) AS (SELECT ?1) {rest}"
+    return (
+        f"WITH doxa_moment(now) AS (SELECT ?1), {rest[5:]}"
+        if rest.startswith("WITH ")
+        else f"WITH doxa_moment(now) AS (SELECT ?1) {rest}"
+    )
 
 
 def int64_array(values: Sequence[int]) -> Any:
-    """Bind a list of integers as a table: `… IN carray(?)`. The binding refuses an empty array; null is the empty table."""
+    """Bind a list of integers as a table: `… IN carray(?)`. The binding refuses an empty array;
+    null is the empty table."""
     return apsw.carray(_int64(values)) if len(values) else None
 
 
@@ -344,13 +414,27 @@ def _int64(values: Sequence[int]) -> Any:
 
 
 def _node(row: Sequence[Any]) -> Node:
-    return Node(row[0], tuple(decode(row[1])), decode_properties(row[2]), row[3], row[4], row[5] if len(row) > 5 else None)
+    return Node(
+        row[0],
+        tuple(decode(row[1])),
+        decode_properties(row[2]),
+        row[3],
+        row[4],
+        row[5] if len(row) > 5 else None,
+    )
 
 
 def _edge(row: Sequence[Any]) -> Edge:
     props = row[4]
     return Edge(
-        row[0], row[1], row[2], row[3], {} if props == "{}" else decode_properties(props), row[5], row[6], row[7] if len(row) > 7 else None
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        {} if props == "{}" else decode_properties(props),
+        row[5],
+        row[6],
+        row[7] if len(row) > 7 else None,
     )
 
 

@@ -33,7 +33,8 @@ class Edge(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """Proof of one transaction: who, when, which log entries, and the hashes that chain it to all before it."""
+    """Proof of one transaction: who, when, which log entries, and the hashes that chain it to all
+    before it."""
 
     tx: TxId
     time: int

@@ -1,20 +1,30 @@
-"""The tables of a doxa file and the named migrations that make them, so that a file of any age opens or says why not.
+"""The tables of a doxa file and the named migrations that make them, so that a file of any age
+opens or says why not.
 
-State        node(id, labels, props, kref, since, born, vis_from, vis_until, fades)      node_label(label, node)
-             edge(id, type, src, dst, props, since, born, vis_from, vis_until, fades)      windows: window.py
-Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions, half-open [since, until)
-Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)   receipt(tx, time, actor, ..., hash)
-Catalogue    catalogue(name, value)   search declarations, guards, indexes, constraints; every change is logged
-Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx, key, element)   keys of closed versions
-Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope, first, term, data)
+State        node(id, labels, props, kref, since, born, vis_from, vis_until, fades)
+node_label(label, node)
+             edge(id, type, src, dst, props, since, born, vis_from, vis_until, fades)      windows:
+             window.py
+Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions,
+half-open [since, until)
+Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)
+receipt(tx, time, actor, ..., hash)
+Catalogue    catalogue(name, value)   search declarations, guards, indexes, constraints; every
+change is logged
+Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)      entry_past(idx,
+key, element)   keys of closed versions
+Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope,
+first, term, data)
              atom(scope, key, node)   what live nodes state (search.py)
-             vector(id, data)   vector_code(id, code)   and the same with _next, of a coming model (vectors.py)
+             vector(id, data)   vector_code(id, code)   and the same with _next, of a coming model
+             (vectors.py)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
 
-props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records: doc number (u32 LE), term count (u8).
-vector.data is f16 LE, vector_code.code four bits a number of it (packing.py); meta embedder names the model of all in use. Times are integer
-ns UTC. Search tables are derived from state and can be rebuilt; state can be rebuilt from the log.
+props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records:
+doc number (u32 LE), term count (u8). vector.data is f16 LE, vector_code.code four bits a number of
+it (packing.py); meta embedder names the model of all in use. Times are integer ns UTC. Search
+tables are derived from state and can be rebuilt; state can be rebuilt from the log.
 """
 
 from __future__ import annotations
@@ -85,7 +95,8 @@ CREATE TABLE cursor(name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO meta VALUES('change', 0);
 """
 
-# A migration is a name and its SQL, applied in order inside one transaction. Names are never reused or reordered.
+# A migration is a name and its SQL, applied in order inside one transaction. Names are never reused
+# or reordered.
 _INDEXES = """
 CREATE TABLE entry(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
 """
@@ -108,7 +119,8 @@ CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NU
 CREATE INDEX atom_node ON atom(node);
 """
 
-# Before this format a job could write the vectors of a text that was erased while the job embedded it: they go, and the bytes with them.
+# Before this format a job could write the vectors of a text that was erased while the job embedded
+# it: they go, and the bytes with them.
 _VECTORS_NEXT = """
 CREATE TABLE vector_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
@@ -122,8 +134,9 @@ DELETE FROM vector WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node 
 INSERT OR IGNORE INTO meta SELECT 'scrub', 1 WHERE changes() > 0;
 """
 
-# Vectors lay in the order of a composite key, whose tree keeps rows in its inner pages too: each had room for five, so that nearly every step of a
-# search for a row was a page to read. Under one number a row is three steps away. A code was the signs of a vector; now it tells more. What no row
+# Vectors lay in the order of a composite key, whose tree keeps rows in its inner pages too: each
+# had room for five, so that nearly every step of a search for a row was a page to read. Under one
+# number a row is three steps away. A code was the signs of a vector; now it tells more. What no row
 # of doc has is left behind.
 _ONE_SET = """
 ALTER TABLE vector_next RENAME TO vector_former;
@@ -141,6 +154,11 @@ _VECTORS_NUMBERED = _ONE_SET + _ONE_SET.replace("_next", "")
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
 MIGRATIONS: tuple[tuple[str, str], ...] = (
-    ("0001-first", _FIRST), ("0002-indexes", _INDEXES), (PAST_ENTRIES, _PAST_ENTRIES), ("0004-access", _ACCESS), ("0005-atoms", _ATOMS),
-    ("0006-vectors-next", _VECTORS_NEXT), (VECTORS_NUMBERED, _VECTORS_NUMBERED),
-)  # fmt: skip
+    ("0001-first", _FIRST),
+    ("0002-indexes", _INDEXES),
+    (PAST_ENTRIES, _PAST_ENTRIES),
+    ("0004-access", _ACCESS),
+    ("0005-atoms", _ATOMS),
+    ("0006-vectors-next", _VECTORS_NEXT),
+    (VECTORS_NUMBERED, _VECTORS_NUMBERED),
+)

@@ -1,7 +1,9 @@
-"""The second half of an erasure: the freed pages are overwritten and the write-ahead log is emptied, or it is known that this is still due.
+"""The second half of an erasure: the freed pages are overwritten and the write-ahead log is
+emptied, or it is known that this is still due.
 
-An erasure leaves a mark in its own transaction, `meta.scrub` = the number of the change, so that neither a crash nor a busy file loses the work
-order. Once the pages are overwritten the mark is negative: only the log still holds the bytes. A log is emptied when nobody reads an older state.
+An erasure leaves a mark in its own transaction, `meta.scrub` = the number of the change, so that
+neither a crash nor a busy file loses the work order. Once the pages are overwritten the mark is
+negative: only the log still holds the bytes. A log is emptied when nobody reads an older state.
 """
 
 from __future__ import annotations
@@ -23,22 +25,27 @@ def mark(db: apsw.Connection, tx: int) -> None:
 
 
 def marked(db: apsw.Connection) -> int | None:
-    """What is due: the change whose bytes are in the pages, the same negative if only in the log, or None."""
+    """What is due: the change whose bytes are in the pages, the same negative if only in the log,
+    or None."""
     found = db.execute("SELECT value FROM meta WHERE key = 'scrub'").get
     return None if found is None else int(found)
 
 
 def left_over(due: int | None) -> str:
-    """What a person is told of a mark: nothing, or where erased bytes may still be, and what becomes of them."""
+    """What a person is told of a mark: nothing, or where erased bytes may still be, and what
+    becomes of them."""
     if due is None:
         return ""
     if due > 0:
         return f"Erased, but the freed pages of the file were not overwritten yet; {_LATER}."
-    return f"Erased, but a reader of an older state keeps the bytes in the write-ahead log; {_LATER}."
+    return (
+        f"Erased, but a reader of an older state keeps the bytes in the write-ahead log; {_LATER}."
+    )
 
 
 def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
-    """Do what is due and return what could not be done (see left_over). Busy and full disks are told, not raised: the erasure itself stands.
+    """Do what is due and return what could not be done (see left_over). Busy and full disks are
+    told, not raised: the erasure itself stands.
 
     `wait_ms` bounds the wait for readers; 0 waits for writers neither.
     """
@@ -53,9 +60,13 @@ def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
         emptied = _empty_log(db, wait_ms)
         db.set_busy_handler(Patience())
         if not emptied:
-            db.execute("INSERT OR IGNORE INTO meta VALUES('scrub', -1)")  # whoever asked without an erasure is owed it too
+            db.execute(
+                "INSERT OR IGNORE INTO meta VALUES('scrub', -1)"
+            )  # whoever asked without an erasure is owed it too
         elif due is not None:
-            db.execute("DELETE FROM meta WHERE key = 'scrub' AND value = ?", (-abs(due),))  # a later erasure has another mark
+            db.execute(
+                "DELETE FROM meta WHERE key = 'scrub' AND value = ?", (-abs(due),)
+            )  # a later erasure has another mark
     except (apsw.BusyError, apsw.FullError):
         return left_over(marked(db) or 1)
     finally:
@@ -64,7 +75,8 @@ def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
 
 
 def _empty_log(db: apsw.Connection, wait_ms: int) -> bool:
-    """Whether the log was emptied. Short tries instead of the engine's own wait, which would hold every writer up."""
+    """Whether the log was emptied. Short tries instead of the engine's own wait, which would hold
+    every writer up."""
     until = time.monotonic() + wait_ms / 1000
     while db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
         if time.monotonic() >= until:

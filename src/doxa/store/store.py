@@ -1,7 +1,8 @@
-"""The store: one file, opened, migrated, read on snapshots, written by transactions, checked against its own log.
+"""The store: one file, opened, migrated, read on snapshots, written by transactions, checked
+against its own log.
 
-    with store.read() as snapshot: ...                       reads, all of one moment
-    with store.write(identity, op="revise") as tx: ...       the only writes; sealed by one receipt
+with store.read() as snapshot: ...                       reads, all of one moment
+with store.write(identity, op="revise") as tx: ...       the only writes; sealed by one receipt
 """
 
 from __future__ import annotations
@@ -31,13 +32,21 @@ from doxa.store.packing import recode
 from doxa.store.reader import Reader
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
 from doxa.store.scrub import left_over, marked, scrub
-from doxa.store.search import SearchRule, SearchWriter, analyser_of, compact, note_analyser, rules_of
+from doxa.store.search import (
+    SearchRule,
+    SearchWriter,
+    analyser_of,
+    compact,
+    note_analyser,
+    rules_of,
+)
 from doxa.store.transaction import Identity, Transaction
 from doxa.store.window import swept
 
 
 class Store:
-    """One database file. Open with Store(path); close it, or use it as a context manager. Safe to share between threads."""
+    """One database file. Open with Store(path); close it, or use it as a context manager. Safe to
+    share between threads."""
 
     def __init__(
         self,
@@ -50,8 +59,9 @@ class Store:
         decay_enabled: bool = True,
         seal: Callable[[Transaction], None] | None = None,
     ) -> None:
-        """`expressions` compiles what promotion policies say; without `decay_enabled` policies are kept, but nothing is hidden or counted. `seal` is
-        called at the end of each transaction that changed what is live or what rests on what."""
+        """`expressions` compiles what promotion policies say; without `decay_enabled` policies are
+        kept, but nothing is hidden or counted. `seal` is called at the end of each transaction that
+        changed what is live or what rests on what."""
         self.path = usable_path(path)
         self.clock: Clock = clock or SystemClock()
         self.read_only = read_only
@@ -59,13 +69,17 @@ class Store:
         self._expressions = expressions
         self._seal = seal
         self.accesses = AccessBuffer()
-        self.on_due: Callable[[bool], None] = lambda urgent: None  # called when accesses wait to be written, or windows to follow
+        self.on_due: Callable[[bool], None] = lambda urgent: (
+            None
+        )  # called when accesses wait to be written, or windows to follow
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
         self._known: dict[int, Declared] = {}
         self._local = threading.local()
-        self._flushing = threading.Lock()  # one flush at a time, so that accesses are written in their order
+        self._flushing = (
+            threading.Lock()
+        )  # one flush at a time, so that accesses are written in their order
         made = not read_only and make_private(self.path)
         try:
             with translated(self.path):
@@ -88,12 +102,15 @@ class Store:
         self._engine.connection()
 
     def close(self) -> None:
-        """Close every connection; what an erasure left to do is tried once more, without waiting. Safe to call twice."""
+        """Close every connection; what an erasure left to do is tried once more, without waiting.
+        Safe to call twice."""
         if self._engine.closed:
             return
         if not self.read_only and not self._engine.is_inherited:
             self._flush_last()
-            with suppress(apsw.Error, DoxaError):  # a damaged or busy file can be closed all the same
+            with suppress(
+                apsw.Error, DoxaError
+            ):  # a damaged or busy file can be closed all the same
                 db = self._engine.connection()
                 if not db.in_transaction and marked(db) is not None:
                     scrub(db, wait_ms=0)
@@ -102,7 +119,9 @@ class Store:
     def _flush_last(self) -> None:
         """Write what was noted and not yet written; the file is closed in any case."""
         try:
-            with self._flushing:  # one that another thread is at has its notes: they are written, or put back
+            with (
+                self._flushing
+            ):  # one that another thread is at has its notes: they are written, or put back
                 pass
             self.flush_accesses()
         except Exception:
@@ -113,11 +132,14 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        """One snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share the outer snapshot."""
+        """One snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share the
+        outer snapshot."""
         db = self._engine.connection()
         with translated(self.path):
             if db.in_transaction:
-                yield self._reader(db, self._engine.moment.now, getattr(self._local, "entries", None))
+                yield self._reader(
+                    db, self._engine.moment.now, getattr(self._local, "entries", None)
+                )
                 return
             db.execute("BEGIN")
             try:
@@ -129,21 +151,36 @@ class Store:
                     db.execute("COMMIT")
 
     def _reader(self, db: apsw.Connection, now: int, pending: LogWriter | None = None) -> Reader:
-        return Reader(db, now=now, known=self._known, pending=pending, expressions=self._expressions, neutral=not self.decay_enabled)
+        return Reader(
+            db,
+            now=now,
+            known=self._known,
+            pending=pending,
+            expressions=self._expressions,
+            neutral=not self.decay_enabled,
+        )
 
     def _judging(self, reader: Reader) -> None:
-        """From here on the SQL of this thread judges visibility at the time of this transaction, and by its rules."""
+        """From here on the SQL of this thread judges visibility at the time of this transaction,
+        and by its rules."""
         moment = self._engine.moment
         moment.now, moment.seen, moment.shown = reader.scored_at, reader.is_seen, reader.shown_of
 
     @contextmanager
     def write(
-        self, identity: Identity, *, op: str, note: str = "", stopped: Callable[[], bool] | None = None, scored_at: int | None = None
+        self,
+        identity: Identity,
+        *,
+        op: str,
+        note: str = "",
+        stopped: Callable[[], bool] | None = None,
+        scored_at: int | None = None,
     ) -> Iterator[Transaction]:
-        """One transaction, durable when the block ends, absent when it raises. Waits for other writers up to the busy limit.
+        """One transaction, durable when the block ends, absent when it raises. Waits for other
+        writers up to the busy limit.
 
-        `stopped` is asked while it waits; when it says yes, the wait ends with BusyError. `scored_at`: the time by which policies judge in it, if
-        it goes on where a read began.
+        `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
+        `scored_at`: the time by which policies judge in it, if it goes on where a read began.
         """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
@@ -152,16 +189,26 @@ class Store:
                 yield joined
             return
         if db.in_transaction:
-            raise StoreError("A transaction is already open in this thread.", next_step="Finish it first; transactions do not nest.")
+            raise StoreError(
+                "A transaction is already open in this thread.",
+                next_step="Finish it first; transactions do not nest.",
+            )
         with translated(self.path):
             begin(db, stopped)
             tx: Transaction | None = None
             try:
                 self._load_catalogue(db)
                 tx = Transaction(
-                    db, clock_ns=self.clock.now_ns(), identity=identity, op=op, note=note, rules=self._declared,
-                    expressions=self._expressions, neutral=not self.decay_enabled, seal=self._seal,
-                )  # fmt: skip
+                    db,
+                    clock_ns=self.clock.now_ns(),
+                    identity=identity,
+                    op=op,
+                    note=note,
+                    rules=self._declared,
+                    expressions=self._expressions,
+                    neutral=not self.decay_enabled,
+                    seal=self._seal,
+                )
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)
@@ -174,7 +221,9 @@ class Store:
                     self.on_due(True)
                 self._hand_on(tx.noted)
             except BaseException:
-                with suppress(apsw.Error):  # the engine may have rolled back by itself; the first error is the one to tell
+                with suppress(
+                    apsw.Error
+                ):  # the engine may have rolled back by itself; the first error is the one to tell
                     if db.in_transaction:
                         db.execute("ROLLBACK")
                 if tx is not None:
@@ -190,7 +239,8 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Within the block, writes of this thread become parts of the transaction `reader`, if it is one: they succeed or vanish with it."""
+        """Within the block, writes of this thread become parts of the transaction `reader`, if it
+        is one: they succeed or vanish with it."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:
@@ -199,7 +249,8 @@ class Store:
             self._local.joined = before
 
     def _hand_on(self, notes: list[Noted]) -> None:
-        """Notes of a transaction that has ended. Those of an id that it gave and took back would be of whatever has the id next."""
+        """Notes of a transaction that has ended. Those of an id that it gave and took back would be
+        of whatever has the id next."""
         for noted in notes:
             self.note(noted)
         notes.clear()
@@ -207,7 +258,8 @@ class Store:
     # Accesses and sweeps
 
     def note(self, noted: Noted) -> None:
-        """Remember that elements were returned, for the next flush. Costs a read nothing but an append."""
+        """Remember that elements were returned, for the next flush. Costs a read nothing but an
+        append."""
         if self.read_only or not self.decay_enabled or not noted.size:
             return
         waiting = self.accesses.note(noted)
@@ -216,17 +268,30 @@ class Store:
         else:
             self.on_due(waiting >= ACCESS_NOTED_ITEMS_MAX)
 
-    def returned(self, reader: Reader, krefs: Sequence[str], context: Mapping[str, Any] | None) -> None:
-        """Note what a verb returned, by its addresses. `context` is known to policies as $_name; None: nothing is noted."""
+    def returned(
+        self, reader: Reader, krefs: Sequence[str], context: Mapping[str, Any] | None
+    ) -> None:
+        """Note what a verb returned, by its addresses. `context` is known to policies as $_name;
+        None: nothing is noted."""
         judge = reader.declared().judge
-        if self.read_only or not self.decay_enabled or not judge.rules.any or not krefs or context is None:
+        if (
+            self.read_only
+            or not self.decay_enabled
+            or not judge.rules.any
+            or not krefs
+            or context is None
+        ):
             return
-        rows = reader.rows("SELECT id FROM node WHERE kref IN (SELECT value FROM json_each(?))", (canonical(list(krefs)).decode(),))
+        rows = reader.rows(
+            "SELECT id FROM node WHERE kref IN (SELECT value FROM json_each(?))",
+            (canonical(list(krefs)).decode(),),
+        )
         given = {f"_{name}": value for name, value in context.items() if value is not None}
         self.note(Noted(reader.now, given, [row[0] for row in rows]))
 
     def flush_accesses(self) -> int:
-        """Write what was noted, as one transaction. Returns how many elements it was about. A failure keeps the notes for the next flush."""
+        """Write what was noted, as one transaction. Returns how many elements it was about. A
+        failure keeps the notes for the next flush."""
         if not self.accesses.size or self._engine.connection().in_transaction:
             return 0
         with self._flushing:
@@ -239,7 +304,8 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements by policies that changed. False when nothing is left to do."""
+        """Judge the next batch of elements by policies that changed. False when nothing is left to
+        do."""
         with self.read() as reader:
             if not reader.swept():
                 return False
@@ -251,12 +317,16 @@ class Store:
         if version != self._catalogue_version:
             if analyser_of(db) != ANALYSER:
                 raise StoreError(
-                    f"The index of {self.path} was made anew by another version of doxa ({analyser_of(db)}; this one has {ANALYSER}).",
+                    f"The index of {self.path} was made anew by another version of doxa"
+                    f" ({analyser_of(db)}; this one has {ANALYSER}).",
                     next_step="Use one version of doxa on a file, and open it again.",
                     path=self.path,
                 )
             catalogue = Reader(db, now=0).catalogue_all()
-            self._declared, self._catalogue_version = declared(catalogue, self._expressions, swept(db)), version
+            self._declared, self._catalogue_version = (
+                declared(catalogue, self._expressions, swept(db)),
+                version,
+            )
 
     def search_rules(self) -> dict[str, SearchRule]:
         """The search declarations in force."""
@@ -271,10 +341,15 @@ class Store:
         version = db.pragma("user_version")
         tables = db.execute("SELECT count(*) FROM sqlite_schema").get
         if tables and application != APPLICATION_ID:
-            raise CorruptError(f"{self.path} is a database of another program.", next_step="Give another path.", path=self.path)
+            raise CorruptError(
+                f"{self.path} is a database of another program.",
+                next_step="Give another path.",
+                path=self.path,
+            )
         if version > FORMAT:
             raise NewerFileError(
-                f"{self.path} was written by a newer doxa (format {version}; this one reads up to {FORMAT}).",
+                f"{self.path} was written by a newer doxa (format {version}; this one reads up to"
+                f" {FORMAT}).",
                 next_step="Upgrade doxa, then open it again.",
                 path=self.path,
                 found_format=version,
@@ -282,19 +357,28 @@ class Store:
             )
         if self._pending(db, migrations):
             if self.read_only:
-                raise StoreError(f"{self.path} needs a migration first.", next_step="Open it once for writing.", path=self.path)
+                raise StoreError(
+                    f"{self.path} needs a migration first.",
+                    next_step="Open it once for writing.",
+                    path=self.path,
+                )
             self._migrate(db, migrations, existing=bool(tables))
         if not self.read_only and analyser_of(db) != ANALYSER:
             self._reindex(db)
 
     def _reindex(self, db: apsw.Connection) -> None:
-        """The words of this file were cut by other rules than questions will be: cut them anew, in one transaction."""
+        """The words of this file were cut by other rules than questions will be: cut them anew, in
+        one transaction."""
         db.execute("BEGIN IMMEDIATE")
         try:
-            if analyser_of(db) != ANALYSER:  # asked again under the lock: another process may have been first
+            if (
+                analyser_of(db) != ANALYSER
+            ):  # asked again under the lock: another process may have been first
                 SearchWriter(db, rules_of(Reader(db, now=0).catalogue_all("search:"))).rebuild()
                 note_analyser(db)
-                db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")  # other writers look at the rules again
+                db.execute(
+                    "UPDATE meta SET value = value + 1 WHERE key = 'catalogue'"
+                )  # other writers look at the rules again
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -302,22 +386,32 @@ class Store:
             raise
 
     @staticmethod
-    def _pending(db: apsw.Connection, migrations: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    def _pending(
+        db: apsw.Connection, migrations: Sequence[tuple[str, str]]
+    ) -> list[tuple[str, str]]:
         done: set[str] = set()
         if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get:
             done = {row[0] for row in db.execute("SELECT name FROM migration")}
         return [step for step in migrations if step[0] not in done]
 
-    def _migrate(self, db: apsw.Connection, migrations: Sequence[tuple[str, str]], *, existing: bool) -> None:
+    def _migrate(
+        self, db: apsw.Connection, migrations: Sequence[tuple[str, str]], *, existing: bool
+    ) -> None:
         """All pending steps in one transaction, after a snapshot of what was there."""
         snapshot = None
         if existing:
-            stamp = format_time(self.clock.now_ns()).translate({ord(":"): None, ord("-"): None, ord("."): None})
-            snapshot = self.backup(f"{self.path}.before-{self._pending(db, migrations)[0][0]}-{stamp}")
+            stamp = format_time(self.clock.now_ns()).translate(
+                {ord(":"): None, ord("-"): None, ord("."): None}
+            )
+            snapshot = self.backup(
+                f"{self.path}.before-{self._pending(db, migrations)[0][0]}-{stamp}"
+            )
         name = ""
         db.execute("BEGIN IMMEDIATE")
         try:
-            for name, sql in self._pending(db, migrations):  # asked again under the lock: another process may have been first
+            for name, sql in self._pending(
+                db, migrations
+            ):  # asked again under the lock: another process may have been first
                 db.execute(sql)
                 if name == PAST_ENTRIES and existing:
                     for rule in Indexes(Reader(db, now=0).catalogue_all("index:")).rules:
@@ -335,14 +429,17 @@ class Store:
             with suppress(apsw.Error):  # the first error is the one to tell
                 if db.in_transaction:
                     db.execute("ROLLBACK")
-            if isinstance(error, (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)):  # the others have a class of ours
+            if isinstance(
+                error, (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)
+            ):  # the others have a class of ours
                 raise self._migration_failed(name, error, snapshot) from error
             raise
 
     def _migration_failed(self, name: str, error: apsw.Error, snapshot: Path | None) -> StoreError:
         kept = f" The snapshot {snapshot} holds it as it was." if snapshot else ""
         return StoreError(
-            f"The migration {name} of {self.path} failed: {error}. Nothing of it was written: the file is as it was.",
+            f"The migration {name} of {self.path} failed: {error}. Nothing of it was written: the"
+            " file is as it was.",
             next_step=f"Open it with the version of doxa that wrote it, and report this.{kept}",
             path=self.path,
             migration=name,
@@ -352,7 +449,8 @@ class Store:
     # Care of the file
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
-        """A consistent copy while others read and write. The target must not exist; it appears whole or not at all."""
+        """A consistent copy while others read and write. The target must not exist; it appears
+        whole or not at all."""
         return copy_whole(self._engine.connection(), Path(usable_path(target)))
 
     def compact(self) -> None:
@@ -369,13 +467,19 @@ class Store:
                 raise
 
     def scrub(self) -> str:
-        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the file too.
+        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes
+        are gone from the file too.
 
-        Returns an empty text when all is done, else what is left and why; the next scrub and every close try again.
+        Returns an empty text when all is done, else what is left and why; the next scrub and every
+        close try again.
         """
         db = self._engine.connection()
         if db.in_transaction:
-            raise StoreError("A transaction is open in this thread.", next_step="Finish it first.", path=self.path)
+            raise StoreError(
+                "A transaction is open in this thread.",
+                next_step="Finish it first.",
+                path=self.path,
+            )
         with translated(self.path):
             return scrub(db)
 
@@ -383,4 +487,3 @@ class Store:
         """What an earlier erasure could not finish, in words; empty if nothing is left."""
         with self.read() as snapshot:
             return left_over(marked(snapshot._db))
-

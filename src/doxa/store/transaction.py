@@ -1,7 +1,8 @@
 """The only way to write: one context manager whose block is the atomic region.
 
-Inside, each call checks role, guards and limits, appends to the log and applies the operation; at the end search rows are brought up to
-date and one receipt seals it all. An exception leaves nothing behind. The chain is drawn in `log.py`.
+Inside, each call checks role, guards and limits, appends to the log and applies the operation; at
+the end search rows are brought up to date and one receipt seals it all. An exception leaves nothing
+behind. The chain is drawn in `log.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,22 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
-from doxa.base.limits import ACTOR_CHARS_MAX, LABEL_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX, TRANSACTION_ENTRIES_MAX
-from doxa.base.values import Properties, canonical, check_properties, check_text, decode, encode_properties, same_value
+from doxa.base.limits import (
+    ACTOR_CHARS_MAX,
+    LABEL_CHARS_MAX,
+    NOTE_CHARS_MAX,
+    SWEEP_BATCH_ITEMS_MAX,
+    TRANSACTION_ENTRIES_MAX,
+)
+from doxa.base.values import (
+    Properties,
+    canonical,
+    check_properties,
+    check_text,
+    decode,
+    encode_properties,
+    same_value,
+)
 from doxa.policy.rules import PREFIX
 from doxa.store import apply
 from doxa.store.access import Noted, encode_access, used
@@ -56,25 +71,53 @@ class Tail(NamedTuple):
 
 
 def read_tail(db: apsw.Connection) -> Tail:
-    row = db.execute("SELECT tx, time, last_seq, last_node, last_edge, head, hash FROM receipt ORDER BY tx DESC LIMIT 1").fetchone()
+    row = db.execute(
+        "SELECT tx, time, last_seq, last_node, last_edge, head, hash FROM receipt ORDER BY tx DESC"
+        " LIMIT 1"
+    ).fetchone()
     return Tail(*row) if row else Tail(0, 0, 0, 0, 0, GENESIS, GENESIS)
 
 
 class Transaction(Reader):
-    """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in this file."""
+    """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in
+    this file."""
 
     def __init__(
-        self, db: apsw.Connection, *, clock_ns: int, identity: Identity, op: str, note: str, rules: Declared,
-        expressions: Expressions | None = None, neutral: bool = False, seal: Callable[[Transaction], None] | None = None,
-    ) -> None:  # fmt: skip
-        """`seal` is called before the end, while it may still write: what must hold after every transaction, by whatever door it came."""
-        if identity.role not in ROLES:  # the guards rank an unknown role above all: right for a rule, wrong for a session
-            raise InputError(f"{identity.role!r} is no role.", next_step=f"Use one of {', '.join(ROLES)}.", field="role")
+        self,
+        db: apsw.Connection,
+        *,
+        clock_ns: int,
+        identity: Identity,
+        op: str,
+        note: str,
+        rules: Declared,
+        expressions: Expressions | None = None,
+        neutral: bool = False,
+        seal: Callable[[Transaction], None] | None = None,
+    ) -> None:
+        """`seal` is called before the end, while it may still write: what must hold after every
+        transaction, by whatever door it came."""
+        if (
+            identity.role not in ROLES
+        ):  # the guards rank an unknown role above all: right for a rule, wrong for a session
+            raise InputError(
+                f"{identity.role!r} is no role.",
+                next_step=f"Use one of {', '.join(ROLES)}.",
+                field="role",
+            )
         tail = read_tail(db)
         self.tx = TxId(tail.tx + 1)
         self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
-        super().__init__(db, now=max(clock_ns, tail.time + 1), pending=self.entries, expressions=expressions, neutral=neutral)
-        self.identity = Identity(check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4), identity.role)
+        super().__init__(
+            db,
+            now=max(clock_ns, tail.time + 1),
+            pending=self.entries,
+            expressions=expressions,
+            neutral=neutral,
+        )
+        self.identity = Identity(
+            check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4), identity.role
+        )
         self.op = op
         self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
         self.receipt_made: Receipt | None = None
@@ -86,12 +129,16 @@ class Transaction(Reader):
         self._vectors = VectorWriter(db)
         self._index = IndexWriter(db, rules.indexes)
         self._constraints = ConstraintChecker(db, rules.constraints)
-        self._windows = WindowWriter(db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing))
+        self._windows = WindowWriter(
+            db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing)
+        )
         self._policies_changed = [False, False]  # of nodes, of edges
         self.left_to_sweep = False
         self.noted: list[Noted] = []  # what its queries returned: handed on when it ends
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
-        self._ends: dict[int, End] = {}  # ends of edges looked at in this transaction, until the node changes
+        self._ends: dict[
+            int, End
+        ] = {}  # ends of edges looked at in this transaction, until the node changes
         self._live: set[int] = set()  # nodes that are known to be there
         self.catalogue_changed = False
         self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
@@ -107,14 +154,20 @@ class Transaction(Reader):
         data = encode_properties(clean, owner=_owner(names))
         self._require_free(clean.get("kref"), owner=0)
         identity = self._node = self._node + 1
-        self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
+        self._log(
+            "node.create",
+            identity,
+            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
+        )
         apply.create_node(self._db, identity, names, props=data, now=self.now)
         self._node_changed(identity, None, (names, clean))
         self._windows.changed(Subject(False, identity, names, clean, self.now, self.now), made=True)
         self._search.node_made(identity, names)
         return NodeId(identity)
 
-    def _node_changed(self, identity: int, before: State | None, after: State | None, *, kept: bool = False) -> None:
+    def _node_changed(
+        self, identity: int, before: State | None, after: State | None, *, kept: bool = False
+    ) -> None:
         self._ends.pop(identity, None)
         if after is None:
             self._live.discard(identity)
@@ -130,13 +183,19 @@ class Transaction(Reader):
         self._guards.node_write(self.identity.role, names, props)
         self._require_free(props.get("kref"), owner=identity)
         data = encode_properties(props, owner=_owner(names))
-        self._log("node.create", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
+        self._log(
+            "node.create",
+            identity,
+            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
+        )
         apply.create_node(self._db, identity, names, props=data, now=self.now)
         self._node_changed(identity, None, (names, props))
         self._windows.changed(Subject(False, identity, names, props, self.now, self.now), made=True)
         self._search.node_made(identity, names)
 
-    def set_node(self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None) -> None:
+    def set_node(
+        self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None
+    ) -> None:
         """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
         before = self._require_node(identity)
         names = before.labels if labels is None else _labels(labels)
@@ -144,13 +203,21 @@ class Transaction(Reader):
         if names == before.labels and same_value(clean, before.props):
             return
         self._guards.node_write(self.identity.role, before.labels)
-        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=clean, labels_after=names)
+        self._guards.node_change(
+            self.identity.role, before.labels, before=before.props, after=clean, labels_after=names
+        )
         self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         self._require_free(clean.get("kref"), owner=identity)
-        self._log("node.set", identity, payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data))
+        self._log(
+            "node.set",
+            identity,
+            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
+        )
         apply.set_node(self._db, identity, names, props=data, now=self.now)
-        self._node_changed(identity, (before.labels, before.props), (names, clean), kept=before.since < self.now)
+        self._node_changed(
+            identity, (before.labels, before.props), (names, clean), kept=before.since < self.now
+        )
         self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
         self._search.node_touched(identity, names, before=(before.labels, before.props))
         if not self._guards.labels.keys().isdisjoint(names):
@@ -161,16 +228,26 @@ class Transaction(Reader):
         before = self._require_node(identity)
         self._guards.node_write(self.identity.role, before.labels)
         self._guards.node_change(self.identity.role, before.labels, before=before.props, after=None)
-        if self._db.execute("SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)).get:
-            raise ConstraintError(f"Node {identity} still has edges.", next_step="Remove its edges in the same transaction.", node=identity)
+        if self._db.execute(
+            "SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)
+        ).get:
+            raise ConstraintError(
+                f"Node {identity} still has edges.",
+                next_step="Remove its edges in the same transaction.",
+                node=identity,
+            )
         self._log("node.delete", identity, payload=canonical({"id": identity}))
         apply.delete_node(self._db, identity, self.now)
-        self._node_changed(identity, (before.labels, before.props), None, kept=before.since < self.now)
+        self._node_changed(
+            identity, (before.labels, before.props), None, kept=before.since < self.now
+        )
         self._search.node_gone(identity)
 
     # Edges
 
-    def create_edge(self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None) -> EdgeId:
+    def create_edge(
+        self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None
+    ) -> EdgeId:
         clean = check_properties(props or {}, owner=kind)
         self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
@@ -178,7 +255,8 @@ class Transaction(Reader):
         return EdgeId(identity)
 
     def _guarded(self, kind: str, src: NodeId, *, dst: NodeId, props: Properties) -> bool:
-        """Whether a guard is about an edge between these two nodes, which must be there; raises if it refuses."""
+        """Whether a guard is about an edge between these two nodes, which must be there; raises if
+        it refuses."""
         if kind not in self._guards.edges:
             self._require_live(src)
             self._require_live(dst)
@@ -193,7 +271,11 @@ class Transaction(Reader):
     def _require_live(self, node: NodeId) -> None:
         if node not in self._live:
             if self._db.execute("SELECT 1 FROM node WHERE id = ?", (node,)).get is None:
-                raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
+                raise NotFoundError(
+                    f"There is no node {node} to connect.",
+                    next_step="Create the node first.",
+                    node=node,
+                )
             self._note_live(node)
 
     def _note_live(self, node: int) -> None:
@@ -207,24 +289,42 @@ class Transaction(Reader):
             return _ANY_END
         held = self._ends.get(node)
         if held is None:
-            row = self._db.execute("SELECT labels, kref IS NOT NULL FROM node WHERE id = ?", (node,)).get
+            row = self._db.execute(
+                "SELECT labels, kref IS NOT NULL FROM node WHERE id = ?", (node,)
+            ).get
             if row is None:
-                raise NotFoundError(f"There is no node {node} to connect.", next_step="Create the node first.", node=node)
+                raise NotFoundError(
+                    f"There is no node {node} to connect.",
+                    next_step="Create the node first.",
+                    node=node,
+                )
             held = self._ends[node] = End(tuple(decode(row[0])), bool(row[1]))
         return held
 
-    def restore_edge(self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
+    def restore_edge(
+        self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties
+    ) -> None:
         """Bring back an edge that was deleted, under its own id: undo."""
         self._guarded(kind, src, dst=dst, props=props)
         self._log_edge(identity, kind, src=src, dst=dst, props=props)
 
-    def _log_edge(self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties) -> None:
+    def _log_edge(
+        self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties
+    ) -> None:
         data = encode_properties(props, owner=kind)
-        body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (dst, identity, data, src, canonical(kind))
+        body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (
+            dst,
+            identity,
+            data,
+            src,
+            canonical(kind),
+        )
         self._log("edge.create", identity, payload=body)
         apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
         self._index.edge_changed(identity, kind, before=None, after=props)
-        self._windows.changed(Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True)
+        self._windows.changed(
+            Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True
+        )
         self._constraints.edge_touched(identity, kind, src=src, dst=dst)
         self._search.edge_touched(kind, dst)
         self._stir(kind, src, dst)
@@ -239,8 +339,14 @@ class Transaction(Reader):
         data = encode_properties(clean, owner=before.type)
         self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
         apply.set_edge(self._db, identity, props=data, now=self.now)
-        self._index.edge_changed(identity, before.type, before=before.props, after=clean, kept=before.since < self.now)
-        self._windows.changed(Subject(True, identity, (before.type,), clean, self.now, before.born, before.src, before.dst))
+        self._index.edge_changed(
+            identity, before.type, before=before.props, after=clean, kept=before.since < self.now
+        )
+        self._windows.changed(
+            Subject(
+                True, identity, (before.type,), clean, self.now, before.born, before.src, before.dst
+            )
+        )
         self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
         self._search.edge_touched(before.type, before.dst)
         self._stir(before.type, before.src, before.dst)
@@ -251,7 +357,9 @@ class Transaction(Reader):
             self._guards.edge_removal(self.identity.role, before.type)
         self._log("edge.delete", identity, payload=canonical({"id": identity}))
         apply.delete_edge(self._db, identity, self.now)
-        self._index.edge_changed(identity, before.type, before=before.props, after=None, kept=before.since < self.now)
+        self._index.edge_changed(
+            identity, before.type, before=before.props, after=None, kept=before.since < self.now
+        )
         self._search.edge_touched(before.type, before.dst)
         self._stir(before.type, before.src, before.dst)
 
@@ -267,16 +375,22 @@ class Transaction(Reader):
         return [NodeId(identity) for identity in self._stirred]
 
     def take_stirred(self) -> list[NodeId]:
-        """Nodes of which this transaction changed whether they are live, what they rest on, or their properties, since this was last asked."""
+        """Nodes of which this transaction changed whether they are live, what they rest on, or
+        their properties, since this was last asked."""
         found, self._stirred = self._stirred, {}
         return [NodeId(identity) for identity in found]
 
     # Catalogue, erasure, derived rows
 
     def set_catalogue(self, name: str, value: object) -> None:
-        """Declare or remove (None) a rule. Operators and the system only. What a search declaration is about is indexed in this transaction."""
+        """Declare or remove (None) a rule. Operators and the system only. What a search declaration
+        is about is indexed in this transaction."""
         if rank(self.identity.role) < rank("operator"):
-            raise RoleError("Only an operator may change the catalogue.", next_step="Ask the operator to make this change.", name=name)
+            raise RoleError(
+                "Only an operator may change the catalogue.",
+                next_step="Ask the operator to make this change.",
+                name=name,
+            )
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
         before = self.catalogue(name)
@@ -292,7 +406,10 @@ class Transaction(Reader):
 
     def _schema_set(self, name: str, before: Any, value: Any) -> None:
         """Fill or empty an index; test everything that a new constraint is about."""
-        indexes, constraints = Indexes(self.catalogue_all("index:")), Constraints(self.catalogue_all("constraint:"))
+        indexes, constraints = (
+            Indexes(self.catalogue_all("index:")),
+            Constraints(self.catalogue_all("constraint:")),
+        )
         if name.startswith("index:"):
             if before is not None:
                 drop(self._db, before["id"])
@@ -304,14 +421,16 @@ class Transaction(Reader):
             self._constraints.verify_all(constraints.by_name[name.removeprefix("constraint:")])
 
     def _policies_set(self, before: Judge) -> Judge:
-        """What is written from now on is judged by the rules as they are; what was written before follows with `follow_policies`."""
+        """What is written from now on is judged by the rules as they are; what was written before
+        follows with `follow_policies`."""
         judge = declared(self.catalogue_all(), self._expressions).judge
         for kind, changed in enumerate(kinds_changed(before.rules, judge.rules)):
             self._policies_changed[kind] |= changed
         return judge
 
     def follow_policies(self) -> None:
-        """After a change of policies: windows are as they say, or are noted as not yet so. At the end of a statement, and before the commit."""
+        """After a change of policies: windows are as they say, or are noted as not yet so. At the
+        end of a statement, and before the commit."""
         _ = self._windows.judge  # takes in what was declared
         if any(self._policies_changed):
             nodes, edges = self._policies_changed
@@ -319,21 +438,33 @@ class Transaction(Reader):
             self.left_to_sweep = self._windows.policies_changed(nodes=nodes, edges=edges)
 
     def declared(self) -> Declared:
-        return declared(self.catalogue_all(), self._expressions, swept(self._db)) if self.catalogue_changed else self._declared
+        return (
+            declared(self.catalogue_all(), self._expressions, swept(self._db))
+            if self.catalogue_changed
+            else self._declared
+        )
 
     def verify_constraints(self) -> None:
-        """Test what was touched since the last call: at the end of a statement, and before the commit. Raises ConstraintError."""
+        """Test what was touched since the last call: at the end of a statement, and before the
+        commit. Raises ConstraintError."""
         self._constraints.verify()
 
     def erase(self, nodes: Sequence[NodeId]) -> int:
-        """Destroy nodes with every version, their edges, search rows and log payloads. The chain stays verifiable. Returns payloads destroyed."""
+        """Destroy nodes with every version, their edges, search rows and log payloads. The chain
+        stays verifiable. Returns payloads destroyed."""
         if rank(self.identity.role) < rank("operator"):
-            raise RoleError("Only an operator may erase content.", next_step="Retire it instead, or ask the operator.")
+            raise RoleError(
+                "Only an operator may erase content.",
+                next_step="Retire it instead, or ask the operator.",
+            )
         edges: set[int] = set()
         for identity in nodes:
             for table in ("edge", "edge_past"):
                 edges.update(
-                    row[0] for row in self._db.execute(f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity))
+                    row[0]
+                    for row in self._db.execute(
+                        f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity)
+                    )
                 )
         mark(self._db, self.tx)
         self._search.erased()
@@ -347,21 +478,33 @@ class Transaction(Reader):
         self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
         for identity in nodes:
             self._search.node_gone(identity)
-        touched = [row for i in edges for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))]
-        rested = [edge.src for edge in map(self.edge, map(EdgeId, edges)) if edge is not None and edge.type in self._declared.support]
+        touched = [
+            row
+            for i in edges
+            for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))
+        ]
+        rested = [
+            edge.src
+            for edge in map(self.edge, map(EdgeId, edges))
+            if edge is not None and edge.type in self._declared.support
+        ]
         apply.erase(self._db, nodes=erased_nodes, edges=erased_edges)
         gone = set(nodes)
         for kind, dst in touched:
             if dst not in gone:
                 self._search.edge_touched(kind, dst)
         self._stirred |= dict.fromkeys(src for src in rested if src not in gone)
-        return sum(self._destroy(prefix, ids) for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges)))
+        return sum(
+            self._destroy(prefix, ids)
+            for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges))
+        )
 
     def _destroy(self, prefix: str, elements: Sequence[int]) -> int:
-        """Remove the log payloads of these elements. A scan of the log: erasing is rare, and an index on it would slow every write."""
+        """Remove the log payloads of these elements. A scan of the log: erasing is rare, and an
+        index on it would slow every write."""
         sql = (
-            "DELETE FROM log_payload WHERE seq IN "
-            "(SELECT seq FROM log WHERE substr(op, 1, 5) = ? AND element IN (SELECT value FROM carray(?)))"
+            "DELETE FROM log_payload WHERE seq IN (SELECT seq FROM log WHERE substr(op, 1, 5) = ?"
+            " AND element IN (SELECT value FROM carray(?)))"
         )
         self.entries.flush()
         self._db.execute(sql, (prefix, int64_array(elements)))
@@ -374,11 +517,13 @@ class Transaction(Reader):
     # Use and suppression
 
     def suppress(self, identity: int, *, edge: bool = False) -> bool:
-        """Hide an element by hand until `restore`, whatever its score; who may write it may do so. False if it is hidden so already."""
+        """Hide an element by hand until `restore`, whatever its score; who may write it may do so.
+        False if it is hidden so already."""
         return self._suppress(identity, edge, True)
 
     def restore(self, identity: int, *, edge: bool = False) -> bool:
-        """Take a suppression back: the element is visible again as far as its score goes. False if there was none."""
+        """Take a suppression back: the element is visible again as far as its score goes. False if
+        there was none."""
         return self._suppress(identity, edge, False)
 
     def _suppress(self, identity: int, edge: bool, hidden: bool) -> bool:
@@ -388,41 +533,59 @@ class Transaction(Reader):
             return False
         flags = self.catalogue(SUPPRESSING) or {}
         if not flags.get(kind):
-            self._log("catalogue.set", 0, payload=canonical({"name": SUPPRESSING, "value": flags | {kind: True}}))
+            self._log(
+                "catalogue.set",
+                0,
+                payload=canonical({"name": SUPPRESSING, "value": flags | {kind: True}}),
+            )
             apply.set_catalogue(self._db, SUPPRESSING, flags | {kind: True})
             self.catalogue_changed = True
             self._windows.idle = False
-        self._log(f"{kind}.{'suppress' if hidden else 'restore'}", identity, payload=canonical({"id": identity}))
+        self._log(
+            f"{kind}.{'suppress' if hidden else 'restore'}",
+            identity,
+            payload=canonical({"id": identity}),
+        )
         apply.suppress(self._db, identity, edge=edge, hidden=hidden)
         access.suppressed = hidden
         judge = self._windows.judge
-        self._windows.write(subject, judge.verdict(subject, access, judge.rule(subject)), before=before, docs=True)
+        self._windows.write(
+            subject, judge.verdict(subject, access, judge.rule(subject)), before=before, docs=True
+        )
         return True
 
     def _require_writable(self, identity: int, edge: bool) -> Seen:
-        """An element that this role may write, or take out of sight. What a guard keeps from changing takes an operator."""
+        """An element that this role may write, or take out of sight. What a guard keeps from
+        changing takes an operator."""
         if edge:
             held = self._require_edge(EdgeId(identity))
-            if self._guarded(held.type, held.src, dst=held.dst, props=held.props) and rank(self.identity.role) < rank("operator"):
+            if self._guarded(held.type, held.src, dst=held.dst, props=held.props) and rank(
+                self.identity.role
+            ) < rank("operator"):
                 raise RoleError(
-                    f"Only an operator may hide or show an edge {held.type} of a belief by hand.", next_step="Retire the belief, or ask the operator."
+                    f"Only an operator may hide or show an edge {held.type} of a belief by hand.",
+                    next_step="Retire the belief, or ask the operator.",
                 )
         else:
             node = self._require_node(NodeId(identity))
             self._guards.node_write(self.identity.role, node.labels)
             if rank(self.identity.role) < rank("operator"):
                 try:
-                    self._guards.node_change(self.identity.role, node.labels, before=node.props, after=None)
+                    self._guards.node_change(
+                        self.identity.role, node.labels, before=node.props, after=None
+                    )
                 except ConstraintError:
                     raise RoleError(
-                        f"Only an operator may hide or show a {':'.join(node.labels)} by hand.", next_step="Retire it instead, or ask the operator."
+                        f"Only an operator may hide or show a {':'.join(node.labels)} by hand.",
+                        next_step="Retire it instead, or ask the operator.",
                     ) from None
         found = load(self._db, identity, edge=edge)
         assert found is not None
         return found
 
     def record(self, notes: Sequence[Noted]) -> int:
-        """Take notes of accesses into the metadata of the elements that policies are about, each access in order. Returns how many elements."""
+        """Take notes of accesses into the metadata of the elements that policies are about, each
+        access in order. Returns how many elements."""
         judge = self._windows.judge
         count = 0
         for key, uses in used(notes).items():
@@ -435,12 +598,22 @@ class Transaction(Reader):
             known = {name: len(seen) for name, seen in access.support.items()}
             for noted, walked in uses:
                 judge.use(rule, subject, access, noted, walked=walked)
-            added = {name: seen[known.get(name, 0) :] for name, seen in access.support.items() if len(seen) > known.get(name, 0)}
+            added = {
+                name: seen[known.get(name, 0) :]
+                for name, seen in access.support.items()
+                if len(seen) > known.get(name, 0)
+            }
             data, more = encode_access(access, support=False), canonical(added)
-            body = b'{"data":%b,"id":%d,"support":%b}' % (data, identity, more)  # who supports it is told once, when it is new
+            body = b'{"data":%b,"id":%d,"support":%b}' % (
+                data,
+                identity,
+                more,
+            )  # who supports it is told once, when it is new
             self._log(f"{'edge' if edge else 'node'}.access", identity, payload=body)
             apply.set_access(self._db, identity, edge=edge, data=encode_access(access))
-            self._windows.write(subject, judge.verdict(subject, access, rule), before=before, docs=True)
+            self._windows.write(
+                subject, judge.verdict(subject, access, rule), before=before, docs=True
+            )
             count += 1
         return count
 
@@ -449,29 +622,47 @@ class Transaction(Reader):
         held = swept(self._db) or {}
         for kind, done in held.items():
             at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS_MAX)
-            note_swept(self._db, {**held, kind: at} if at is not None else {one: value for one, value in held.items() if one != kind})
+            note_swept(
+                self._db,
+                {**held, kind: at}
+                if at is not None
+                else {one: value for one, value in held.items() if one != kind},
+            )
             self.catalogue_changed = True  # what is declared says how far it has come
             return at is not None or len(held) > 1
         return False
 
-    def put_vectors(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool = False) -> bool:
-        """Derived rows of one doc: (f16 data, code) for each part of its text by its number. Not logged: they can be made again.
+    def put_vectors(
+        self,
+        scope: int,
+        doc: int,
+        *,
+        model: str,
+        vectors: Mapping[int, tuple[bytes, bytes]],
+        coming: bool = False,
+    ) -> bool:
+        """Derived rows of one doc: (f16 data, code) for each part of its text by its number. Not
+        logged: they can be made again.
 
-        All vectors of a set are of one model; the first one names that of the set in use. Raises ConstraintError for another. False if they are not
-        wanted any more: the doc went while its text was embedded, or the `coming` set has them or is of another model by now.
+        All vectors of a set are of one model; the first one names that of the set in use. Raises
+        ConstraintError for another. False if they are not wanted any more: the doc went while its
+        text was embedded, or the `coming` set has them or is of another model by now.
         """
         return self._vectors.put(scope, doc, model=model, vectors=vectors, coming=coming)
 
     def fail_vectors(self, scope: int, doc: int, *, coming: bool = False) -> None:
-        """Count a failed attempt. The doc stays due until the limit of attempts, and findable by its words always."""
+        """Count a failed attempt. The doc stays due until the limit of attempts, and findable by
+        its words always."""
         self._vectors.fail(scope, doc, coming=coming)
 
     def begin_vectors(self, model: str) -> None:
-        """From here on a second set of vectors is made beside the one in use, of this model; see vectors.py."""
+        """From here on a second set of vectors is made beside the one in use, of this model; see
+        vectors.py."""
         self._vectors.begin(model)
 
     def switch_vectors(self, model: str) -> bool:
-        """Put the coming set of this model into use, if nothing is due in it any more. Whether it was."""
+        """Put the coming set of this model into use, if nothing is due in it any more. Whether it
+        was."""
         return self._vectors.switch(model)
 
     def drop_former_vectors(self) -> bool:
@@ -486,12 +677,15 @@ class Transaction(Reader):
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """An operation inside of a larger transaction. `receipt_made` tells afterwards whether it wrote; the receipt's hashes come at the end."""
+        """An operation inside of a larger transaction. `receipt_made` tells afterwards whether it
+        wrote; the receipt's hashes come at the end."""
         seq, self.receipt_made = self.entries.seq, None
         yield
         if self.entries.seq > seq:
             last, head = self.entries.seq, self.entries.head
-            self.receipt_made = Receipt(self.tx, self.now, *self.identity, self.op, self.note, seq + 1, last, head, b"")
+            self.receipt_made = Receipt(
+                self.tx, self.now, *self.identity, self.op, self.note, seq + 1, last, head, b""
+            )
 
     def finish(self) -> None:
         """Check what only the whole can show, then seal. Called by Store.write before the commit."""
@@ -500,16 +694,34 @@ class Transaction(Reader):
         self.verify_constraints()
         for src, kind, dst in self._judged:
             for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
-                raise ConstraintError(f"After this change {problem}.", next_step="Remove the old one in the same transaction.", node=src)
+                raise ConstraintError(
+                    f"After this change {problem}.",
+                    next_step="Remove the old one in the same transaction.",
+                    node=src,
+                )
         self.follow_policies()
         self._search.flush()
         self.entries.flush()
         if self.entries.seq == self._tail.seq:
             return
         first = self._tail.seq + 1
-        fields = (self.tx, self.now, self.identity.actor, self.identity.role, self.op, self.note, first, self.entries.seq, self._node, self._edge)
+        fields = (
+            self.tx,
+            self.now,
+            self.identity.actor,
+            self.identity.role,
+            self.op,
+            self.note,
+            first,
+            self.entries.seq,
+            self._node,
+            self._edge,
+        )
         seal = receipt_hash(self._tail.hash, fields, self.entries.head)
-        self._db.execute("INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*fields, self.entries.head, seal))
+        self._db.execute(
+            "INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*fields, self.entries.head, seal),
+        )
         self.receipt_made = Receipt(*fields[:8], self.entries.head, seal)
 
     def _log(self, op: str, element: int, *, payload: bytes) -> None:
@@ -522,20 +734,37 @@ class Transaction(Reader):
         self.entries.add(op, element, payload)
 
     def _require_free(self, kref: object, *, owner: int) -> None:
-        """Asked before anything is logged: a caller may catch the refusal and go on in the same transaction."""
-        if kref is not None and self._db.execute("SELECT 1 FROM node WHERE kref = ? AND id <> ?", (kref, owner)).get is not None:
-            raise ConstraintError(f"The address {kref} is taken.", next_step="Choose another name, or revise what is there.", kref=kref)
+        """Asked before anything is logged: a caller may catch the refusal and go on in the same
+        transaction."""
+        if (
+            kref is not None
+            and self._db.execute("SELECT 1 FROM node WHERE kref = ? AND id <> ?", (kref, owner)).get
+            is not None
+        ):
+            raise ConstraintError(
+                f"The address {kref} is taken.",
+                next_step="Choose another name, or revise what is there.",
+                kref=kref,
+            )
 
     def _require_node(self, identity: NodeId) -> Node:
         node = self.node(identity)
         if node is None:
-            raise NotFoundError(f"There is no node {identity}.", next_step="Look it up again; it may have been removed.", node=identity)
+            raise NotFoundError(
+                f"There is no node {identity}.",
+                next_step="Look it up again; it may have been removed.",
+                node=identity,
+            )
         return node
 
     def _require_edge(self, identity: EdgeId) -> Edge:
         edge = self.edge(identity)
         if edge is None:
-            raise NotFoundError(f"There is no edge {identity}.", next_step="Look it up again; it may have been removed.", edge=identity)
+            raise NotFoundError(
+                f"There is no edge {identity}.",
+                next_step="Look it up again; it may have been removed.",
+                edge=identity,
+            )
         return edge
 
 
@@ -555,7 +784,11 @@ def _labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 def _name(text: str, what: str) -> str:
     if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
-        raise InputError(f"This is no usable {what}: {str(text)[:40]!r}.", next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.", field=what)
+        raise InputError(
+            f"This is no usable {what}: {str(text)[:40]!r}.",
+            next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.",
+            field=what,
+        )
     return check_text(text, field=what)
 
 

@@ -1,14 +1,18 @@
-"""The vectors of a file: the set in use and, while those of another model are made, the set that is to take its place.
+"""The vectors of a file: the set in use and, while those of another model are made, the set that is
+to take its place.
 
     vector, vector_code              of the model meta.embedder: what recall reads
     vector_next, vector_code_next    of the model meta.embedder_next
-    vector_next_due                  what the coming set lacks, with the failed attempts; one that failed too often stays and holds nothing up
+    vector_next_due                  what the coming set lacks, with the failed attempts; one that
+    failed too often stays and holds nothing up
 
     begin ─► [drop_former ...] ─► put | fail ... ─► switch ─► [drop_former ...]
 
-The work order is in the file, so that any process with the model goes on after a crash. A switch renames tables, whatever their size; so the set
-that was in use then lies under the names of the next one, and meta.vectors_former says that it is not wanted. It goes in small transactions, before
-which no other set is made there. Whatever a table is for, a text that goes takes its rows along (forget_vectors).
+The work order is in the file, so that any process with the model goes on after a crash. A switch
+renames tables, whatever their size; so the set that was in use then lies under the names of the
+next one, and meta.vectors_former says that it is not wanted. It goes in small transactions, before
+which no other set is made there. Whatever a table is for, a text that goes takes its rows along
+(forget_vectors).
 """
 
 from __future__ import annotations
@@ -21,14 +25,18 @@ import apsw
 from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.limits import JOB_ATTEMPTS_MAX, VECTORS_DROPPED_ITEMS_MAX
 
-# The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields of a belief; sentences of a short text. Those
-# below INDEXED_PARTS have a code, by which an index names candidates; the others only tell candidates apart.
+# The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields
+# of a belief; sentences of a short text. Those below INDEXED_PARTS have a code, by which an index
+# names candidates; the others only tell candidates apart.
 FIELDS_FROM = 40
 INDEXED_PARTS = 64
-# The number of a vector: its scope, row and part in 26, 30 and 7 bits, so that what lies together in a conversation does so in the file.
+# The number of a vector: its scope, row and part in 26, 30 and 7 bits, so that what lies together
+# in a conversation does so in the file.
 PARTS, _ROWS, _SCOPES = 1 << 7, 1 << 30, 1 << 26
 # A row of the search that is new is due in the coming set too, if there is one.
-DUE_NEXT = "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
+DUE_NEXT = (
+    "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
+)
 
 _TABLES = ("vector", "vector_code", "vector_next", "vector_code_next")
 _LACKED = """
@@ -40,7 +48,10 @@ UPDATE doc SET vectors = (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids}
 WHERE vectors > 0 AND (scope, doc) IN (SELECT scope, doc FROM vector_next WHERE id <= ?)
 AND vectors <> (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids})
 """
-_GIVEN_UP = "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM vector_next_due)"
+_GIVEN_UP = (
+    "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM"
+    " vector_next_due)"
+)
 
 
 def vector_id(scope: int, row: Any, part: int = 0) -> Any:
@@ -49,7 +60,8 @@ def vector_id(scope: int, row: Any, part: int = 0) -> Any:
 
 
 def ids_of(row: str) -> str:
-    """For SQL: between which numbers lie the vectors of a row of doc, by the name that a statement gives it."""
+    """For SQL: between which numbers lie the vectors of a row of doc, by the name that a statement
+    gives it."""
     first = f"({row}.scope * {_ROWS} + {row}.doc) * {PARTS}"
     return f"{first} AND {first} + {PARTS - 1}"
 
@@ -85,14 +97,28 @@ class VectorWriter:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    def put(self, scope: int, doc: int, *, model: str, vectors: Mapping[int, tuple[bytes, bytes]], coming: bool) -> bool:
+    def put(
+        self,
+        scope: int,
+        doc: int,
+        *,
+        model: str,
+        vectors: Mapping[int, tuple[bytes, bytes]],
+        coming: bool,
+    ) -> bool:
         """See Transaction.put_vectors."""
-        assert 0 in vectors and max(vectors) < PARTS, "the whole text has a vector, whatever else has"
+        assert 0 in vectors and max(vectors) < PARTS, (
+            "the whole text has a vector, whatever else has"
+        )
         if not (scope < _SCOPES and doc < _ROWS):
             raise LimitError(
-                f"A project has vectors for at most {_ROWS:,} memories, a file for projects among its first {_SCOPES:,} names; "
-                f"this is memory {doc:,} of the project that is name {scope:,}.",
-                next_step="Begin another file: `doxa export` and `doxa import` bring what is believed there.",
+                f"A project has vectors for at most {_ROWS:,} memories, a file for projects among"
+                f" its first {_SCOPES:,} names; this is memory {doc:,} of the project that is name"
+                f" {scope:,}.",
+                next_step=(
+                    "Begin another file: `doxa export` and `doxa import` bring what is believed"
+                    " there."
+                ),
                 limit_rows=_ROWS,
                 limit_scopes=_SCOPES,
             )
@@ -101,18 +127,31 @@ class VectorWriter:
         end = "_next" if coming else ""
         for part, (data, code) in vectors.items():
             identity = vector_id(scope, doc, part)
-            self._db.execute(f"INSERT OR REPLACE INTO vector{end}(id, data) VALUES(?, ?)", (identity, data))
+            self._db.execute(
+                f"INSERT OR REPLACE INTO vector{end}(id, data) VALUES(?, ?)", (identity, data)
+            )
             if part < INDEXED_PARTS:
-                self._db.execute(f"INSERT OR REPLACE INTO vector_code{end}(id, code) VALUES(?, ?)", (identity, code))
+                self._db.execute(
+                    f"INSERT OR REPLACE INTO vector_code{end}(id, code) VALUES(?, ?)",
+                    (identity, code),
+                )
         if not coming:
-            self._db.execute("UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?", (len(vectors), self._change(), scope, doc))
+            self._db.execute(
+                "UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?",
+                (len(vectors), self._change(), scope, doc),
+            )
         return True
 
     def _take(self, scope: int, doc: int, model: str) -> bool:
         held = embedder_name(self._db)
         if held is not None and held != model:
             raise another_model(held, embedder_next(self._db), model)
-        if self._db.execute("SELECT 1 FROM doc WHERE scope = ? AND doc = ? AND node > 0", (scope, doc)).get is None:
+        if (
+            self._db.execute(
+                "SELECT 1 FROM doc WHERE scope = ? AND doc = ? AND node > 0", (scope, doc)
+            ).get
+            is None
+        ):
             return False
         if held is None:
             self._db.execute("INSERT INTO meta VALUES('embedder', ?)", (model,))
@@ -127,20 +166,29 @@ class VectorWriter:
     def fail(self, scope: int, doc: int, *, coming: bool) -> None:
         """See Transaction.fail_vectors. Of the set in use, a doc that is given up has vectors = -1."""
         if coming:
-            self._db.execute("UPDATE vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND doc = ?", (scope, doc))
+            self._db.execute(
+                "UPDATE vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND doc = ?",
+                (scope, doc),
+            )
             return
         self._db.execute(
-            "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1 ELSE 0 END, changed = ? "
-            "WHERE scope = ? AND doc = ? AND node > 0",
+            "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1"
+            " ELSE 0 END, changed = ? WHERE scope = ? AND doc = ? AND node > 0",
             (JOB_ATTEMPTS_MAX, self._change(), scope, doc),
         )
 
     def begin(self, model: str) -> None:
-        """Where there are no vectors yet, what was given up is due again. Where a set of this model is under way it goes on, with new attempts. The
-        model of the set in use takes back a set that is under way. Else another set begins, and one that was under way is not wanted any more."""
+        """Where there are no vectors yet, what was given up is due again. Where a set of this model
+        is under way it goes on, with new attempts. The model of the set in use takes back a set
+        that is under way. Else another set begins, and one that was under way is not wanted any
+        more."""
         held, coming = embedder_name(self._db), embedder_next(self._db)
         if held is None:
-            self._db.execute("UPDATE doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ? WHERE vectors < 0", (self._change(),))
+            self._db.execute(
+                "UPDATE doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ?"
+                " WHERE vectors < 0",
+                (self._change(),),
+            )
             return
         if coming == model:
             self._db.execute("UPDATE vector_next_due SET attempts = 0 WHERE attempts > 0")
@@ -151,13 +199,21 @@ class VectorWriter:
             self._db.execute("INSERT OR REPLACE INTO meta VALUES('vectors_former', 1)")
         if coming is None or held != model:
             self._db.execute("INSERT INTO meta VALUES('embedder_next', ?)", (model,))
-            self._db.execute("INSERT INTO vector_next_due(scope, doc) SELECT scope, doc FROM doc WHERE node > 0")
+            self._db.execute(
+                "INSERT INTO vector_next_due(scope, doc) SELECT scope, doc FROM doc WHERE node > 0"
+            )
 
     def switch(self, model: str) -> bool:
-        """See Transaction.switch_vectors. Rows of doc are only written where the sets differ in what they have."""
+        """See Transaction.switch_vectors. Rows of doc are only written where the sets differ in
+        what they have."""
         if embedder_next(self._db) != model or has_former(self._db):
             return False
-        if self._db.execute("SELECT 1 FROM vector_next_due WHERE attempts < ? LIMIT 1", (JOB_ATTEMPTS_MAX,)).get is not None:
+        if (
+            self._db.execute(
+                "SELECT 1 FROM vector_next_due WHERE attempts < ? LIMIT 1", (JOB_ATTEMPTS_MAX,)
+            ).get
+            is not None
+        ):
             return False
         self._change()  # who watches it sees another set, and reads every row again
         for index, test in (("doc_unembedded", "="), ("doc_given_up", "<")):
@@ -169,7 +225,11 @@ class VectorWriter:
             self._db.execute(f"ALTER TABLE {table}_former RENAME TO {table}_next")
         self._db.execute("DELETE FROM vector_next_due")
         self._db.execute("DELETE FROM meta WHERE key = 'embedder_next'")
-        rows = (("embedder", model), ("vector_set", sets_before(self._db) + 1), ("vectors_former", 1))
+        rows = (
+            ("embedder", model),
+            ("vector_set", sets_before(self._db) + 1),
+            ("vectors_former", 1),
+        )
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", rows)
         return True
 
@@ -177,9 +237,13 @@ class VectorWriter:
         """See Transaction.drop_former_vectors."""
         if not has_former(self._db):
             return False
-        found: Any = self._db.execute("SELECT id FROM vector_next ORDER BY id LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)).get
+        found: Any = self._db.execute(
+            "SELECT id FROM vector_next ORDER BY id LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)
+        ).get
         last = None if found is None else found | PARTS - 1  # with all parts of its row
-        self._db.execute(_RECOUNT.format(ids=ids_of("doc")), (2**63 - 1 if last is None else last,))  # the rows that a switch left as they were
+        self._db.execute(
+            _RECOUNT.format(ids=ids_of("doc")), (2**63 - 1 if last is None else last,)
+        )  # the rows that a switch left as they were
         for table in ("vector_next", "vector_code_next"):
             if last is None:
                 self._db.execute(f"DELETE FROM {table}")
@@ -190,7 +254,11 @@ class VectorWriter:
         return last is not None
 
     def _change(self) -> int:
-        return int(self._db.execute("UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value").get)
+        return int(
+            self._db.execute(
+                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
+            ).get
+        )
 
 
 def another_model(held: str | None, coming: str | None, model: str) -> ConstraintError:
@@ -198,7 +266,10 @@ def another_model(held: str | None, coming: str | None, model: str) -> Constrain
     under_way = f"; those of {coming} are being made" if coming is not None else ""
     return ConstraintError(
         f"The vectors of this file are of {held}, not of {model}{under_way}.",
-        next_step=f"Make them anew with `doxa embed --anew`{', which replaces those' if under_way else ''}.",
+        next_step=(
+            "Make them anew with `doxa embed"
+            f" --anew`{', which replaces those' if under_way else ''}."
+        ),
         held=held,
         coming=coming or "",
         model=model,

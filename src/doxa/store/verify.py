@@ -1,7 +1,9 @@
-"""How a store proves itself: the log's chain, the state against a replay of the log, and every invariant of its tables.
+"""How a store proves itself: the log's chain, the state against a replay of the log, and every
+invariant of its tables.
 
-`verify_log` finds any altered entry, payload or receipt. `digest` is one hash of the whole state in canonical form; `replayed_digest`
-is the same hash of a state rebuilt from the log alone, so the two agree exactly when nothing but transactions has written.
+`verify_log` finds any altered entry, payload or receipt. `digest` is one hash of the whole state in
+canonical form; `replayed_digest` is the same hash of a state rebuilt from the log alone, so the two
+agree exactly when nothing but transactions has written.
 """
 
 from __future__ import annotations
@@ -23,7 +25,17 @@ from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.packing import problems as vector_problems
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
-from doxa.store.search import COUNT_MAX, RECORD, analyser_of, attributes_of, keys_of, rule_of, rules_of, texts_of, words_of
+from doxa.store.search import (
+    COUNT_MAX,
+    RECORD,
+    analyser_of,
+    attributes_of,
+    keys_of,
+    rule_of,
+    rules_of,
+    texts_of,
+    words_of,
+)
 from doxa.store.store import Store
 from doxa.store.vectors import INDEXED_PARTS, ids_of
 from doxa.store.window import WindowWriter
@@ -33,7 +45,10 @@ _STATE = (
     "SELECT 'n', id, labels, json(props), since, born FROM node ORDER BY id",
     "SELECT 'e', id, type, src, dst, json(props), since, born FROM edge ORDER BY id",
     "SELECT 'np', id, since, until, labels, json(props), born FROM node_past ORDER BY id, since",
-    "SELECT 'ep', id, since, until, type, src, dst, json(props), born FROM edge_past ORDER BY id, since",
+    (
+        "SELECT 'ep', id, since, until, type, src, dst, json(props), born FROM edge_past ORDER BY"
+        " id, since"
+    ),
     "SELECT 'a', edge, element, json(data) FROM access ORDER BY edge, element",
     "SELECT 'c', name, json(value) FROM catalogue ORDER BY name",
 )
@@ -43,12 +58,14 @@ _TOLD_MAX = 100
 
 
 _WINDOWS = tuple(
-    f"SELECT '{table[0]}w', id, vis_from, vis_until, json(fades) FROM {table} ORDER BY id" for table in ("node", "edge")
+    f"SELECT '{table[0]}w', id, vis_from, vis_until, json(fades) FROM {table} ORDER BY id"
+    for table in ("node", "edge")
 )
 
 
 class LogProof(NamedTuple):
-    """What a verified log says: receipts, entries, entries whose content was erased, and the hash to write down elsewhere."""
+    """What a verified log says: receipts, entries, entries whose content was erased, and the hash
+    to write down elsewhere."""
 
     receipts: int
     entries: int
@@ -62,12 +79,24 @@ def verify_log(store: Store) -> LogProof:
         entries = _verify_entries(snapshot)
         before, receipts, last = GENESIS, 0, 0
         time = -1
-        columns = "tx, time, actor, role, op, note, first_seq, last_seq, last_node, last_edge, head, hash"
+        columns = (
+            "tx, time, actor, role, op, note, first_seq, last_seq, last_node, last_edge, head, hash"
+        )
         for row in snapshot.rows(f"SELECT {columns} FROM receipt ORDER BY tx"):
             tx = row[0]
             sealed = snapshot.rows("SELECT hash FROM log WHERE seq = ?", (row[7],))
-            fits = tx == receipts + 1 and row[6] == last + 1 and row[1] > time and sealed and sealed[0][0] == row[10]
-            if not fits or not _all_bytes(row[10], row[11]) or receipt_hash(before, row[:10], row[10]) != row[11]:
+            fits = (
+                tx == receipts + 1
+                and row[6] == last + 1
+                and row[1] > time
+                and sealed
+                and sealed[0][0] == row[10]
+            )
+            if (
+                not fits
+                or not _all_bytes(row[10], row[11])
+                or receipt_hash(before, row[:10], row[10]) != row[11]
+            ):
                 raise _broken(store, f"receipt {tx}")
             before, receipts, last, time = row[11], tx, row[7], row[1]
         if last != entries[0]:
@@ -83,7 +112,9 @@ def _verify_entries(snapshot: Reader) -> tuple[int, int]:
     )
     for seq, tx, op, element, payload_hash, found, salt, payload in cursor:
         expected += 1
-        if not _all_bytes(payload_hash, found, salt or b"", payload or b""):  # a changed storage class is a change like any other
+        if not _all_bytes(
+            payload_hash, found, salt or b"", payload or b""
+        ):  # a changed storage class is a change like any other
             raise _broken_entry(seq)
         if payload is None:
             erased += 1
@@ -100,7 +131,8 @@ def _all_bytes(*values: object) -> bool:
 
 
 def digest(store: Store) -> str:
-    """sha256 of the whole state: elements, past versions, access metadata, catalogue, and what is visible when."""
+    """sha256 of the whole state: elements, past versions, access metadata, catalogue, and what is
+    visible when."""
     with store.read() as snapshot:
         return _digest(snapshot._db, windows=_knows_windows(snapshot))
 
@@ -108,18 +140,22 @@ def digest(store: Store) -> str:
 def _knows_windows(snapshot: Reader) -> bool:
     """Whether windows are as the policies say, and policies can be judged here."""
     judge = snapshot.declared().judge
-    return not snapshot.swept() and (judge.can_judge or not any(policy.clauses for policy in judge.rules.policies))
+    return not snapshot.swept() and (
+        judge.can_judge or not any(policy.clauses for policy in judge.rules.policies)
+    )
 
 
 def replayed_digest(store: Store) -> str:
-    """The digest of a state built in memory from the log alone. Entries whose payload was erased are skipped, as the erasure did."""
+    """The digest of a state built in memory from the log alone. Entries whose payload was erased
+    are skipped, as the erasure did."""
     replica = apsw.Connection(":memory:")
     for _, sql in MIGRATIONS:
         replica.execute(sql)
     replica.execute("BEGIN")
     with store.read() as snapshot:
         cursor = snapshot._db.execute(
-            "SELECT l.op, p.payload, r.time FROM log l JOIN log_payload p ON p.seq = l.seq JOIN receipt r ON r.tx = l.tx ORDER BY l.seq"
+            "SELECT l.op, p.payload, r.time FROM log l JOIN log_payload p ON p.seq = l.seq JOIN"
+            " receipt r ON r.tx = l.tx ORDER BY l.seq"
         )
         for op, payload, time in cursor:
             replay_entry(replica, op, body=decode(payload), now=time)
@@ -144,19 +180,32 @@ def _digest(db: apsw.Connection, *, windows: bool) -> str:
 
 
 def check(store: Store) -> list[str]:
-    """Every invariant of the tables. An empty list means sound; otherwise each line names what is wrong."""
+    """Every invariant of the tables. An empty list means sound; otherwise each line names what is
+    wrong."""
     problems: list[str] = []
     with store.read() as snapshot:
         db = snapshot._db
-        problems += [f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        problems += [
+            f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"
+        ]
         for text, sql in _INVARIANTS:
             problems += [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
         for end, coming in (("", ""), ("_next", "coming ")):
-            problems += vector_problems(db, f"vector{end}", f"vector_code{end}", name=f"{coming}vector", code=f"{coming}code")
+            problems += vector_problems(
+                db,
+                f"vector{end}",
+                f"vector_code{end}",
+                name=f"{coming}vector",
+                code=f"{coming}code",
+            )
         problems += _check_edges(snapshot)
         problems += _check_search(snapshot)
         problems += _check_schema(snapshot)
-        problems += list(window_problems(db, snapshot.declared().judge, rules_of(snapshot.catalogue_all("search:"))))[:_TOLD_MAX]
+        problems += list(
+            window_problems(
+                db, snapshot.declared().judge, rules_of(snapshot.catalogue_all("search:"))
+            )
+        )[:_TOLD_MAX]
     return problems
 
 
@@ -181,7 +230,13 @@ def _check_edges(snapshot: Reader) -> list[str]:
         if not rule.get("ends") and kind not in guards.judged_last:
             continue
         for identity, src, dst, *ends in db.execute(_EDGES_WITH_ENDS, (kind,)):
-            wrong = guards.misplaced(kind, (End(tuple(decode(ends[0])), bool(ends[1])), End(tuple(decode(ends[2])), bool(ends[3]))))
+            wrong = guards.misplaced(
+                kind,
+                (
+                    End(tuple(decode(ends[0])), bool(ends[1])),
+                    End(tuple(decode(ends[2])), bool(ends[3])),
+                ),
+            )
             if wrong:
                 problems[f"edge {identity}: {wrong}"] = None
             elif wrong is None and kind in guards.judged_last:
@@ -189,84 +244,152 @@ def _check_edges(snapshot: Reader) -> list[str]:
     return list(problems)
 
 
-def _vector_invariants(vectors: str, codes: str, name: str, code: str) -> tuple[tuple[str, str], ...]:
-    """Of one set of vectors: rows, codes and search rows fit together, and what has no content any more has no vector."""
+def _vector_invariants(
+    vectors: str, codes: str, name: str, code: str
+) -> tuple[tuple[str, str], ...]:
+    """Of one set of vectors: rows, codes and search rows fit together, and what has no content any
+    more has no vector."""
     return (
-        (f"a {name} of no search row", f"SELECT v.scope, v.doc FROM {vectors} v LEFT JOIN doc d USING(scope, doc) WHERE d.doc IS NULL"),
+        (
+            f"a {name} of no search row",
+            (
+                f"SELECT v.scope, v.doc FROM {vectors} v LEFT JOIN doc d USING(scope, doc) WHERE"
+                " d.doc IS NULL"
+            ),
+        ),
         (
             f"a {name} of a text that is gone",
-            f"SELECT d.scope, d.doc FROM doc d CROSS JOIN {vectors} v ON v.id BETWEEN {ids_of('d')} WHERE d.node < 0",
+            (
+                f"SELECT d.scope, d.doc FROM doc d CROSS JOIN {vectors} v ON v.id BETWEEN"
+                f" {ids_of('d')} WHERE d.node < 0"
+            ),
         ),
         (
             f"a {name} without its code",
-            f"SELECT v.doc FROM {vectors} v LEFT JOIN {codes} c USING(id) WHERE c.id IS NULL AND v.part < {INDEXED_PARTS}",
+            (
+                f"SELECT v.doc FROM {vectors} v LEFT JOIN {codes} c USING(id) WHERE c.id IS NULL"
+                f" AND v.part < {INDEXED_PARTS}"
+            ),
         ),
-        (f"a {code} without its vector", f"SELECT c.doc FROM {codes} c LEFT JOIN {vectors} v USING(id) WHERE v.id IS NULL"),
+        (
+            f"a {code} without its vector",
+            f"SELECT c.doc FROM {codes} c LEFT JOIN {vectors} v USING(id) WHERE v.id IS NULL",
+        ),
     )
 
 
 _EDGES_WITH_ENDS = (
-    "SELECT e.id, e.src, e.dst, s.labels, s.kref IS NOT NULL, d.labels, d.kref IS NOT NULL FROM edge e JOIN node s ON s.id = e.src "
-    "JOIN node d ON d.id = e.dst WHERE e.type = ? ORDER BY e.id"
+    "SELECT e.id, e.src, e.dst, s.labels, s.kref IS NOT NULL, d.labels, d.kref IS NOT NULL FROM"
+    " edge e JOIN node s ON s.id = e.src JOIN node d ON d.id = e.dst WHERE e.type = ? ORDER BY e.id"
 )
 _FIRST = ids_of("d").partition(" AND ")[0]  # the number of the vector of a whole text
 _INVARIANTS = (
     (
         "a label row without its node's label",
-        "SELECT l.label, l.node FROM node_label l LEFT JOIN node n ON n.id = l.node "
-        "WHERE n.id IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(n.labels) j WHERE j.value = l.label)",
+        (
+            "SELECT l.label, l.node FROM node_label l LEFT JOIN node n ON n.id = l.node WHERE n.id"
+            " IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(n.labels) j WHERE j.value = l.label)"
+        ),
     ),
     (
         "a node label without its row",
-        "SELECT n.id, j.value FROM node n, json_each(n.labels) j "
-        "WHERE NOT EXISTS (SELECT 1 FROM node_label l WHERE l.label = j.value AND l.node = n.id)",
+        (
+            "SELECT n.id, j.value FROM node n, json_each(n.labels) j WHERE NOT EXISTS (SELECT 1"
+            " FROM node_label l WHERE l.label = j.value AND l.node = n.id)"
+        ),
     ),
-    ("an edge that leaves nothing", "SELECT e.id FROM edge e LEFT JOIN node n ON n.id = e.src WHERE n.id IS NULL"),
-    ("an edge that reaches nothing", "SELECT e.id FROM edge e LEFT JOIN node n ON n.id = e.dst WHERE n.id IS NULL"),
+    (
+        "an edge that leaves nothing",
+        "SELECT e.id FROM edge e LEFT JOIN node n ON n.id = e.src WHERE n.id IS NULL",
+    ),
+    (
+        "an edge that reaches nothing",
+        "SELECT e.id FROM edge e LEFT JOIN node n ON n.id = e.dst WHERE n.id IS NULL",
+    ),
     ("a past version of no length", "SELECT id, since, until FROM node_past WHERE since >= until"),
     ("a past edge of no length", "SELECT id, since, until FROM edge_past WHERE since >= until"),
-    ("past versions that overlap", "SELECT a.id FROM node_past a JOIN node_past b ON a.id = b.id AND a.since < b.since AND b.since < a.until"),
-    ("a past that overlaps the present", "SELECT p.id FROM node_past p JOIN node n ON n.id = p.id WHERE p.until > n.since"),
-    ("a past edge that overlaps the present", "SELECT p.id FROM edge_past p JOIN edge e ON e.id = p.id WHERE p.until > e.since"),
-    ("a receipt out of time", "SELECT b.tx FROM receipt a JOIN receipt b ON b.tx = a.tx + 1 AND b.time <= a.time"),
+    (
+        "past versions that overlap",
+        (
+            "SELECT a.id FROM node_past a JOIN node_past b ON a.id = b.id AND a.since < b.since AND"
+            " b.since < a.until"
+        ),
+    ),
+    (
+        "a past that overlaps the present",
+        "SELECT p.id FROM node_past p JOIN node n ON n.id = p.id WHERE p.until > n.since",
+    ),
+    (
+        "a past edge that overlaps the present",
+        "SELECT p.id FROM edge_past p JOIN edge e ON e.id = p.id WHERE p.until > e.since",
+    ),
+    (
+        "a receipt out of time",
+        "SELECT b.tx FROM receipt a JOIN receipt b ON b.tx = a.tx + 1 AND b.time <= a.time",
+    ),
     ("a visibility window that is reversed", "SELECT id FROM node WHERE vis_from > vis_until"),
-    ("a search row of no node", "SELECT d.node FROM doc d LEFT JOIN node n ON n.id = d.node WHERE d.node > 0 AND n.id IS NULL"),
+    (
+        "a search row of no node",
+        (
+            "SELECT d.node FROM doc d LEFT JOIN node n ON n.id = d.node WHERE d.node > 0 AND n.id"
+            " IS NULL"
+        ),
+    ),
     *_vector_invariants("vector", "vector_code", "vector", "code"),
     *_vector_invariants("vector_next", "vector_code_next", "coming vector", "coming code"),
     (
         "a memory that counts as embedded and has no vector",
-        f"SELECT d.scope, d.doc FROM doc d LEFT JOIN vector v ON v.id = {_FIRST} WHERE d.vectors > 0 AND d.node > 0 AND v.id IS NULL",
+        (
+            f"SELECT d.scope, d.doc FROM doc d LEFT JOIN vector v ON v.id = {_FIRST} WHERE"
+            " d.vectors > 0 AND d.node > 0 AND v.id IS NULL"
+        ),
     ),
-    (  # a set that was put into use may have other numbers of vectors: they are counted while the former one is dropped
+    # a set that was put into use may have other numbers of vectors: they are counted while the
+    # former one is dropped
+    (
         "a memory that counts more or fewer vectors than it has",
-        "SELECT d.scope, d.doc FROM doc d WHERE d.vectors > 0 AND d.node > 0 AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'vectors_former') "
-        "AND d.vectors <> (SELECT count(*) FROM vector v WHERE v.id BETWEEN " + ids_of("d") + ")",
+        "SELECT d.scope, d.doc FROM doc d WHERE d.vectors > 0 AND d.node > 0 AND NOT EXISTS (SELECT"
+        " 1 FROM meta WHERE key = 'vectors_former') AND d.vectors <> (SELECT count(*) FROM vector v"
+        " WHERE v.id BETWEEN " + ids_of("d") + ")",
     ),
     (
         "a memory that the coming vectors will lack",
-        "SELECT d.scope, d.doc FROM meta m CROSS JOIN doc d LEFT JOIN vector_next_due q USING(scope, doc) "
-        f"LEFT JOIN vector_next v ON v.id = {_FIRST} WHERE m.key = 'embedder_next' AND d.node > 0 AND q.doc IS NULL AND v.id IS NULL",
+        (
+            "SELECT d.scope, d.doc FROM meta m CROSS JOIN doc d LEFT JOIN vector_next_due q"
+            f" USING(scope, doc) LEFT JOIN vector_next v ON v.id = {_FIRST} WHERE m.key ="
+            " 'embedder_next' AND d.node > 0 AND q.doc IS NULL AND v.id IS NULL"
+        ),
     ),
     (
         "a coming vector that is due for no memory",
-        "SELECT q.scope, q.doc FROM vector_next_due q LEFT JOIN doc d ON d.scope = q.scope AND d.doc = q.doc AND d.node > 0 WHERE d.doc IS NULL",
+        (
+            "SELECT q.scope, q.doc FROM vector_next_due q LEFT JOIN doc d ON d.scope = q.scope AND"
+            " d.doc = q.doc AND d.node > 0 WHERE d.doc IS NULL"
+        ),
     ),
     (
         "coming vectors of no model",
-        "SELECT o.scope, o.doc FROM (SELECT scope, doc FROM vector_next UNION ALL SELECT scope, doc FROM vector_next_due) o "
-        "WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key IN ('embedder_next', 'vectors_former'))",
+        (
+            "SELECT o.scope, o.doc FROM (SELECT scope, doc FROM vector_next UNION ALL SELECT scope,"
+            " doc FROM vector_next_due) o WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key IN"
+            " ('embedder_next', 'vectors_former'))"
+        ),
     ),
 )
 
 
 _ATTRIBUTES = (
-    "SELECT s.text, k.text, p.text, w.text, t.text, d.time, d.valid_from, d.valid_until, d.trust FROM doc d LEFT JOIN token s ON s.id = d.scope "
-    "LEFT JOIN token k ON k.id = d.kind LEFT JOIN token p ON p.id = d.space LEFT JOIN token w ON w.id = d.speaker "
-    "LEFT JOIN token t ON t.id = d.thread WHERE d.node = ?"
+    "SELECT s.text, k.text, p.text, w.text, t.text, d.time, d.valid_from, d.valid_until, d.trust"
+    " FROM doc d LEFT JOIN token s ON s.id = d.scope LEFT JOIN token k ON k.id = d.kind LEFT JOIN"
+    " token p ON p.id = d.space LEFT JOIN token w ON w.id = d.speaker LEFT JOIN token t ON t.id ="
+    " d.thread WHERE d.node = ?"
 )
 
 
-_STRAY_ATOMS = "SELECT DISTINCT a.node FROM atom a LEFT JOIN node n ON n.id = a.node WHERE n.id IS NULL LIMIT 10"
+_STRAY_ATOMS = (
+    "SELECT DISTINCT a.node FROM atom a LEFT JOIN node n ON n.id = a.node WHERE n.id IS NULL"
+    " LIMIT 10"
+)
 
 
 def _check_search(snapshot: Reader) -> list[str]:
@@ -274,11 +397,16 @@ def _check_search(snapshot: Reader) -> list[str]:
     db = snapshot._db
     made_by = analyser_of(db)
     if made_by != ANALYSER:
-        return [f"the index was made by {made_by}, questions are cut by {ANALYSER}: open the file once for writing"]
+        return [
+            f"the index was made by {made_by}, questions are cut by {ANALYSER}: open the file once"
+            " for writing"
+        ]
     rules = rules_of(snapshot.catalogue_all("search:"))
     held: dict[tuple[int, int], dict[str, int]] = {}
     for table in ("posting", "posting_new"):
-        for scope, term, data in db.execute(f"SELECT scope, term, data FROM {table} ORDER BY scope, term, first"):
+        for scope, term, data in db.execute(
+            f"SELECT scope, term, data FROM {table} ORDER BY scope, term, first"
+        ):
             for number, count in RECORD.iter_unpack(data):
                 held.setdefault((scope, number), {})[term] = count
     problems: list[str] = []
@@ -287,7 +415,9 @@ def _check_search(snapshot: Reader) -> list[str]:
             rule = rule_of(node.labels, rules)
             if rule is None or rule is not rules[label]:
                 continue
-            row: Any = db.execute("SELECT scope, doc, live, length FROM doc WHERE node = ?", (node.id,)).fetchone()
+            row: Any = db.execute(
+                "SELECT scope, doc, live, length FROM doc WHERE node = ?", (node.id,)
+            ).fetchone()
             if row is None:
                 problems.append(f"node {node.id} is not searchable")
                 continue
@@ -297,14 +427,24 @@ def _check_search(snapshot: Reader) -> list[str]:
                 problems.append(f"the words of node {node.id} are not those of its text")
             live = not node.props.get(rule.off)
             if live and rule.live_edge:
-                owners = snapshot.nodes([edge.src for edge in snapshot.edges_in(node.id, rule.live_edge)])
+                owners = snapshot.nodes(
+                    [edge.src for edge in snapshot.edges_in(node.id, rule.live_edge)]
+                )
                 live = any(not owner.props.get(rule.off) for owner in owners)
             if live != bool(row[2]):
-                problems.append(f"node {node.id} is {'not ' if live else ''}in recall against the graph")
+                problems.append(
+                    f"node {node.id} is {'not ' if live else ''}in recall against the graph"
+                )
             keys = keys_of(rule, node.props) if live else set()
-            if {key for (key,) in db.execute("SELECT key FROM atom WHERE node = ?", (node.id,))} != keys:
-                problems.append(f"the atoms by which node {node.id} is found are not those it states")
-            if db.execute(_ATTRIBUTES, (node.id,)).fetchone() != attributes_of(node.props, born=node.born):
+            if {
+                key for (key,) in db.execute("SELECT key FROM atom WHERE node = ?", (node.id,))
+            } != keys:
+                problems.append(
+                    f"the atoms by which node {node.id} is found are not those it states"
+                )
+            if db.execute(_ATTRIBUTES, (node.id,)).fetchone() != attributes_of(
+                node.props, born=node.born
+            ):
                 problems.append(f"what recall filters node {node.id} by is not what it says")
     problems += [f"an atom of node {row[0]}, which is gone" for row in db.execute(_STRAY_ATOMS)]
     problems += [f"words of search row {key} that no node has" for key in list(held)[:10]]
@@ -314,7 +454,9 @@ def _check_search(snapshot: Reader) -> list[str]:
 def _broken(store: Store, what: str) -> CorruptError:
     return CorruptError(
         f"The log of {store.path} does not verify at {what}: it was changed outside a transaction.",
-        next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
+        next_step=(
+            "Keep the file as evidence and restore the latest backup that verifies to a new path."
+        ),
         path=store.path,
         at=what,
     )
@@ -322,7 +464,10 @@ def _broken(store: Store, what: str) -> CorruptError:
 
 def _broken_entry(seq: int) -> CorruptError:
     return CorruptError(
-        f"Log entry {seq} does not verify: it, or one before it, was changed outside a transaction.",
-        next_step="Keep the file as evidence and restore the latest backup that verifies to a new path.",
+        f"Log entry {seq} does not verify: it, or one before it, was changed outside a"
+        " transaction.",
+        next_step=(
+            "Keep the file as evidence and restore the latest backup that verifies to a new path."
+        ),
         seq=seq,
     )

@@ -1,4 +1,5 @@
-"""Readers of histories: what other products wrote, as turns. `formats.py` shows the whole path; each other file draws one format."""
+"""Readers of histories: what other products wrote, as turns. `formats.py` shows the whole path;
+each other file draws one format."""
 
 from doxa.curation.readers.formats import FORMATS, detect, read
 from doxa.curation.readers.sources import ReadReport

@@ -1,14 +1,18 @@
-"""Reads ChatGPT's data export: conversations.json, alone, in the export's folder, or inside its zip.
+"""Reads ChatGPT's data export: conversations.json, alone, in the export's folder, or inside its
+zip.
 
-Each conversation is a tree, because an edited question keeps its first version as another branch. What the person last saw is the chain
-of parents from `current_node`; the other branches are left out.
+Each conversation is a tree, because an edited question keeps its first version as another branch.
+What the person last saw is the chain of parents from `current_node`; the other branches are left
+out.
 
     [ { "conversation_id": "...", "title": "...", "current_node": "n3",
         "mapping": { "n3": { "parent": "n2", "message": {
-            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25, "recipient": "all",
+            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25, "recipient":
+            "all",
             "content": {"content_type": "text", "parts": ["text", {"asset_pointer": ...}]} } } } } ]
 
-The thread is "chatgpt", the session the conversation's id, the speaker the role. Tool traffic and hidden context are left out.
+The thread is "chatgpt", the session the conversation's id, the speaker the role. Tool traffic and
+hidden context are left out.
 """
 
 from __future__ import annotations
@@ -71,7 +75,9 @@ def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
         except ValueError as error:
             report.skip(f"{place}: {error}")
             continue
-        session = clean(conversation.conversation_id or conversation.id or f"conversation-{position}")
+        session = clean(
+            conversation.conversation_id or conversation.id or f"conversation-{position}"
+        )
         if conversation.title:
             report.titles[session] = clean(conversation.title)
         for node_id in _chain(conversation):
@@ -86,11 +92,13 @@ def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
 
 
 def _chain(conversation: _Conversation) -> list[str]:
-    """Node ids from the root to the current node. Parents may form a ring in a damaged file: each node is taken once."""
+    """Node ids from the root to the current node. Parents may form a ring in a damaged file: each
+    node is taken once."""
     mapping = conversation.mapping
     node = conversation.current_node
     if node not in mapping:
-        # Without a usable pointer the export's last node is the nearest thing to what was last seen.
+        # Without a usable pointer the export's last node is the nearest thing to what was last
+        # seen.
         node = next(reversed(mapping), None)
     taken: dict[str, None] = {}
     while node is not None and node in mapping and node not in taken:
@@ -100,7 +108,11 @@ def _chain(conversation: _Conversation) -> list[str]:
 
 
 def _turn(session: str, message: _Message | None) -> Turn | None:
-    if message is None or message.content is None or message.author.role not in ("user", "assistant"):
+    if (
+        message is None
+        or message.content is None
+        or message.author.role not in ("user", "assistant")
+    ):
         return None
     hidden = message.metadata is not None and message.metadata.is_visually_hidden_from_conversation
     if hidden or message.recipient not in (None, "all"):
@@ -127,7 +139,8 @@ def _part_text(part: object) -> str:
 
 
 def _time_ns(seconds: float | None) -> int | None:
-    # A float of this size is exact to less than a microsecond; digits beyond would be noise in the turn's id.
+    # A float of this size is exact to less than a microsecond; digits beyond would be noise in the
+    # turn's id.
     if seconds is None or not abs(seconds) < TIME_MAX / 1e9:
         return None
     return round(seconds * 1_000_000) * 1_000

@@ -1,11 +1,15 @@
-"""Reads Claude.ai's data export: conversations.json, alone, in the export's folder, or inside its zip.
+"""Reads Claude.ai's data export: conversations.json, alone, in the export's folder, or inside its
+zip.
 
     [ { "uuid": "...", "name": "Trip", "chat_messages": [
-          { "uuid": "...", "sender": "human" | "assistant", "created_at": "2026-03-02T14:00:00.000000Z",
-            "text": "...", "content": [ {"type": "text", "text": "..."}, {"type": "tool_use", ...} ] } ] } ]
+          { "uuid": "...", "sender": "human" | "assistant", "created_at":
+          "2026-03-02T14:00:00.000000Z",
+            "text": "...", "content": [ {"type": "text", "text": "..."}, {"type": "tool_use", ...} ]
+            } ] } ]
 
-The text blocks of `content` are what was said; `text` flattens tool traffic into the same string and serves only where there are no
-blocks. The thread is "claude-ai", the session the conversation's uuid, the speaker "user" or "assistant".
+The text blocks of `content` are what was said; `text` flattens tool traffic into the same string
+and serves only where there are no blocks. The thread is "claude-ai", the session the conversation's
+uuid, the speaker "user" or "assistant".
 """
 
 from __future__ import annotations
@@ -46,7 +50,8 @@ _message = msgspec.json.Decoder(_Message)
 
 
 def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
-    """Yield the turns conversation by conversation. A conversation or message that does not parse is skipped and counted."""
+    """Yield the turns conversation by conversation. A conversation or message that does not parse
+    is skipped and counted."""
     for name, position, raw in conversations(path, report):
         place = f"{name}, conversation {position}"
         try:
@@ -70,7 +75,11 @@ def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
 def _turn(session: str, message: _Message) -> Turn | None:
     if message.sender not in ("human", "assistant"):
         raise ValueError(f"{message.sender[:40]!r} is not a known sender")
-    blocks = [text for block in message.content or () if block.type == "text" and (text := clean(block.text or "").strip())]
+    blocks = [
+        text
+        for block in message.content or ()
+        if block.type == "text" and (text := clean(block.text or "").strip())
+    ]
     text = "\n\n".join(blocks) or clean(message.text or "").strip()
     if not text:
         return None

@@ -1,15 +1,21 @@
-"""Reads Claude Code's session files: what a person and the assistant said, without the machinery between.
+"""Reads Claude Code's session files: what a person and the assistant said, without the machinery
+between.
 
-The product keeps one file per session in a folder per project, one JSON object a line, appended while the session runs:
+The product keeps one file per session in a folder per project, one JSON object a line, appended
+while the session runs:
 
     projects/-home-ana-atlas/<session>.jsonl
-    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...", "timestamp": "2026-03-02T14:00:00.000Z",
-     "isSidechain": false, "isMeta": false, "message": {"role": "user", "content": "text" | [ block, ... ]}}
-    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...} | {"type": "tool_result", "content": ...}
+    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...", "timestamp":
+    "2026-03-02T14:00:00.000Z",
+     "isSidechain": false, "isMeta": false, "message": {"role": "user", "content": "text" | [ block,
+     ... ]}}
+    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...} |
+    {"type": "tool_result", "content": ...}
 
-Other line types (summary, system, snapshots) hold no conversation. The thread is the last part of the first working directory, or the
-project folder's name where no line has one; the session is `sessionId`. A line that does not parse is skipped and counted: a program
-that was killed while writing leaves one, and it must not cost the history.
+Other line types (summary, system, snapshots) hold no conversation. The thread is the last part of
+the first working directory, or the project folder's name where no line has one; the session is
+`sessionId`. A line that does not parse is skipped and counted: a program that was killed while
+writing leaves one, and it must not cost the history.
 """
 
 from __future__ import annotations
@@ -66,10 +72,14 @@ _line = msgspec.json.Decoder(_Line)
 _result = msgspec.json.Decoder(str | list[_Block])
 
 
-def read_claude_code(path: Path, *, report: ReadReport, include: Collection[str] = ()) -> Iterator[Turn]:
-    """Yield the turns of one session file, or of every *.jsonl below a folder in the order of their paths.
+def read_claude_code(
+    path: Path, *, report: ReadReport, include: Collection[str] = ()
+) -> Iterator[Turn]:
+    """Yield the turns of one session file, or of every *.jsonl below a folder in the order of their
+    paths.
 
-    `include` adds what is left out by default: "tools" (results, role tool), "thinking", "sidechains" (sub-agents).
+    `include` adds what is left out by default: "tools" (results, role tool), "thinking",
+    "sidechains" (sub-agents).
     """
     if not path.is_dir():
         yield from _read_session(path, report=report, include=include)
@@ -95,7 +105,11 @@ def _read_session(path: Path, *, report: ReadReport, include: Collection[str]) -
                 continue
             record = decode(_line, line)
             time_ns = None if record.timestamp is None else parse_time(record.timestamp)
-            if record.isMeta or record.isCompactSummary or (record.isSidechain and "sidechains" not in include):
+            if (
+                record.isMeta
+                or record.isCompactSummary
+                or (record.isSidechain and "sidechains" not in include)
+            ):
                 continue
             spoken = list(_spoken(record, include))
         except (ValueError, InputError) as error:
@@ -117,9 +131,19 @@ def _spoken(record: _Line, include: Collection[str]) -> Iterator[tuple[TurnRole,
     role: TurnRole = "user" if record.type == "user" else "assistant"
     content = record.message.content
     blocks = [_Block(type="text", text=content)] if isinstance(content, str) else content
-    said = [text for block in blocks if block.type == "text" and (text := clean(block.text).strip()) and not _injected(role, text)]
+    said = [
+        text
+        for block in blocks
+        if block.type == "text"
+        and (text := clean(block.text).strip())
+        and not _injected(role, text)
+    ]
     if "thinking" in include:
-        said = [text for block in blocks if block.type == "thinking" and (text := clean(block.thinking).strip())] + said
+        said = [
+            text
+            for block in blocks
+            if block.type == "thinking" and (text := clean(block.thinking).strip())
+        ] + said
     if said:
         yield role, "\n\n".join(said)
     if "tools" in include:
@@ -137,4 +161,6 @@ def _result_text(block: _Block) -> str:
     content = decode(_result, data) if data and data != b"null" else ""
     if isinstance(content, str):
         return clean(content).strip()
-    return "\n".join(text for inner in content if inner.type == "text" and (text := clean(inner.text).strip()))
+    return "\n".join(
+        text for inner in content if inner.type == "text" and (text := clean(inner.text).strip())
+    )

@@ -1,6 +1,7 @@
 """Reads doxa's own transcript lines: the format to write when no product's export fits.
 
-One JSON object a line, UTF-8, blank lines allowed, fields in any order, unknown fields refused (a misspelt "time" must not pass silently):
+One JSON object a line, UTF-8, blank lines allowed, fields in any order, unknown fields refused (a
+misspelt "time" must not pass silently):
 
     {"thread": "atlas", "session": "2026-03-02", "speaker": "Ana", "text": "We ship on Friday.",
      "role": "person", "time": "2026-03-02T14:00:00Z", "id": "m1", "caption": ""}
@@ -44,7 +45,8 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def read_doxa_jsonl(path: Path) -> Iterator[Turn]:
-    """Yield the turns in the order of the lines. Raises InputError with file and line at the first line that does not fit."""
+    """Yield the turns in the order of the lines. Raises InputError with file and line at the first
+    line that does not fit."""
     for number, line in lines(path):
         if line is None:
             raise LimitError(
@@ -60,7 +62,10 @@ def read_doxa_jsonl(path: Path) -> Iterator[Turn]:
             reason = error.message if isinstance(error, InputError) else str(error)
             raise InputError(
                 f"{path}, line {number}: {reason}",
-                next_step="Correct that line; each line is one object with thread, session, speaker and text.",
+                next_step=(
+                    "Correct that line; each line is one object with thread, session, speaker and"
+                    " text."
+                ),
                 path=str(path),
                 line=number,
             ) from None

@@ -1,6 +1,7 @@
 """Tells the formats of histories apart and reads any of them: start here.
 
-path --detect--> format --reader--> Turn, Turn, Turn ...        (ReadReport: turns, skipped, places, titles)
+path --detect--> format --reader--> Turn, Turn, Turn ...        (ReadReport: turns, skipped, places,
+titles)
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from doxa.curation.readers.claude_ai import read_claude_ai
 from doxa.curation.readers.claude_code import EXTRAS, read_claude_code
 from doxa.curation.readers.doxa_jsonl import read_doxa_jsonl
 from doxa.curation.readers.locomo import read_locomo
-from doxa.curation.readers.sources import EXPORT_START, ReadReport, decode, document_heads, files_below, head, is_zip
+from doxa.curation.readers.sources import (
+    EXPORT_START,
+    ReadReport,
+    decode,
+    document_heads,
+    files_below,
+    head,
+    is_zip,
+)
 from doxa.curation.turns import Turn
 
 FORMATS = {
@@ -31,30 +40,50 @@ FORMATS = {
 }
 
 _KEY = re.compile(rb'(?<!\\)"(mapping|chat_messages|sample_id|conversation|qa)"\s*:')
-_FORMAT_OF_KEY = {b"mapping": "chatgpt", b"chat_messages": "claude-ai", b"sample_id": "locomo", b"conversation": "locomo", b"qa": "locomo"}
+_FORMAT_OF_KEY = {
+    b"mapping": "chatgpt",
+    b"chat_messages": "claude-ai",
+    b"sample_id": "locomo",
+    b"conversation": "locomo",
+    b"qa": "locomo",
+}
 _CLAUDE_CODE_KEY = re.compile(rb'(?<!\\)"(?:sessionId|leafUuid|isSidechain)"\s*:')
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def read(path: str | Path, format: str | None = None, *, report: ReadReport | None = None, include: Collection[str] = ()) -> Iterator[Turn]:
+def read(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    report: ReadReport | None = None,
+    include: Collection[str] = (),
+) -> Iterator[Turn]:
     """Yield the turns of a history in order; `report` is filled as they come.
 
-    `include` is for Claude Code only: "tools", "thinking", "sidechains". Raises InputError when the path cannot be read as the format,
-    at once for the format itself and while iterating for what the file holds; also when everything in it had to be skipped.
+    `include` is for Claude Code only: "tools", "thinking", "sidechains". Raises InputError when the
+    path cannot be read as the format, at once for the format itself and while iterating for what
+    the file holds; also when everything in it had to be skipped.
     """
     place = Path(path)
     name = detect(place) if format is None else format
     unknown = set(include) - EXTRAS
     if name not in FORMATS:
-        raise InputError(f"There is no format {name[:80]!r}.", next_step=f"Choose one of: {', '.join(FORMATS)}.", format=name)
+        raise InputError(
+            f"There is no format {name[:80]!r}.",
+            next_step=f"Choose one of: {', '.join(FORMATS)}.",
+            format=name,
+        )
     if unknown:
         raise InputError(
-            f"Nothing called {', '.join(sorted(unknown))!r} can be included.", next_step=f"Choose from: {', '.join(sorted(EXTRAS))}."
+            f"Nothing called {', '.join(sorted(unknown))!r} can be included.",
+            next_step=f"Choose from: {', '.join(sorted(EXTRAS))}.",
         )
     return _counted(place, name, report=ReadReport() if report is None else report, include=include)
 
 
-def _counted(path: Path, name: str, *, report: ReadReport, include: Collection[str]) -> Iterator[Turn]:
+def _counted(
+    path: Path, name: str, *, report: ReadReport, include: Collection[str]
+) -> Iterator[Turn]:
     found = False
     for turn in _reader(path, name, report=report, include=include):
         report.turns += 1
@@ -62,25 +91,33 @@ def _counted(path: Path, name: str, *, report: ReadReport, include: Collection[s
         yield turn
     if not found and report.skipped:
         raise InputError(
-            f"{path} holds nothing that reads as {name}: {report.skipped} parts were skipped, first {report.places[0]}.",
+            f"{path} holds nothing that reads as {name}: {report.skipped} parts were skipped, first"
+            f" {report.places[0]}.",
             next_step=f"Name the right format: {', '.join(FORMATS)}.",
             path=str(path),
             skipped=report.skipped,
         )
 
 
-def _reader(path: Path, name: str, *, report: ReadReport, include: Collection[str]) -> Iterator[Turn]:
+def _reader(
+    path: Path, name: str, *, report: ReadReport, include: Collection[str]
+) -> Iterator[Turn]:
     if name == "doxa-jsonl":
         return read_doxa_jsonl(path)
     if name == "locomo":
         return read_locomo(path)
     if name == "claude-code":
         return read_claude_code(path, report=report, include=include)
-    return read_chatgpt(path, report=report) if name == "chatgpt" else read_claude_ai(path, report=report)
+    return (
+        read_chatgpt(path, report=report)
+        if name == "chatgpt"
+        else read_claude_ai(path, report=report)
+    )
 
 
 def detect(path: str | Path) -> str:
-    """The format's name, from what the files hold and not from what they are called. Raises InputError listing what is supported."""
+    """The format's name, from what the files hold and not from what they are called. Raises
+    InputError listing what is supported."""
     place = Path(path)
     if place.is_dir():
         found = _detect_documents(place) or _detect_folder(place)
@@ -99,7 +136,14 @@ def detect(path: str | Path) -> str:
 
 
 def _detect_documents(path: Path) -> str | None:
-    return next((found for start in document_heads(path, DETECT_BYTES_READ) if (found := _format_of_document(start))), None)
+    return next(
+        (
+            found
+            for start in document_heads(path, DETECT_BYTES_READ)
+            if (found := _format_of_document(start))
+        ),
+        None,
+    )
 
 
 def _detect_folder(path: Path) -> str | None:
@@ -114,11 +158,15 @@ def _detect_file(path: Path) -> str | None:
     start = head(path, DETECT_BYTES_READ).lstrip()
     if EXPORT_START.match(start):
         raise InputError(
-            f"{path} is an export of doxa, not a conversation.", next_step="Take it in with `doxa import` or Memory.import_.", path=str(path)
+            f"{path} is an export of doxa, not a conversation.",
+            next_step="Take it in with `doxa import` or Memory.import_.",
+            path=str(path),
         )
     if not start.startswith((b"{", b"[")):
         return None
-    return (_format_of_lines(start) if start.startswith(b"{") else None) or _format_of_document(start)
+    return (_format_of_lines(start) if start.startswith(b"{") else None) or _format_of_document(
+        start
+    )
 
 
 def _format_of_document(start: bytes) -> str | None:

@@ -1,13 +1,16 @@
-"""Reads the LoCoMo benchmark's conversations, so that its questions can be asked of a memory filled the ordinary way.
+"""Reads the LoCoMo benchmark's conversations, so that its questions can be asked of a memory filled
+the ordinary way.
 
     [ { "sample_id": "conv-26",
         "conversation": {
           "speaker_a": "Caroline", "speaker_b": "Melanie",
           "session_1_date_time": "1:56 pm on 8 May, 2023",
-          "session_1": [ { "speaker": "Caroline", "dia_id": "D1:1", "text": "...", "blip_caption": "a photo of ..." } ] } } ]
+          "session_1": [ { "speaker": "Caroline", "dia_id": "D1:1", "text": "...", "blip_caption":
+          "a photo of ..." } ] } } ]
 
-The source has one time per session and no zone: it is read as UTC, and each turn comes one second after the one before, which keeps
-their order without moving any turn to another day in practice. Questions, summaries and observations are not conversation and are left out.
+The source has one time per session and no zone: it is read as UTC, and each turn comes one second
+after the one before, which keeps their order without moving any turn to another day in practice.
+Questions, summaries and observations are not conversation and are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from doxa.curation.readers.sources import clean, decode, documents
 from doxa.curation.turns import Turn
 
 _SESSION = re.compile(r"session_(\d{1,6})")
-_TIME = re.compile(r"\s*(\d{1,2}):(\d{2})\s*([ap]m)\s+on\s+(\d{1,2})\s+([A-Za-z]+),?\s+(\d{4})\s*", re.IGNORECASE)
+_TIME = re.compile(
+    r"\s*(\d{1,2}):(\d{2})\s*([ap]m)\s+on\s+(\d{1,2})\s+([A-Za-z]+),?\s+(\d{4})\s*", re.IGNORECASE
+)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -48,10 +53,13 @@ _text = msgspec.json.Decoder(str)
 
 
 def read_locomo(path: Path) -> Iterator[Turn]:
-    """Yield the turns sample by sample, session by session. Raises InputError where the file is not in the official form."""
+    """Yield the turns sample by sample, session by session. Raises InputError where the file is not
+    in the official form."""
     for name, data in documents(path):
         try:
-            samples = [decode(_sample, data)] if data.lstrip()[:1] == b"{" else decode(_samples, data)
+            samples = (
+                [decode(_sample, data)] if data.lstrip()[:1] == b"{" else decode(_samples, data)
+            )
         except ValueError as error:
             raise _not_locomo(name, "the file", error=error) from None
         for position, sample in enumerate(samples):
@@ -60,7 +68,11 @@ def read_locomo(path: Path) -> Iterator[Turn]:
 
 def _read_sample(name: str, position: int, *, sample: _Sample) -> Iterator[Turn]:
     thread = clean(sample.sample_id) or f"sample-{position}"
-    sessions = sorted((int(match.group(1)), key) for key in sample.conversation if (match := _SESSION.fullmatch(key)))
+    sessions = sorted(
+        (int(match.group(1)), key)
+        for key in sample.conversation
+        if (match := _SESSION.fullmatch(key))
+    )
     for _, session in sessions:
         place = f"{thread}, {session}"
         try:
@@ -91,7 +103,9 @@ def session_time_ns(text: str) -> int:
     if not 1 <= int(hour) <= 12:
         raise ValueError(f"{text[:80]!r} has no such hour")
     hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
-    moment = datetime(int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), hours, int(minute), tzinfo=UTC)
+    moment = datetime(
+        int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), hours, int(minute), tzinfo=UTC
+    )
     try:
         return parse_time(moment)
     except InputError as error:

@@ -1,7 +1,9 @@
-"""Bytes from files, folders and archives that nobody has vouched for: sizes are limited, links stay inside, nothing is written.
+"""Bytes from files, folders and archives that nobody has vouched for: sizes are limited, links stay
+inside, nothing is written.
 
-A history comes as a file, as a folder some product keeps, or as the zip of an export. The readers of the formats ask here for lines
-(streamed) or for whole documents (formats that are one JSON value), and for the one JSON decoder that survives what products write.
+A history comes as a file, as a folder some product keeps, or as the zip of an export. The readers
+of the formats ask here for lines (streamed) or for whole documents (formats that are one JSON
+value), and for the one JSON decoder that survives what products write.
 """
 
 from __future__ import annotations
@@ -24,16 +26,25 @@ from doxa.base.errors import InputError, LimitError
 T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
-_OTHER_BOMS = {b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_OTHER_BOMS = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL)
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 EXPORT_START = re.compile(rb'\s*\{\s*"type"\s*:\s*"doxa-export"')
 _DOCUMENT = re.compile(r"conversations(?:-\d{1,4})?\.json")
 
 
 @dataclass(slots=True)
 class ReadReport:
-    """What a reading met besides turns. `places` names the first skipped ones; `titles` maps a session to its title, where there is one."""
+    """What a reading met besides turns. `places` names the first skipped ones; `titles` maps a
+    session to its title, where there is one."""
 
     turns: int = 0
     skipped: int = 0
@@ -54,7 +65,8 @@ def clean(text: str) -> str:
 
 
 def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
-    """Decode one JSON value. Raises ValueError with a reason when it is malformed, not UTF-8, or nested too deeply."""
+    """Decode one JSON value. Raises ValueError with a reason when it is malformed, not UTF-8, or
+    nested too deeply."""
     try:
         return decoder.decode(data)
     except RecursionError:
@@ -62,7 +74,8 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
     except msgspec.ValidationError:
         raise
     except ValueError:
-        # JavaScript cuts strings between the halves of a surrogate pair and writes the half; strict decoders refuse the whole value.
+        # JavaScript cuts strings between the halves of a surrogate pair and writes the half; strict
+        # decoders refuse the whole value.
         repaired = _ESCAPE.sub(_repair_escape, data)
         if repaired == data:
             raise
@@ -77,7 +90,8 @@ def _repair_escape(match: re.Match[bytes]) -> bytes:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """(number from 1, line) for every line that is not blank; None stands for a line beyond the limit."""
+    """(number from 1, line) for every line that is not blank; None stands for a line beyond the
+    limit."""
     size_max = limits.IMPORT_LINE_BYTES_MAX
     with open_file(path) as file:
         number = 0
@@ -101,10 +115,15 @@ def _read_line(path: Path, file: IO[bytes]) -> bytes:
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Open a regular file of UTF-8 text within the size limit. Raises InputError when it is anything else."""
+    """Open a regular file of UTF-8 text within the size limit. Raises InputError when it is
+    anything else."""
     try:
         if not path.is_file():
-            raise InputError(f"{path} is not a file.", next_step="Give the path of an exported file.", path=str(path))
+            raise InputError(
+                f"{path} is not a file.",
+                next_step="Give the path of an exported file.",
+                path=str(path),
+            )
         file = path.open("rb")
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
@@ -133,8 +152,9 @@ def refuse_other_encodings(name: str, start: bytes) -> None:
 
 
 def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of each JSON document: the file itself, or every conversations.json of an export's folder or zip. With a report, one of
-    several that cannot be read is skipped and named there."""
+    """(name, bytes) of each JSON document: the file itself, or every conversations.json of an
+    export's folder or zip. With a report, one of several that cannot be read is skipped and named
+    there."""
     if path.is_dir():
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
@@ -170,7 +190,15 @@ def document_heads(path: Path, size_bytes: int) -> Iterator[bytes]:
                 for member in _members(archive):
                     with archive.open(member) as file:
                         yield file.read(size_bytes)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            RuntimeError,
+            NotImplementedError,
+            ValueError,
+        ) as error:
             raise _broken_archive(path, error) from None
 
 
@@ -191,7 +219,8 @@ def is_zip(path: Path) -> bool:
 
 
 def files_below(root: Path, suffix: str) -> Iterator[Path]:
-    """Regular files below a folder, by path. A link that leads outside the folder, or to a file met before, is left out."""
+    """Regular files below a folder, by path. A link that leads outside the folder, or to a file met
+    before, is left out."""
     real_root = root.resolve()
     found: dict[Path, Path] = {}
     for folder, folders, names in os.walk(root, followlinks=False):
@@ -204,7 +233,11 @@ def files_below(root: Path, suffix: str) -> Iterator[Path]:
                 real = path.resolve()
             except (OSError, RuntimeError):
                 continue
-            if real.is_relative_to(real_root) and real.is_file() and (real not in found or not path.is_symlink()):
+            if (
+                real.is_relative_to(real_root)
+                and real.is_file()
+                and (real not in found or not path.is_symlink())
+            ):
                 found[real] = path
     yield from sorted(found.values())
 
@@ -224,12 +257,15 @@ def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[
             members = _members(archive)
             if not members:
                 raise InputError(
-                    f"{path} holds no conversations.json.", next_step="Give the zip as the product exported it.", path=str(path)
+                    f"{path} holds no conversations.json.",
+                    next_step="Give the zip as the product exported it.",
+                    path=str(path),
                 )
             for member in members:
                 name = f"{path}:{member.filename}"
                 with archive.open(member) as file:
-                    # The directory of an archive may lie about sizes, so what counts is what comes out.
+                    # The directory of an archive may lie about sizes, so what counts is what comes
+                    # out.
                     data = file.read(left + 1)
                 if len(data) > left:
                     raise _too_large(name, size=len(data), limit=limits.ARCHIVE_BYTES_MAX)
@@ -240,12 +276,21 @@ def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[
                     skip_or_raise(report, error)
                     continue
                 yield name, data.removeprefix(_BOM)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
         raise _broken_archive(path, error) from None
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    members = [info for info in archive.infolist() if _DOCUMENT.fullmatch(info.filename.rpartition("/")[2])]
+    members = [
+        info for info in archive.infolist() if _DOCUMENT.fullmatch(info.filename.rpartition("/")[2])
+    ]
     total = sum(info.file_size for info in members)
     if total > limits.ARCHIVE_BYTES_MAX:
         raise _too_large(str(archive.filename), size=total, limit=limits.ARCHIVE_BYTES_MAX)
@@ -264,7 +309,11 @@ def _too_large(name: str, *, size: int, limit: int) -> LimitError:
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"{path} cannot be opened: {reason}.", next_step="Check the path and its permissions.", path=str(path))
+    return InputError(
+        f"{path} cannot be opened: {reason}.",
+        next_step="Check the path and its permissions.",
+        path=str(path),
+    )
 
 
 def _broken_archive(path: Path, error: Exception) -> InputError:

@@ -1,4 +1,5 @@
-"""Cuts documents that are one JSON list into their conversations, so that only one of them is decoded at a time."""
+"""Cuts documents that are one JSON list into their conversations, so that only one of them is
+decoded at a time."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ _list = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def conversations(path: Path, report: ReadReport) -> Iterator[tuple[str, int, bytes]]:
-    """(document, position from 1, JSON of one conversation). A document that is no list is skipped in a folder or zip, which may hold
-    others; a single one raises InputError."""
+    """(document, position from 1, JSON of one conversation). A document that is no list is skipped
+    in a folder or zip, which may hold others; a single one raises InputError."""
     several = report if path.is_dir() or is_zip(path) else None
     for name, data in documents(path, several):
         try:

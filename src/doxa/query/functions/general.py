@@ -1,4 +1,5 @@
-"""Functions on elements, lists, maps and types: openCypher's scalar and list functions and Neo4j 5's additions."""
+"""Functions on elements, lists, maps and types: openCypher's scalar and list functions and Neo4j
+5's additions."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from doxa.query.values import Edge, Node, Path, equals
 def _element(value: Any, function: str) -> Node | Edge:
     if isinstance(value, (Node, Edge)):
         return value
-    fail(f"{function}() takes a node or a relationship, not {shown(value)}.", detail="InvalidArgumentValue")
+    fail(
+        f"{function}() takes a node or a relationship, not {shown(value)}.",
+        detail="InvalidArgumentValue",
+    )
 
 
 def _edge(value: Any, function: str) -> Edge:
@@ -75,7 +79,10 @@ def _size(value: Any) -> int:
 def _is_empty(value: Any) -> bool:
     if type(value) in (list, str, dict):
         return not value
-    fail(f"isEmpty() takes a list, a map or a text, not {shown(value)}.", detail="InvalidArgumentValue")
+    fail(
+        f"isEmpty() takes a list, a map or a text, not {shown(value)}.",
+        detail="InvalidArgumentValue",
+    )
 
 
 def _head(value: Any) -> Any:
@@ -106,7 +113,12 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
         fail("The step of range() cannot be 0.", kind="ArgumentError", detail="NumberOutOfRange")
     found = range(start, end + (1 if step > 0 else -1), step)
     if len(found) > VALUE_ITEMS_MAX:
-        fail(f"range() would make more than {VALUE_ITEMS_MAX:,} items.", kind="ArgumentError", detail="NumberOutOfRange", hint="Narrow it.")
+        fail(
+            f"range() would make more than {VALUE_ITEMS_MAX:,} items.",
+            kind="ArgumentError",
+            detail="NumberOutOfRange",
+            hint="Narrow it.",
+        )
     return list(found)
 
 
@@ -120,7 +132,10 @@ def to_boolean(value: Any) -> bool | None:
         return {"true": True, "false": False}.get(value.strip().lower())
     if type(value) is int:
         return value != 0
-    fail(f"toBoolean() takes a boolean, a text or an integer, not {shown(value)}.", detail="InvalidArgumentValue")
+    fail(
+        f"toBoolean() takes a boolean, a text or an integer, not {shown(value)}.",
+        detail="InvalidArgumentValue",
+    )
 
 
 def to_integer(value: Any) -> int | None:
@@ -132,7 +147,10 @@ def to_integer(value: Any) -> int | None:
         return whole(int(value)) if abs(value) < 2**64 else None
     if type(value) is str:
         return _integer_text(value.strip())
-    fail(f"toInteger() takes a number, a boolean or a text, not {shown(value)}.", detail="InvalidArgumentValue")
+    fail(
+        f"toInteger() takes a number, a boolean or a text, not {shown(value)}.",
+        detail="InvalidArgumentValue",
+    )
 
 
 def _integer_text(text: str) -> int | None:
@@ -163,14 +181,29 @@ def _float_text(text: str) -> float | None:
         return None
 
 
-_TEXTUAL = (str, bool, int, float, spatial.Point, temporal.Date, temporal.LocalTime, temporal.Time, temporal.LocalDateTime, temporal.DateTime,
-            temporal.Duration)  # fmt: skip
+_TEXTUAL = (
+    str,
+    bool,
+    int,
+    float,
+    spatial.Point,
+    temporal.Date,
+    temporal.LocalTime,
+    temporal.Time,
+    temporal.LocalDateTime,
+    temporal.DateTime,
+    temporal.Duration,
+)
 
 
 def to_text(value: Any) -> str:
     if isinstance(value, _TEXTUAL):
         return text_of(value)
-    fail(f"toString() takes a text, a number, a boolean, a temporal value or a point, not {shown(value)}.", detail="InvalidArgumentValue")
+    fail(
+        "toString() takes a text, a number, a boolean, a temporal value or a point, not"
+        f" {shown(value)}.",
+        detail="InvalidArgumentValue",
+    )
 
 
 def _or_null(convert: Any) -> Any:
@@ -187,7 +220,9 @@ def _or_null(convert: Any) -> Any:
 
 def _each(convert: Any, function: str) -> Any:
     lenient = _or_null(convert)
-    return lambda value: [None if item is None else lenient(item) for item in _list(value, function)]
+    return lambda value: [
+        None if item is None else lenient(item) for item in _list(value, function)
+    ]
 
 
 def _null_if(one: Any, other: Any) -> Any:
@@ -202,7 +237,11 @@ def _cosine(one: Any, other: Any) -> float:
     left, right = _vectors(one, other)
     norm = sum(x * x for x in left) ** 0.5 * sum(y * y for y in right) ** 0.5
     if norm == 0:
-        fail("The similarity of a zero vector is not defined.", kind="ArgumentError", detail="InvalidArgumentValue")
+        fail(
+            "The similarity of a zero vector is not defined.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
     return float((1 + sum(x * y for x, y in zip(left, right, strict=True)) / norm) / 2)
 
 
@@ -213,8 +252,16 @@ def _euclidean(one: Any, other: Any) -> float:
 
 def _vectors(one: Any, other: Any) -> tuple[list[float], list[float]]:
     left, right = _list(one, "vector.similarity"), _list(other, "vector.similarity")
-    if len(left) != len(right) or not left or not all(type(x) in (int, float) for x in (*left, *right)):
-        fail("Vectors are lists of numbers of one length.", kind="ArgumentError", detail="InvalidArgumentValue")
+    if (
+        len(left) != len(right)
+        or not left
+        or not all(type(x) in (int, float) for x in (*left, *right))
+    ):
+        fail(
+            "Vectors are lists of numbers of one length.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
     return left, right
 
 

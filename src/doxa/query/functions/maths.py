@@ -13,9 +13,14 @@ from doxa.query.functions.registry import Function
 from doxa.query.operators import whole
 
 _MODES = {
-    "UP": decimal.ROUND_UP, "DOWN": decimal.ROUND_DOWN, "CEILING": decimal.ROUND_CEILING, "FLOOR": decimal.ROUND_FLOOR,
-    "HALF_UP": decimal.ROUND_HALF_UP, "HALF_DOWN": decimal.ROUND_HALF_DOWN, "HALF_EVEN": decimal.ROUND_HALF_EVEN,
-}  # fmt: skip
+    "UP": decimal.ROUND_UP,
+    "DOWN": decimal.ROUND_DOWN,
+    "CEILING": decimal.ROUND_CEILING,
+    "FLOOR": decimal.ROUND_FLOOR,
+    "HALF_UP": decimal.ROUND_HALF_UP,
+    "HALF_DOWN": decimal.ROUND_HALF_DOWN,
+    "HALF_EVEN": decimal.ROUND_HALF_EVEN,
+}
 
 
 def _number(value: Any, function: str) -> Any:
@@ -60,12 +65,21 @@ def _sign(value: Any) -> int:
 def _round(value: Any, places: Any = 0, mode: Any = "HALF_UP") -> float:
     number = _number(value, "round")
     if type(places) is not int or places < 0:
-        fail(f"The precision of round() is a whole number from 0, not {shown(places)}.", kind="ArgumentError", detail="NumberOutOfRange")
+        fail(
+            f"The precision of round() is a whole number from 0, not {shown(places)}.",
+            kind="ArgumentError",
+            detail="NumberOutOfRange",
+        )
     if not isinstance(number, int) and not math.isfinite(number):
         return number  # type: ignore[no-any-return]
     rounding = _MODES.get(str(mode).upper())
     if rounding is None:
-        fail(f"{mode!r:.40} is no rounding mode.", kind="ArgumentError", detail="InvalidArgumentValue", hint=f"Use {', '.join(_MODES)}.")
+        fail(
+            f"{mode!r:.40} is no rounding mode.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint=f"Use {', '.join(_MODES)}.",
+        )
     if places > 300:
         return float(number)
     exact = decimal.Decimal(repr(number))  # the number as it is written: 1.255 rounds to 1.26

@@ -1,7 +1,8 @@
-"""decayScore, decay, policy and reveal: how an element stands under the persistence policies, at the scoring time of the query.
+"""decayScore, decay, policy and reveal: how an element stands under the persistence policies, at
+the scoring time of the query.
 
-Scoring time is the time of the transaction, so that a score does not change within a query; as of a system time it is that time. Where decay is off
-or no rule is for an element, the score is 1.
+Scoring time is the time of the transaction, so that a score does not change within a query; as of a
+system time it is that time. Where decay is off or no rule is for an element, the score is 1.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ def _subject_then(run: Any, value: Any, edge: bool) -> tuple[Subject, Access] | 
     """The same for the version of a past time. Access metadata has no past: it is as it is now."""
     table, time = ("edge", "node")[not edge], run.graph.as_of
     sql = (
-        f"SELECT since, born FROM {table} WHERE id = ?1 AND since <= ?2 "
-        f"UNION ALL SELECT since, born FROM {table}_past WHERE id = ?1 AND since <= ?2 AND until > ?2"
+        f"SELECT since, born FROM {table} WHERE id = ?1 AND since <= ?2 UNION ALL SELECT since,"
+        f" born FROM {table}_past WHERE id = ?1 AND since <= ?2 AND until > ?2"
     )
     now = run.graph.reader.subject(value.id, edge=edge)
     for since, born in run.graph.rows(sql, (value.id, time)):
         names = (value.type,) if edge else value.labels
         ends = (value.start, value.end) if edge else (0, 0)
-        return Subject(edge, value.id, names, value.properties, since, born, *ends), Access() if now is None else now[1]
+        return Subject(
+            edge, value.id, names, value.properties, since, born, *ends
+        ), Access() if now is None else now[1]
     return None
 
 
@@ -52,14 +55,28 @@ def property_of_options(options: Any, function: str) -> str | None:
     """{property: name}, or nothing. Raises QueryError for other keys."""
     if options is None:
         return None
-    given = dict(options.properties if isinstance(options, Element) else options) if isinstance(options, (dict, Element)) else None
-    if given is None or set(given) - set(_OPTIONS) or not isinstance(given.get("property", ""), str):
-        fail(f"{function}() takes {{property: name}}, not {shown(options)}.", kind="ArgumentError", detail="InvalidArgumentValue",
-             hint="Write {property: 'summary'}, or leave the map out.")  # fmt: skip
+    given = (
+        dict(options.properties if isinstance(options, Element) else options)
+        if isinstance(options, (dict, Element))
+        else None
+    )
+    if (
+        given is None
+        or set(given) - set(_OPTIONS)
+        or not isinstance(given.get("property", ""), str)
+    ):
+        fail(
+            f"{function}() takes {{property: name}}, not {shown(options)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Write {property: 'summary'}, or leave the map out.",
+        )
     return given.get("property")
 
 
-def _standing(run: Any, value: Any, options: Any, function: str) -> tuple[Standing | None, str, str | None]:
+def _standing(
+    run: Any, value: Any, options: Any, function: str
+) -> tuple[Standing | None, str, str | None]:
     """How it stands, or None with the reason why its score is 1."""
     name = property_of_options(options, function)
     if run.graph.reader.neutral:
@@ -71,7 +88,11 @@ def _standing(run: Any, value: Any, options: Any, function: str) -> tuple[Standi
     rule = judge.rule(found[0])
     if rule is None or (name is not None and name not in rule.properties):
         immune = rule is not None and name in rule.immune
-        return None, "no decay: the property is led by an index" if immune else "no decay profile", name
+        return (
+            None,
+            "no decay: the property is led by an index" if immune else "no decay profile",
+            name,
+        )
     return judge.standing(*found, scoring_time(run), name=name, rule=rule), "", name
 
 
@@ -91,13 +112,21 @@ def _decay(run: Any, value: Any, options: Any = None) -> Any:
     curve, binding = standing.curve, standing.rule.binding if standing.rule is not None else None
     fades = curve.decay.function != "none"
     return {
-        "score": standing.score, "baseScore": standing.base, "applies": fades, "reason": "scored" if fades else "no decay",
-        "policy": binding.name if binding is not None else None, "profile": curve.bundle,
+        "score": standing.score,
+        "baseScore": standing.base,
+        "applies": fades,
+        "reason": "scored" if fades else "no decay",
+        "policy": binding.name if binding is not None else None,
+        "profile": curve.bundle,
         "promotion": standing.clause.profile if standing.clause is not None else None,
         "scope": "PROPERTY" if name is not None else "EDGE" if isinstance(value, Edge) else "NODE",
-        "function": curve.decay.function, "halfLifeSeconds": curve.decay.half_life / 1e9, "visibilityThreshold": curve.decay.threshold,
-        "floor": curve.decay.floor, "scoreFrom": curve.anchor, "visible": standing.visible(scoring_time(run)),
-    }  # fmt: skip
+        "function": curve.decay.function,
+        "halfLifeSeconds": curve.decay.half_life / 1e9,
+        "visibilityThreshold": curve.decay.threshold,
+        "floor": curve.decay.floor,
+        "scoreFrom": curve.anchor,
+        "visible": standing.visible(scoring_time(run)),
+    }
 
 
 def _policy(run: Any, value: Any) -> Any:
@@ -117,18 +146,25 @@ def _policy(run: Any, value: Any) -> Any:
         for name, one in access.kalman.items()
     }
     return {
-        **access.values(), "accessCount": access.count, "traversalCount": access.walks, "mutationCount": access.changes,
+        **access.values(),
+        "accessCount": access.count,
+        "traversalCount": access.walks,
+        "mutationCount": access.changes,
         "lastMutatedAt": None if access.changed is None else access.changed // _MS,
         "lastAccessedAt": None if access.last is None else access.last // _MS,
         "lastTraversedAt": None if access.walked is None else access.walked // _MS,
-        "kalmanFilters": states, "suppressed": access.suppressed, "lastError": access.error or None,
-        "targetId": value.element_id, "targetScope": "EDGE" if subject.edge else "NODE",
+        "kalmanFilters": states,
+        "suppressed": access.suppressed,
+        "lastError": access.error or None,
+        "targetId": value.element_id,
+        "targetScope": "EDGE" if subject.edge else "NODE",
         "policy": rule.policy.name if rule is not None and rule.policy is not None else None,
-    }  # fmt: skip
+    }
 
 
 def _reveal(run: Any, value: Any) -> Any:
-    """The element with all its properties. That patterns find it though it is hidden, the plan sees to, by the variable's name."""
+    """The element with all its properties. That patterns find it though it is hidden, the plan sees
+    to, by the variable's name."""
     if isinstance(value, Node):
         run.graph.revealed.add((False, value.id))
         return run.graph.node(value.id)
@@ -136,7 +172,10 @@ def _reveal(run: Any, value: Any) -> Any:
         run.graph.revealed.add((True, value.id))
         return Edge(value.id, run.graph, kind=value.type, start=value.start, end=value.end)
     if isinstance(value, Path):
-        return Path([_reveal(run, node) for node in value.nodes], [_reveal(run, edge) for edge in value.edges])
+        return Path(
+            [_reveal(run, node) for node in value.nodes],
+            [_reveal(run, edge) for edge in value.edges],
+        )
     if isinstance(value, list):
         return [_reveal(run, item) for item in value]
     if value is None:

@@ -1,6 +1,8 @@
-"""What a Cypher function is to the engine: a name, a Python function and how many arguments, so that families of them stay plain code.
+"""What a Cypher function is to the engine: a name, a Python function and how many arguments, so
+that families of them stay plain code.
 
-A family's module ends in `FUNCTIONS`, a tuple of `Function`; `collected` makes the one dictionary that expressions look names up in.
+A family's module ends in `FUNCTIONS`, a tuple of `Function`; `collected` makes the one dictionary
+that expressions look names up in.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ class ArgumentError(InputError):
 
 
 class FunctionContext(Protocol):
-    """What a function may know of the statement that calls it. Times are integer nanoseconds since the epoch, UTC."""
+    """What a function may know of the statement that calls it. Times are integer nanoseconds since
+    the epoch, UTC."""
 
     @property
     def statement_ns(self) -> int: ...
@@ -34,7 +37,8 @@ class FunctionContext(Protocol):
 
 
 class Function(NamedTuple):
-    """One function. `least` and `most` count the arguments a query gives, without the context; `most` None is any number."""
+    """One function. `least` and `most` count the arguments a query gives, without the context;
+    `most` None is any number."""
 
     name: str
     call: Callable[..., Any]
@@ -58,11 +62,19 @@ def collected(*families: Iterable[Function]) -> dict[str, Function]:
 def wrong(function: str, value: object, *, wanted: str) -> ArgumentError:
     """The error for an argument of the wrong type."""
     return ArgumentError(
-        f"{function}() cannot take {_TYPES.get(type(value), type(value).__name__)} {str(value)[:40]!r}.",
+        f"{function}() cannot take {_TYPES.get(type(value), type(value).__name__)}"
+        f" {str(value)[:40]!r}.",
         next_step=f"Give it {wanted}.",
         field=function,
         type=type(value).__name__,
     )
 
 
-_TYPES: dict[type, str] = {bool: "the boolean", int: "the integer", float: "the float", str: "the text", list: "the list", dict: "the map"}
+_TYPES: dict[type, str] = {
+    bool: "the boolean",
+    int: "the integer",
+    float: "the float",
+    str: "the text",
+    list: "the list",
+    dict: "the map",
+}

@@ -9,12 +9,17 @@ from doxa.query.functions.registry import Function, wrong
 def point(values: object) -> Point | None:
     """point(map). Null if any value of the map is null."""
     if not isinstance(values, dict):
-        raise wrong("point", values, wanted="a map such as {x: 1, y: 2} or {longitude: 12.5, latitude: 55.7}")
+        raise wrong(
+            "point",
+            values,
+            wanted="a map such as {x: 1, y: 2} or {longitude: 12.5, latitude: 55.7}",
+        )
     return from_map(values)
 
 
 def point_distance(one: object, two: object) -> float | None:
-    """point.distance(point, point): metres, or units of the plane; null for different coordinate systems."""
+    """point.distance(point, point): metres, or units of the plane; null for different coordinate
+    systems."""
     return distance(_point("point.distance", one), _point("point.distance", two))
 
 

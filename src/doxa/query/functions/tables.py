@@ -1,8 +1,16 @@
-"""All functions in one table. exists() and coalesce() are not here: the expression compiler knows them, since they look at expressions."""
+"""All functions in one table. exists() and coalesce() are not here: the expression compiler knows
+them, since they look at expressions."""
 
 from __future__ import annotations
 
 from doxa.query.functions import general, maths, persistence, spatial, temporal, texts
 from doxa.query.functions.registry import collected
 
-FUNCTIONS = collected(general.FUNCTIONS, maths.FUNCTIONS, texts.FUNCTIONS, temporal.FUNCTIONS, spatial.FUNCTIONS, persistence.FUNCTIONS)
+FUNCTIONS = collected(
+    general.FUNCTIONS,
+    maths.FUNCTIONS,
+    texts.FUNCTIONS,
+    temporal.FUNCTIONS,
+    spatial.FUNCTIONS,
+    persistence.FUNCTIONS,
+)

@@ -1,9 +1,11 @@
-"""The temporal functions of Cypher: the five kinds of instant from texts, maps, clocks and each other, and durations.
+"""The temporal functions of Cypher: the five kinds of instant from texts, maps, clocks and each
+other, and durations.
 
-One path makes every instant from a map: what is selected (`date`, `time`, `datetime`) gives the base, the other components replace
-parts of it, and a `timezone` converts what was selected with a zone and is simply attached to anything else. Truncation is the same
-path with a rounded base. Sources: openCypher CIP2015-08-06, TCK features Temporal1 to Temporal10, the Cypher manual's "Temporal
-functions".
+One path makes every instant from a map: what is selected (`date`, `time`, `datetime`) gives the
+base, the other components replace parts of it, and a `timezone` converts what was selected with a
+zone and is simply attached to anything else. Truncation is the same path with a rounded base.
+Sources: openCypher CIP2015-08-06, TCK features Temporal1 to Temporal10, the Cypher manual's
+"Temporal functions".
 """
 
 from __future__ import annotations
@@ -80,8 +82,14 @@ _KINDS = (_DATE, _LOCAL_TIME, _TIME, _LOCAL_DATETIME, _DATETIME)
 
 _Fields = dict[str, object]  # a map's entries, their names in lower case
 
-# The ways to name a day, by the component that the others of the way depend on. `year` belongs to all of them.
-_WAYS = {"month": ("month", "day"), "week": ("week", "dayofweek"), "quarter": ("quarter", "dayofquarter"), "ordinalday": ("ordinalday",)}
+# The ways to name a day, by the component that the others of the way depend on. `year` belongs to
+# all of them.
+_WAYS = {
+    "month": ("month", "day"),
+    "week": ("week", "dayofweek"),
+    "quarter": ("quarter", "dayofquarter"),
+    "ordinalday": ("ordinalday",),
+}
 _CLOCK = {"hour": 24, "minute": 60, "second": 60}
 _FRACTIONS = ("millisecond", "microsecond", "nanosecond")
 _DATE_FIELDS = frozenset(("year", *(name for way in _WAYS.values() for name in way)))
@@ -90,11 +98,29 @@ _EPOCH = {"epochseconds": NS, "epochmillis": 1_000_000}
 
 # Sizes of units and components: what a map adds to a truncated value must be smaller than the unit.
 _UNITS = {
-    "millennium": 14, "century": 13, "decade": 12, "year": 11, "weekyear": 10, "quarter": 9, "month": 8, "week": 7, "day": 6,
-    "hour": 5, "minute": 4, "second": 3, "millisecond": 2, "microsecond": 1,
-}  # fmt: skip
+    "millennium": 14,
+    "century": 13,
+    "decade": 12,
+    "year": 11,
+    "weekyear": 10,
+    "quarter": 9,
+    "month": 8,
+    "week": 7,
+    "day": 6,
+    "hour": 5,
+    "minute": 4,
+    "second": 3,
+    "millisecond": 2,
+    "microsecond": 1,
+}
 _SIZES = {**_UNITS, "dayofquarter": 6, "dayofweek": 6, "ordinalday": 6, "nanosecond": 0}
-_UNIT_NS = {"hour": 3_600 * NS, "minute": 60 * NS, "second": NS, "millisecond": 1_000_000, "microsecond": 1_000}
+_UNIT_NS = {
+    "hour": 3_600 * NS,
+    "minute": 60 * NS,
+    "second": NS,
+    "millisecond": 1_000_000,
+    "microsecond": 1_000,
+}
 _UNIT_YEARS = {"millennium": 1_000, "century": 100, "decade": 10, "year": 1}
 
 
@@ -102,7 +128,8 @@ _UNIT_YEARS = {"millennium": 1_000, "century": 100, "decade": 10, "year": 1}
 
 
 def _create(kind: _Kind, context: FunctionContext, *given: object) -> Instant:
-    """date(), time(), localtime(), localdatetime(), datetime(): now, or from a text, a map or another instant."""
+    """date(), time(), localtime(), localdatetime(), datetime(): now, or from a text, a map or
+    another instant."""
     if not given:
         return _now(kind, context.statement_ns, _default_zone(context))
     value = given[0]
@@ -116,14 +143,21 @@ def _create(kind: _Kind, context: FunctionContext, *given: object) -> Instant:
     raise wrong(kind.name, value, wanted="a text, a map of components or another instant")
 
 
-def _clock(kind: _Kind, read: Callable[[FunctionContext], int], context: FunctionContext, *given: object) -> Instant:
-    """The transaction's, the statement's or the real time, in a zone: a text, or a map with `timezone`."""
+def _clock(
+    kind: _Kind, read: Callable[[FunctionContext], int], context: FunctionContext, *given: object
+) -> Instant:
+    """The transaction's, the statement's or the real time, in a zone: a text, or a map with
+    `timezone`."""
     zone = given[0] if given else None
     if isinstance(zone, dict) and zone.keys() == {"timezone"}:
         zone = zone["timezone"]
     if given and not isinstance(zone, str):
-        raise wrong(kind.name, given[0], wanted="a time zone such as 'Europe/Stockholm' or '+01:00'")
-    return _now(kind, read(context), parse_zone(zone) if isinstance(zone, str) else _default_zone(context))
+        raise wrong(
+            kind.name, given[0], wanted="a time zone such as 'Europe/Stockholm' or '+01:00'"
+        )
+    return _now(
+        kind, read(context), parse_zone(zone) if isinstance(zone, str) else _default_zone(context)
+    )
 
 
 def _now(kind: _Kind, now_ns: int, zone: Zone) -> Instant:
@@ -164,14 +198,22 @@ def _from_map(kind: _Kind, context: FunctionContext, fields: _Fields) -> Instant
     if kind is _TIME:
         offset = None if asked is None else _offset_now(context, asked)
         if had is None:
-            return Time(nanos, _offset_now(context, _default_zone(context)) if offset is None else offset)
+            return Time(
+                nanos, _offset_now(context, _default_zone(context)) if offset is None else offset
+            )
         own = cast("Time | DateTime", time_source).offset
-        return Time(nanos, own) if offset is None else Time((nanos + (offset - own) * NS) % DAY_NS, offset)
+        return (
+            Time(nanos, own)
+            if offset is None
+            else Time((nanos + (offset - own) * NS) % DAY_NS, offset)
+        )
     second, rest = divmod(nanos, NS)
     local = days * DAY_S + second
     if had is None:
         return attach(local, rest, _default_zone(context) if asked is None else asked)
-    moment = attach(local, rest, had, prefer=time_source.offset if isinstance(time_source, DateTime) else None)
+    moment = attach(
+        local, rest, had, prefer=time_source.offset if isinstance(time_source, DateTime) else None
+    )
     return moment if asked is None else at_zone(moment.seconds, moment.nanos, asked)
 
 
@@ -180,7 +222,12 @@ def _from_epoch_fields(kind: _Kind, fields: _Fields) -> DateTime:
     name = next(name for name in _EPOCH if name in fields)
     below = _FRACTIONS if name == "epochseconds" else ("nanosecond",)
     for other in fields.keys() - {name, "timezone", *below}:
-        raise _bad(kind, other, f"{other[:80]} cannot be given together with {name}", step="Add nanosecond and timezone only.")
+        raise _bad(
+            kind,
+            other,
+            f"{other[:80]} cannot be given together with {name}",
+            step="Add nanosecond and timezone only.",
+        )
     count = _EPOCH[name] * _integer(kind, fields, name)
     if name == "epochmillis":
         count += _integer(kind, fields, "nanosecond", 0, 1_000_000) if "nanosecond" in fields else 0
@@ -219,9 +266,19 @@ def _check_fields(kind: _Kind, fields: Collection[str]) -> None:
         known.add("datetime")
     for name in fields:
         if name not in known:
-            raise _bad(kind, name, f"there is no component {name[:80]!r}", step="Use the components of this type only.")
+            raise _bad(
+                kind,
+                name,
+                f"there is no component {name[:80]!r}",
+                step="Use the components of this type only.",
+            )
     if "datetime" in fields and ("date" in fields or "time" in fields):
-        raise _bad(kind, "datetime", "datetime cannot be given together with date or time", step="Select either.")
+        raise _bad(
+            kind,
+            "datetime",
+            "datetime cannot be given together with date or time",
+            step="Select either.",
+        )
 
 
 def _source(kind: _Kind, fields: _Fields, name: str) -> Instant | None:
@@ -248,7 +305,9 @@ def _nanos_in(kind: _Kind, value: Instant) -> int:
     return day_nanos(value)
 
 
-def _integer(kind: _Kind, fields: _Fields, name: str, least: int | None = None, below: int | None = None) -> int:
+def _integer(
+    kind: _Kind, fields: _Fields, name: str, least: int | None = None, below: int | None = None
+) -> int:
     value = fields[name]
     if isinstance(value, bool) or not isinstance(value, int):
         raise wrong(kind.name, value, wanted=f"an integer as {name}")
@@ -272,7 +331,9 @@ def _date_part(kind: _Kind, fields: _Fields, base: int | None) -> int:
         raise _bad(kind, "year", f"year is outside {YEAR_MIN} to {YEAR_MAX}")
     way = ways[0] if ways else "month"
     try:
-        return checked_days(_new_days(way, numbers) if base is None else _replaced_days(way, numbers, base))
+        return checked_days(
+            _new_days(way, numbers) if base is None else _replaced_days(way, numbers, base)
+        )
     except (ValueError, OverflowError):
         shown = ", ".join(f"{name}: {number}" for name, number in sorted(numbers.items()))
         raise _bad(kind, way, f"there is no day {{{shown[:200]}}}") from None
@@ -291,12 +352,17 @@ def _new_days(way: str, numbers: Mapping[str, int]) -> int:
 
 
 def _replaced_days(way: str, numbers: Mapping[str, int], base: int) -> int:
-    """The base with components replaced, larger ones first; a day that a month does not have becomes its last. ValueError as above."""
+    """The base with components replaced, larger ones first; a day that a month does not have
+    becomes its last. ValueError as above."""
     years, day = civil(base)
     year = years + day.year
     if way == "week" and "week" in numbers:
         week_year, _, weekday = day.isocalendar()  # with a week, the year is the week's
-        return days_of_week_date(numbers.get("year", years + week_year), numbers["week"], numbers.get("dayofweek", weekday))
+        return days_of_week_date(
+            numbers.get("year", years + week_year),
+            numbers["week"],
+            numbers.get("dayofweek", weekday),
+        )
     if "year" in numbers:
         year = numbers["year"]
         base = days_of(year, day.month, min(day.day, month_days(year, day.month)))
@@ -323,11 +389,14 @@ def _day_of_week(days: int) -> int:
 
 
 def _time_part(kind: _Kind, fields: _Fields, base: int | None) -> int:
-    """Nanoseconds of the day, from the base's time and the components that replace parts of it; fractions replace the whole fraction."""
+    """Nanoseconds of the day, from the base's time and the components that replace parts of it;
+    fractions replace the whole fraction."""
     if base is None:
         needed = "hour"
         for name in ("minute", "second", "fraction"):
-            given = name in fields if name != "fraction" else not fields.keys().isdisjoint(_FRACTIONS)
+            given = (
+                name in fields if name != "fraction" else not fields.keys().isdisjoint(_FRACTIONS)
+            )
             if given and needed not in fields:
                 raise _bad(kind, needed, f"{needed} is missing")
             needed = name
@@ -345,7 +414,8 @@ def _time_part(kind: _Kind, fields: _Fields, base: int | None) -> int:
 
 
 def _fraction(kind: _Kind, fields: _Fields) -> int:
-    """Nanoseconds of the second. A part counts what the larger parts leave: after a millisecond, 0 to 999 microseconds."""
+    """Nanoseconds of the second. A part counts what the larger parts leave: after a millisecond, 0
+    to 999 microseconds."""
     nanos, room = 0, NS
     for name, unit in zip(_FRACTIONS, (1_000_000, 1_000, 1), strict=True):
         if name in fields:
@@ -369,7 +439,9 @@ def _offset_now(context: FunctionContext, zone: Zone) -> int:
 def _zone_field(kind: _Kind, fields: _Fields) -> Zone:
     value = fields["timezone"]
     if not isinstance(value, str):
-        raise wrong(kind.name, value, wanted="a text such as 'Europe/Stockholm' or '+01:00' as timezone")
+        raise wrong(
+            kind.name, value, wanted="a text such as 'Europe/Stockholm' or '+01:00' as timezone"
+        )
     return parse_zone(value)
 
 
@@ -383,7 +455,8 @@ def _zone_of(value: Instant | None) -> Zone | None:
 
 
 def _truncate(kind: _Kind, context: FunctionContext, unit: object, *given: object) -> Instant:
-    """date.truncate(unit, instant, map) and its kin: the instant at the start of its unit, smaller components then set from the map."""
+    """date.truncate(unit, instant, map) and its kin: the instant at the start of its unit, smaller
+    components then set from the map."""
     function = f"{kind.name}.truncate"
     value = given[0] if given else _now(_DATETIME, context.statement_ns, _default_zone(context))
     extra = given[1] if len(given) > 1 else {}
@@ -395,7 +468,11 @@ def _truncate(kind: _Kind, context: FunctionContext, unit: object, *given: objec
         raise wrong(function, extra, wanted="a map of components")
     name = unit.lower()
     clock_unit = name in _UNIT_NS
-    if name not in _UNITS or (clock_unit and not kind.timed) or (not clock_unit and name != "day" and not kind.dated):
+    if (
+        name not in _UNITS
+        or (clock_unit and not kind.timed)
+        or (not clock_unit and name != "day" and not kind.dated)
+    ):
         raise _bad(kind, "unit", f"there is no unit {unit[:80]!r} here", step=_UNIT_STEP)
     if isinstance(value, Date) and clock_unit:
         raise _bad(kind, "unit", f"a date has no {name}", step=_UNIT_STEP)
@@ -414,18 +491,32 @@ def _truncate(kind: _Kind, context: FunctionContext, unit: object, *given: objec
     return _placed(kind, context, value, fields, days, nanos)
 
 
-def _placed(kind: _Kind, context: FunctionContext, value: Instant, fields: _Fields, days: int, nanos: int) -> Instant:
-    """The truncated local time in the zone asked for, else the value's own, else the default. Nothing is converted."""
+def _placed(
+    kind: _Kind, context: FunctionContext, value: Instant, fields: _Fields, days: int, nanos: int
+) -> Instant:
+    """The truncated local time in the zone asked for, else the value's own, else the default.
+    Nothing is converted."""
     if not kind.zoned:
         return _composed(kind, days, nanos, 0)
     own = _zone_of(value)
-    zone = _zone_field(kind, fields) if "timezone" in fields else _default_zone(context) if own is None else own
+    zone = (
+        _zone_field(kind, fields)
+        if "timezone" in fields
+        else _default_zone(context)
+        if own is None
+        else own
+    )
     if kind is _TIME:
         if isinstance(value, (Time, DateTime)) and "timezone" not in fields:
             return Time(nanos, value.offset)
         return Time(nanos, _offset_now(context, zone))
     second, rest = divmod(nanos, NS)
-    return attach(days * DAY_S + second, rest, zone, prefer=value.offset if isinstance(value, DateTime) else None)
+    return attach(
+        days * DAY_S + second,
+        rest,
+        zone,
+        prefer=value.offset if isinstance(value, DateTime) else None,
+    )
 
 
 def _floor_days(unit: str, days: int) -> int:
@@ -437,7 +528,9 @@ def _floor_days(unit: str, days: int) -> int:
         return days_of_week_date(years + day.isocalendar().year, 1, 1)
     if unit in ("quarter", "month"):
         years, day = civil(days)
-        return days_of(years + day.year, day.month if unit == "month" else (day.month - 1) // 3 * 3 + 1, 1)
+        return days_of(
+            years + day.year, day.month if unit == "month" else (day.month - 1) // 3 * 3 + 1, 1
+        )
     return days + 1 - _day_of_week(days) if unit == "week" else days
 
 
@@ -446,7 +539,9 @@ def _floor_days(unit: str, days: int) -> int:
 
 def from_epoch(seconds: object, nanoseconds: object) -> DateTime:
     """datetime.fromepoch(seconds, nanoseconds)."""
-    total = trunc(_number("datetime.fromepoch", seconds) * NS + _number("datetime.fromepoch", nanoseconds))
+    total = trunc(
+        _number("datetime.fromepoch", seconds) * NS + _number("datetime.fromepoch", nanoseconds)
+    )
     return at_zone(total // NS, total % NS, 0)
 
 
@@ -460,11 +555,19 @@ def from_epoch_millis(milliseconds: object) -> DateTime:
 
 _MONTHS = {"years": 12, "quarters": 3, "months": 1}
 _DAYS = {"weeks": 7, "days": 1}
-_NANOS = {"hours": 3_600 * NS, "minutes": 60 * NS, "seconds": NS, "milliseconds": 1_000_000, "microseconds": 1_000, "nanoseconds": 1}
+_NANOS = {
+    "hours": 3_600 * NS,
+    "minutes": 60 * NS,
+    "seconds": NS,
+    "milliseconds": 1_000_000,
+    "microseconds": 1_000,
+    "nanoseconds": 1,
+}
 
 
 def duration(value: object) -> Duration:
-    """duration(text) or duration(map): years to nanoseconds, whole or fractional, positive or negative."""
+    """duration(text) or duration(map): years to nanoseconds, whole or fractional, positive or
+    negative."""
     if isinstance(value, str):
         return parse_duration(value)
     if isinstance(value, Duration):
@@ -473,14 +576,25 @@ def duration(value: object) -> Duration:
         raise wrong("duration", value, wanted="a text such as 'P1DT2H' or a map of amounts")
     fields = _fields("duration", value)
     for name in fields.keys() - _MONTHS.keys() - _DAYS.keys() - _NANOS.keys():
-        raise InputError(f"duration(): there is no component {name[:80]!r}.", next_step="Use years to nanoseconds.", field=name[:80])
+        raise InputError(
+            f"duration(): there is no component {name[:80]!r}.",
+            next_step="Use years to nanoseconds.",
+            field=name[:80],
+        )
     months, days, nanos = (
-        sum(_number("duration", fields[name]) * size for name, size in units.items() if name in fields) for units in (_MONTHS, _DAYS, _NANOS)
+        sum(
+            _number("duration", fields[name]) * size
+            for name, size in units.items()
+            if name in fields
+        )
+        for units in (_MONTHS, _DAYS, _NANOS)
     )
     return duration_of(months, days, nanos)
 
 
-def _between(name: str, measure: Callable[[Instant, Instant], Duration], one: object, two: object) -> Duration:
+def _between(
+    name: str, measure: Callable[[Instant, Instant], Duration], one: object, two: object
+) -> Duration:
     for value in (one, two):
         if not isinstance(value, INSTANTS):
             raise wrong(name, value, wanted="two instants")
@@ -493,13 +607,20 @@ def _number(function: str, value: object) -> int | Fraction:
     return exact(value, field=function)
 
 
-_DAY_STEP = "Name the day by year, month and day, or by year and week, quarter or ordinalDay, or select it from a date."
+_DAY_STEP = (
+    "Name the day by year, month and day, or by year and week, quarter or ordinalDay, or select it"
+    " from a date."
+)
 _TIME_STEP = "Give hour, minute, second and fractions without a gap, each within its range."
 _UNIT_STEP = "Choose a unit that both types have, and components smaller than it."
 
 
 def _bad(kind: _Kind, field: str, what: str, *, step: str = _DAY_STEP) -> InputError:
-    return InputError(f"{kind.name}: {what}.", next_step=_TIME_STEP if field in _TIME_FIELDS else step, field=field[:80])
+    return InputError(
+        f"{kind.name}: {what}.",
+        next_step=_TIME_STEP if field in _TIME_FIELDS else step,
+        field=field[:80],
+    )
 
 
 def _functions() -> tuple[Function, ...]:
@@ -508,13 +629,31 @@ def _functions() -> tuple[Function, ...]:
         "statement": lambda context: context.statement_ns,
         "realtime": lambda context: context.realtime_ns(),
     }
-    measures = {"between": between, "inMonths": months_between, "inDays": days_between, "inSeconds": seconds_between}
+    measures = {
+        "between": between,
+        "inMonths": months_between,
+        "inDays": days_between,
+        "inSeconds": seconds_between,
+    }
     result = [Function(kind.name, partial(_create, kind), 0, 1, context=True) for kind in _KINDS]
-    result += [Function(f"{kind.name}.{name}", partial(_clock, kind, read), 0, 1, context=True) for kind in _KINDS for name, read in clocks.items()]
-    result += [Function(f"{kind.name}.truncate", partial(_truncate, kind), 1, 3, context=True) for kind in _KINDS]
-    result += [Function("datetime.fromepoch", from_epoch, 2, 2), Function("datetime.fromepochmillis", from_epoch_millis, 1, 1)]
+    result += [
+        Function(f"{kind.name}.{name}", partial(_clock, kind, read), 0, 1, context=True)
+        for kind in _KINDS
+        for name, read in clocks.items()
+    ]
+    result += [
+        Function(f"{kind.name}.truncate", partial(_truncate, kind), 1, 3, context=True)
+        for kind in _KINDS
+    ]
+    result += [
+        Function("datetime.fromepoch", from_epoch, 2, 2),
+        Function("datetime.fromepochmillis", from_epoch_millis, 1, 1),
+    ]
     result += [Function("duration", duration, 1, 1)]
-    result += [Function(f"duration.{name}", partial(_between, f"duration.{name}", measure), 2, 2) for name, measure in measures.items()]
+    result += [
+        Function(f"duration.{name}", partial(_between, f"duration.{name}", measure), 2, 2)
+        for name, measure in measures.items()
+    ]
     return tuple(result)
 
 

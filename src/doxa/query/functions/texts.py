@@ -21,7 +21,11 @@ def _count(value: Any, function: str) -> int:
     if type(value) is not int:
         fail(f"{function}() takes an integer here, not {shown(value)}.")
     if value < 0:
-        fail(f"{function}() takes no negative number.", kind="ArgumentError", detail="NegativeIntegerArgument")
+        fail(
+            f"{function}() takes no negative number.",
+            kind="ArgumentError",
+            detail="NegativeIntegerArgument",
+        )
     return value
 
 
@@ -44,7 +48,10 @@ def _replace(text: Any, search: Any, by: Any) -> str:
     sought = _text(search, "replace")
     whole = _text(text, "replace")
     other = _text(by, "replace")
-    if len(other) > len(sought) and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX:
+    if (
+        len(other) > len(sought)
+        and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX
+    ):
         too_long(VALUE_CHARS_MAX, "characters")
     return whole.replace(sought, other) if sought else whole
 
@@ -63,7 +70,9 @@ def _split(text: Any, by: Any) -> list[str]:
 
 def _strip(method: str, name: str) -> Any:
     def strip(text: Any, chars: Any = None) -> str:
-        found: str = getattr(_text(text, name), method)(None if chars is None else _text(chars, name))
+        found: str = getattr(_text(text, name), method)(
+            None if chars is None else _text(chars, name)
+        )
         return found
 
     return strip
@@ -71,7 +80,12 @@ def _strip(method: str, name: str) -> Any:
 
 def _normalize(text: Any, form: Any = "NFC") -> str:
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
-        fail(f"{form!r:.20} is no normal form.", kind="ArgumentError", detail="InvalidArgumentValue", hint="Use NFC, NFD, NFKC or NFKD.")
+        fail(
+            f"{form!r:.20} is no normal form.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Use NFC, NFD, NFKC or NFKD.",
+        )
     return unicodedata.normalize(form, _text(text, "normalize"))
 
 

@@ -1,10 +1,13 @@
-"""The edge: one socket, read by the event loop, answered by a thread. Bytes become messages here, and pressure is handed both ways.
+"""The edge: one socket, read by the event loop, answered by a thread. Bytes become messages here,
+and pressure is handed both ways.
 
-    socket -> data_received -> handshake | Dechunker -> inbox -> [thread] Conversation.handle -> send -> socket
-                                              RESET: Conversation.interrupt at once, then to the inbox like any message
+    socket -> data_received -> handshake | Dechunker -> inbox -> [thread] Conversation.handle ->
+    send -> socket
+                                              RESET: Conversation.interrupt at once, then to the
+                                              inbox like any message
 
-Reading pauses while too much waits in the inbox; the thread pauses while too much waits to be sent. A client that is silent before its
-login, or does not read what it asked for, loses its connection.
+Reading pauses while too much waits in the inbox; the thread pauses while too much waits to be sent.
+A client that is silent before its login, or does not read what it asked for, loses its connection.
 """
 
 from __future__ import annotations
@@ -18,9 +21,24 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from doxa.base.errors import DoxaError, LimitError
-from doxa.base.limits import BOLT_LOGIN_BYTES_MAX, BOLT_MESSAGE_BYTES_MAX, BOLT_OUTPUT_BYTES_MAX, BOLT_QUEUE_BYTES_MAX, BOLT_SEND_MS
+from doxa.base.limits import (
+    BOLT_LOGIN_BYTES_MAX,
+    BOLT_MESSAGE_BYTES_MAX,
+    BOLT_OUTPUT_BYTES_MAX,
+    BOLT_QUEUE_BYTES_MAX,
+    BOLT_SEND_MS,
+)
 from doxa.servers.bolt.conversation import Conversation, Interrupted, State
-from doxa.servers.bolt.framing import HANDSHAKE_BYTES, MANIFEST, NO_VERSION, Dechunker, Version, manifest, manifest_choice, negotiate
+from doxa.servers.bolt.framing import (
+    HANDSHAKE_BYTES,
+    MANIFEST,
+    NO_VERSION,
+    Dechunker,
+    Version,
+    manifest,
+    manifest_choice,
+    negotiate,
+)
 from doxa.servers.workers import Workers
 
 _LOG = logging.getLogger("doxa.bolt")
@@ -172,7 +190,11 @@ class Connection(asyncio.Protocol):
             with self._cond:
                 self._queued += len(message) + _MESSAGE_BYTES
             self._inbox.put(message)
-        if self._queued > BOLT_QUEUE_BYTES_MAX and not self._reading_paused and self._transport is not None:
+        if (
+            self._queued > BOLT_QUEUE_BYTES_MAX
+            and not self._reading_paused
+            and self._transport is not None
+        ):
             self._reading_paused = True
             self._transport.pause_reading()
 
@@ -224,14 +246,16 @@ class Connection(asyncio.Protocol):
     # On the connection's thread
 
     def send(self, data: bytes) -> None:
-        """Hand bytes to the event loop; waits while the client does not read. Raises Interrupted when it is no longer wanted."""
+        """Hand bytes to the event loop; waits while the client does not read. Raises Interrupted
+        when it is no longer wanted."""
         conversation = self.conversation
         assert conversation is not None
         with self._cond:
             room = self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full
             if not room:
                 room = self._cond.wait_for(
-                    lambda: self._lost or (self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full), timeout=BOLT_SEND_MS / 1000
+                    lambda: self._lost or (self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full),
+                    timeout=BOLT_SEND_MS / 1000,
                 )
             if not room:
                 _LOG.warning("bolt-%d: the client does not read", self.number)

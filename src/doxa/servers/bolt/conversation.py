@@ -1,13 +1,19 @@
-"""The server's side of one Bolt conversation: a state, a message, the answers. No sockets, no clock of its own; it runs on one thread.
+"""The server's side of one Bolt conversation: a state, a message, the answers. No sockets, no clock
+of its own; it runs on one thread.
 
-    NEGOTIATION --HELLO--> AUTHENTICATION --LOGON--> READY --RUN----> STREAMING ----PULL, DISCARD--> READY
-     (4.4, 5.0: HELLO logs on, straight to READY)      |    --BEGIN--> TX_READY --RUN--> TX_STREAMING --PULL, DISCARD--> TX_READY
-                                                       |               TX_READY, TX_STREAMING --COMMIT, ROLLBACK--> READY
+    NEGOTIATION --HELLO--> AUTHENTICATION --LOGON--> READY --RUN----> STREAMING ----PULL, DISCARD-->
+    READY
+     (4.4, 5.0: HELLO logs on, straight to READY)      |    --BEGIN--> TX_READY --RUN-->
+     TX_STREAMING --PULL, DISCARD--> TX_READY
+                                                       |               TX_READY, TX_STREAMING
+                                                       --COMMIT, ROLLBACK--> READY
     any failure -> FAILED: all is IGNORED until RESET -> READY
     RESET on the way -> INTERRUPTED: what runs ends, all is IGNORED until that RESET's turn -> READY
-    a message that its state does not know, or a failed login -> FAILURE, DEFUNCT: the connection ends
+    a message that its state does not know, or a failed login -> FAILURE, DEFUNCT: the connection
+    ends
 
-Only `interrupt` and `hang_up` may be called from other threads. Source: the Bolt documentation, "Bolt Protocol server state specification".
+Only `interrupt` and `hang_up` may be called from other threads. Source: the Bolt documentation,
+"Bolt Protocol server state specification".
 """
 
 from __future__ import annotations
@@ -64,22 +70,45 @@ class Request(NamedTuple):
     since: tuple[int, int] = (4, 0)
 
 
-HELLO, LOGON, LOGOFF = Request("HELLO", 1), Request("LOGON", 1, (5, 1)), Request("LOGOFF", 0, (5, 1))
-GOODBYE, RESET, TELEMETRY, ROUTE = Request("GOODBYE", 0), Request("RESET", 0), Request("TELEMETRY", 1, (5, 4)), Request("ROUTE", 3)
+HELLO, LOGON, LOGOFF = (
+    Request("HELLO", 1),
+    Request("LOGON", 1, (5, 1)),
+    Request("LOGOFF", 0, (5, 1)),
+)
+GOODBYE, RESET, TELEMETRY, ROUTE = (
+    Request("GOODBYE", 0),
+    Request("RESET", 0),
+    Request("TELEMETRY", 1, (5, 4)),
+    Request("ROUTE", 3),
+)
 RUN, PULL, DISCARD = Request("RUN", 3), Request("PULL", 1), Request("DISCARD", 1)
 BEGIN, COMMIT, ROLLBACK = Request("BEGIN", 1), Request("COMMIT", 0), Request("ROLLBACK", 0)
 
 REQUESTS = {
-    0x01: HELLO, 0x02: GOODBYE, 0x0F: RESET, 0x10: RUN, 0x11: BEGIN, 0x12: COMMIT, 0x13: ROLLBACK, 0x2F: DISCARD, 0x3F: PULL,
-    0x54: TELEMETRY, 0x66: ROUTE, 0x6A: LOGON, 0x6B: LOGOFF,
-}  # fmt: skip
+    0x01: HELLO,
+    0x02: GOODBYE,
+    0x0F: RESET,
+    0x10: RUN,
+    0x11: BEGIN,
+    0x12: COMMIT,
+    0x13: ROLLBACK,
+    0x2F: DISCARD,
+    0x3F: PULL,
+    0x54: TELEMETRY,
+    0x66: ROUTE,
+    0x6A: LOGON,
+    0x6B: LOGOFF,
+}
 
 _IN_TRANSACTION = frozenset((RUN, PULL, DISCARD, COMMIT, ROLLBACK))
 ALLOWED = {
-    State.NEGOTIATION: frozenset((HELLO,)), State.AUTHENTICATION: frozenset((LOGON,)),
-    State.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)), State.STREAMING: frozenset((PULL, DISCARD)),
-    State.TX_READY: _IN_TRANSACTION - {PULL, DISCARD}, State.TX_STREAMING: _IN_TRANSACTION,
-}  # fmt: skip
+    State.NEGOTIATION: frozenset((HELLO,)),
+    State.AUTHENTICATION: frozenset((LOGON,)),
+    State.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)),
+    State.STREAMING: frozenset((PULL, DISCARD)),
+    State.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
+    State.TX_STREAMING: _IN_TRANSACTION,
+}
 
 
 class Interrupted(Exception):
@@ -87,7 +116,8 @@ class Interrupted(Exception):
 
 
 class Conversation:
-    """One client's conversation. `send` takes bytes for the client and may block; `done` says that the connection should end."""
+    """One client's conversation. `send` takes bytes for the client and may block; `done` says that
+    the connection should end."""
 
     def __init__(
         self,
@@ -106,7 +136,12 @@ class Conversation:
         self.principal: Principal | None = None
         self.stopping = False
         self._database, self._authenticator = database, authenticator
-        self._send, self._connection_id, self._address, self._timeout_ms = send, connection_id, address, timeout_ms
+        self._send, self._connection_id, self._address, self._timeout_ms = (
+            send,
+            connection_id,
+            address,
+            timeout_ms,
+        )
         self._login_ms = login_ms
         self._login_by = time.monotonic() + login_ms / 1000
         self._utc = version >= (5, 0)
@@ -120,9 +155,18 @@ class Conversation:
         self._resets_done = 0  # written by the thread of the conversation
         self._gone = False
         self._handlers: dict[Request, Callable[..., None]] = {
-            HELLO: self._hello, LOGON: self._logon, LOGOFF: self._logoff, TELEMETRY: self._telemetry, ROUTE: self._route, RUN: self._run,
-            PULL: self._pull, DISCARD: self._discard, BEGIN: self._begin, COMMIT: self._commit, ROLLBACK: self._rollback,
-        }  # fmt: skip
+            HELLO: self._hello,
+            LOGON: self._logon,
+            LOGOFF: self._logoff,
+            TELEMETRY: self._telemetry,
+            ROUTE: self._route,
+            RUN: self._run,
+            PULL: self._pull,
+            DISCARD: self._discard,
+            BEGIN: self._begin,
+            COMMIT: self._commit,
+            ROLLBACK: self._rollback,
+        }
 
     # From any thread
 
@@ -137,7 +181,8 @@ class Conversation:
         self.cancel()
 
     def cancel(self) -> None:
-        """End the statement that runs. To be called again until `interrupted` is false: a statement may start just after."""
+        """End the statement that runs. To be called again until `interrupted` is false: a statement
+        may start just after."""
         work = self._work
         if work is not None:
             work.cancel()
@@ -159,11 +204,18 @@ class Conversation:
 
     def seconds_left(self) -> float | None:
         """After how many seconds of silence `expire` is due; None for never."""
-        until = self._login_by if self.principal is None else None if self._work is None else self._work.deadline
+        until = (
+            self._login_by
+            if self.principal is None
+            else None
+            if self._work is None
+            else self._work.deadline
+        )
         return None if until is None else max(0.0, until - time.monotonic())
 
     def expire(self) -> None:
-        """The client was silent for too long: without a login that is the end; an open unit of work ends, and the next message tells."""
+        """The client was silent for too long: without a login that is the end; an open unit of work
+        ends, and the next message tells."""
         if self.principal is None:
             if self._login_by <= time.monotonic():
                 _LOG.info("%s: no login in time", self._connection_id)
@@ -173,7 +225,8 @@ class Conversation:
             self._abandon()
 
     def handle(self, message: bytes) -> None:
-        """Answer one message. Never raises for what a client sends; errors of the server's own are logged and answered too."""
+        """Answer one message. Never raises for what a client sends; errors of the server's own are
+        logged and answered too."""
         try:
             self._answer(message)
         except Interrupted:
@@ -187,7 +240,9 @@ class Conversation:
                 self.state = State.INTERRUPTED
                 self._ignore()
                 return
-            if status_of(error).code.startswith("Neo.DatabaseError") and not isinstance(error, DoxaError):
+            if status_of(error).code.startswith("Neo.DatabaseError") and not isinstance(
+                error, DoxaError
+            ):
                 _LOG.exception("%s: an unexpected error", self._connection_id)
             self._fail(error)
 
@@ -209,7 +264,10 @@ class Conversation:
             tag, fields = self._read(message)
             request = self._request(tag)
             if len(fields) != request.fields:
-                raise InputError(f"{request.name} has {request.fields} fields, not {len(fields)}.", next_step="Send it as the version lays it out.")
+                raise InputError(
+                    f"{request.name} has {request.fields} fields, not {len(fields)}.",
+                    next_step="Send it as the version lays it out.",
+                )
         if request is GOODBYE:
             self.close()
         elif request is RESET:
@@ -232,7 +290,8 @@ class Conversation:
             self._handlers[request](*fields)
 
     def _read(self, message: bytes) -> tuple[int, list[Any]]:
-        """The message; a value in it that is wrong by itself is an error of the statement, not the end of the conversation."""
+        """The message; a value in it that is wrong by itself is an error of the statement, not the
+        end of the conversation."""
         wrong: list[DoxaError] = []
 
         def read(tag: int, fields: list[Any]) -> Any:
@@ -243,14 +302,24 @@ class Conversation:
                 return None
 
         tag, fields = Unpacker(message, read).message()
-        if wrong and REQUESTS.get(tag) is RUN and not self.interrupted and self.state not in (State.FAILED, State.INTERRUPTED):
-            raise BoltError(wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step)
+        if (
+            wrong
+            and REQUESTS.get(tag) is RUN
+            and not self.interrupted
+            and self.state not in (State.FAILED, State.INTERRUPTED)
+        ):
+            raise BoltError(
+                wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step
+            )
         return tag, fields
 
     def _request(self, tag: int) -> Request:
         request = REQUESTS.get(tag)
         if request is None or self.version < request.since:
-            raise InputError(f"Bolt {self.version} has no message {tag:#04x}.", next_step="Send messages of the version agreed on.")
+            raise InputError(
+                f"Bolt {self.version} has no message {tag:#04x}.",
+                next_step="Send messages of the version agreed on.",
+            )
         return request
 
     # Answers
@@ -290,7 +359,11 @@ class Conversation:
             self._address = context["address"]
         self._wanted_notices = notice_filter(extra, ALL_NOTICES)
         hints: dict[str, Any] = {}
-        metadata: dict[str, Any] = {"server": SERVER_AGENT, "connection_id": self._connection_id, "hints": hints}
+        metadata: dict[str, Any] = {
+            "server": SERVER_AGENT,
+            "connection_id": self._connection_id,
+            "hints": hints,
+        }
         if self.version >= (5, 4):
             hints["telemetry.enabled"] = False
         if self.version < (5, 0) and "utc" in (extra.get("patch_bolt") or ()):
@@ -317,7 +390,11 @@ class Conversation:
 
     def _login(self, auth: dict[str, Any]) -> None:
         """Raises BoltError, which ends the conversation, unless the client proves who it is."""
-        scheme, name, secret = auth.get("scheme", "none"), auth.get("principal", ""), auth.get("credentials", "")
+        scheme, name, secret = (
+            auth.get("scheme", "none"),
+            auth.get("principal", ""),
+            auth.get("credentials", ""),
+        )
         found: Principal | None = None
         if self._authenticator is None:
             found = Principal(name if isinstance(name, str) and name else ANONYMOUS, "operator")
@@ -328,9 +405,13 @@ class Conversation:
                 elif scheme == "bearer":
                     found = self._authenticator.verify_token(secret)
             except LimitError as error:
-                raise BoltError(error.message, status=codes.RATE_LIMIT, next_step=error.next_step, fatal=True) from None
+                raise BoltError(
+                    error.message, status=codes.RATE_LIMIT, next_step=error.next_step, fatal=True
+                ) from None
         if found is None:
-            _LOG.warning("%s: a login as %.80r (%.20r) was refused", self._connection_id, name, scheme)
+            _LOG.warning(
+                "%s: a login as %.80r (%.20r) was refused", self._connection_id, name, scheme
+            )
             raise BoltError(
                 "The client is not authorised: the name, password or token is wrong.",
                 status=codes.UNAUTHORIZED,
@@ -343,7 +424,12 @@ class Conversation:
 
     def _reset(self) -> None:
         if self.state is State.NEGOTIATION:
-            raise BoltError("RESET came before HELLO.", status=codes.REQUEST_INVALID, next_step="Send HELLO first.", fatal=True)
+            raise BoltError(
+                "RESET came before HELLO.",
+                status=codes.REQUEST_INVALID,
+                next_step="Send HELLO first.",
+                fatal=True,
+            )
         self._abandon()
         self._expired = None
         if self._resets_done < self._resets_seen:
@@ -363,7 +449,9 @@ class Conversation:
         extra = _map(extra, "ROUTE")
         _not_another(extra)
         name = extra.get("db") or self._resolve(None)
-        self._resolve(name)  # an alias stays one: drivers look the table up by the name that they asked with
+        self._resolve(
+            name
+        )  # an alias stays one: drivers look the table up by the name that they asked with
         addresses = [_map(context, "ROUTE").get("address") or self._address]
         servers = [{"addresses": addresses, "role": role} for role in ("WRITE", "READ", "ROUTE")]
         self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
@@ -377,7 +465,9 @@ class Conversation:
         name = self._resolve(extra.get("db"))
         asked = extra.get("tx_timeout")
         if asked is not None and (type(asked) is not int or asked < 0):
-            raise _invalid("tx_timeout is a number of milliseconds, 0 for as long as the server allows.")
+            raise _invalid(
+                "tx_timeout is a number of milliseconds, 0 for as long as the server allows."
+            )
         timeout_ms = min(asked or self._timeout_ms, self._timeout_ms)
         metadata = extra.get("tx_metadata")
         metadata = {} if metadata is None else _map(metadata, "tx_metadata")
@@ -385,12 +475,21 @@ class Conversation:
         if mode not in ("r", "w"):
             raise _invalid("mode is 'r' or 'w'.")
         bookmarks = extra.get("bookmarks")
-        if bookmarks is not None and not (isinstance(bookmarks, list) and all(isinstance(one, str) for one in bookmarks)):
+        if bookmarks is not None and not (
+            isinstance(bookmarks, list) and all(isinstance(one, str) for one in bookmarks)
+        ):
             raise _invalid("bookmarks are a list of texts.")
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
         notices = notice_filter(extra, self._wanted_notices)
-        return Work(session, database=name, explicit=explicit, read_only=read_only, timeout_ms=timeout_ms, notices=notices)
+        return Work(
+            session,
+            database=name,
+            explicit=explicit,
+            read_only=read_only,
+            timeout_ms=timeout_ms,
+            notices=notices,
+        )
 
     # Statements
 
@@ -409,7 +508,10 @@ class Conversation:
         number, stream = work.run(text, _map(params, "RUN"))
         if self.interrupted:
             raise Interrupted
-        metadata: dict[str, Any] = {"fields": list(stream.columns), "t_first": int((time.monotonic() - started) * 1000)}
+        metadata: dict[str, Any] = {
+            "fields": list(stream.columns),
+            "t_first": int((time.monotonic() - started) * 1000),
+        }
         if work.explicit:
             metadata["qid"] = number
         elif self.version >= (5, 8):
@@ -466,17 +568,29 @@ class Conversation:
     def _summary(self, work: Work, stream: Stream) -> dict[str, Any]:
         plan = stream.result.plan
         writes = plan is not None and plan.checked.writes
-        kind = "s" if plan is not None and plan.steps is None and writes else ("rw" if stream.columns else "w") if writes else "r"
+        kind = (
+            "s"
+            if plan is not None and plan.steps is None and writes
+            else ("rw" if stream.columns else "w")
+            if writes
+            else "r"
+        )
         summary: dict[str, Any] = {"type": kind, "db": work.database}
-        stats = {name.replace("_", "-"): count for name, count in stream.result.counters.items() if count}
+        stats = {
+            name.replace("_", "-"): count for name, count in stream.result.counters.items() if count
+        }
         if stats:
             summary["stats"] = {**stats, "contains-updates": True}
         described = stream.result.description()
         if described is not None and plan is not None:
             profiled = plan.statement.mode == "PROFILE"
-            summary["profile" if profiled else "plan"] = _plan(described, rows=stream.count if profiled else None)
+            summary["profile" if profiled else "plan"] = _plan(
+                described, rows=stream.count if profiled else None
+            )
         notices = stream.result.notices() if work.notices.any else ()
-        summary |= remarks(notices, work.notices, self.version, columns=len(stream.columns), rows=stream.count)
+        summary |= remarks(
+            notices, work.notices, self.version, columns=len(stream.columns), rows=stream.count
+        )
         if not work.explicit:
             summary["bookmark"] = bookmark(self._database, work.database)
         return summary
@@ -497,13 +611,16 @@ class Conversation:
 
 @contextmanager
 def _fatal() -> Iterator[None]:
-    """Bytes that are no message end the conversation: nobody knows what was meant, nor where the next message begins."""
+    """Bytes that are no message end the conversation: nobody knows what was meant, nor where the
+    next message begins."""
     try:
         yield
     except BoltError:
         raise
     except DoxaError as error:
-        raise BoltError(message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True) from None
+        raise BoltError(
+            message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
+        ) from None
 
 
 def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
@@ -513,9 +630,18 @@ def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
 
 
 def _plan(step: Described, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
-    """A step as summaries carry it, with those below it; what is too deep for a message is left out. `rows`: what a step gave that has no count."""
-    found: dict[str, Any] = {"operatorType": step.name, "args": {"Details": step.detail}, "identifiers": []}
-    found["children"] = [_plan(child, rows=None if rows is None else 0, depth=depth - 1) for child in step.children] if depth else []
+    """A step as summaries carry it, with those below it; what is too deep for a message is left
+    out. `rows`: what a step gave that has no count."""
+    found: dict[str, Any] = {
+        "operatorType": step.name,
+        "args": {"Details": step.detail},
+        "identifiers": [],
+    }
+    found["children"] = (
+        [_plan(child, rows=None if rows is None else 0, depth=depth - 1) for child in step.children]
+        if depth
+        else []
+    )
     if rows is not None:
         given = rows if step.rows is None else step.rows
         found |= {"rows": given, "dbHits": 0, "time": int((step.milliseconds or 0.0) * 1_000_000)}
@@ -529,9 +655,18 @@ def _map(value: Any, name: str) -> dict[str, Any]:
 
 
 def _invalid(message: str) -> BoltError:
-    return BoltError(message, status=codes.REQUEST_INVALID, next_step="Send it as the protocol lays it out.", fatal=True)
+    return BoltError(
+        message,
+        status=codes.REQUEST_INVALID,
+        next_step="Send it as the protocol lays it out.",
+        fatal=True,
+    )
 
 
 def _not_another(extra: dict[str, Any]) -> None:
     if extra.get("imp_user") is not None:
-        raise BoltError("Nobody may act as another user here.", status=codes.FORBIDDEN, next_step="Log in as that user instead.")
+        raise BoltError(
+            "Nobody may act as another user here.",
+            status=codes.FORBIDDEN,
+            next_step="Log in as that user instead.",
+        )

@@ -1,4 +1,5 @@
-"""FAILURE, the message that tells a client what went wrong: a code, and since 5.7 the GQL status with its diagnostic record.
+"""FAILURE, the message that tells a client what went wrong: a code, and since 5.7 the GQL status
+with its diagnostic record.
 
 Source: the Bolt documentation, FAILURE.
 """
@@ -19,7 +20,9 @@ class BoltError(DoorError):
 
     code = "bolt"
 
-    def __init__(self, message: str, *, status: Status, next_step: str, fatal: bool = False) -> None:
+    def __init__(
+        self, message: str, *, status: Status, next_step: str, fatal: bool = False
+    ) -> None:
         super().__init__(message, status=status, next_step=next_step)
         self.fatal = fatal
 
@@ -31,10 +34,15 @@ def failure(error: BaseException, version: Version) -> dict[str, Any]:
         return {"code": status.code, "message": message}
     record = {**DIAGNOSTIC, "_classification": _classification(status.code)}
     return {
-        "neo4j_code": status.code, "message": message, "gql_status": status.gql, "description": f"error: {status.condition}. {message}",
+        "neo4j_code": status.code,
+        "message": message,
+        "gql_status": status.gql,
+        "description": f"error: {status.condition}. {message}",
         "diagnostic_record": record,
-    }  # fmt: skip
+    }
 
 
 def _classification(code: str) -> str:
-    return {"ClientError": "CLIENT_ERROR", "TransientError": "TRANSIENT_ERROR"}.get(code.split(".")[1], "DATABASE_ERROR")
+    return {"ClientError": "CLIENT_ERROR", "TransientError": "TRANSIENT_ERROR"}.get(
+        code.split(".")[1], "DATABASE_ERROR"
+    )

@@ -1,13 +1,20 @@
-"""The two layers below messages: the handshake that picks a version, and the chunks that carry messages. Bytes in, values out, no sockets.
+"""The two layers below messages: the handshake that picks a version, and the chunks that carry
+messages. Bytes in, values out, no sockets.
 
-    client   60 60 B0 17, four proposals of 4 bytes: 00 range minor major     server   00 00 minor major, or zeros for none
-    client   a proposal 00 00 01 FF: it reads a manifest                      server   00 00 01 FF, count, versions as ranges, capabilities
-                                                                              client   its choice 00 00 minor major, capabilities
-    message  (size in 2 bytes, data)*, 00 00                                  between messages 00 00 means nothing
+    client   60 60 B0 17, four proposals of 4 bytes: 00 range minor major     server   00 00 minor
+    major, or zeros for none
+    client   a proposal 00 00 01 FF: it reads a manifest                      server   00 00 01 FF,
+    count, versions as ranges, capabilities
+                                                                              client   its choice 00
+                                                                              00 minor major,
+                                                                              capabilities
+    message  (size in 2 bytes, data)*, 00 00                                  between messages 00 00
+    means nothing
 
 Counts and capabilities are integers of variable length, seven bits a byte, the lowest first.
 
-Source: the Bolt documentation, "Bolt protocol handshake specification" and "Message transfer encoding".
+Source: the Bolt documentation, "Bolt protocol handshake specification" and "Message transfer
+encoding".
 """
 
 from __future__ import annotations
@@ -36,17 +43,27 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
-OFFERED = ((Version(5, NEWEST_MINOR), NEWEST_MINOR), (Version(4, 4), 0))  # newest first, and how many minor versions below it
+OFFERED = (
+    (Version(5, NEWEST_MINOR), NEWEST_MINOR),
+    (Version(4, 4), 0),
+)  # newest first, and how many minor versions below it
 
 
 def supported(version: Version) -> bool:
-    return any(top.major == version.major and top.minor - span <= version.minor <= top.minor for top, span in OFFERED)
+    return any(
+        top.major == version.major and top.minor - span <= version.minor <= top.minor
+        for top, span in OFFERED
+    )
 
 
 def negotiate(request: bytes) -> Version | bytes | None:
-    """The answer to the first 20 bytes: a version, MANIFEST, or None if nothing is in common. Raises InputError if it is no Bolt."""
+    """The answer to the first 20 bytes: a version, MANIFEST, or None if nothing is in common.
+    Raises InputError if it is no Bolt."""
     if request[:4] != MAGIC:
-        raise InputError("The connection does not begin as Bolt does.", next_step="Use a Bolt driver with this address.")
+        raise InputError(
+            "The connection does not begin as Bolt does.",
+            next_step="Use a Bolt driver with this address.",
+        )
     for at in range(4, HANDSHAKE_BYTES, 4):
         proposal = request[at : at + 4]
         if proposal == MANIFEST:
@@ -65,10 +82,13 @@ def manifest() -> bytes:
 
 
 def manifest_choice(data: bytes) -> tuple[Version, int] | None:
-    """The version that a client chose and how many bytes said so; None if more bytes are needed. Raises InputError for a bad choice."""
+    """The version that a client chose and how many bytes said so; None if more bytes are needed.
+    Raises InputError for a bad choice."""
     if len(data) < 5:
         return None
-    length = next((at for at, byte in enumerate(data[4 : 4 + _VARINT_BYTES_MAX], 1) if byte < 0x80), 0)
+    length = next(
+        (at for at, byte in enumerate(data[4 : 4 + _VARINT_BYTES_MAX], 1) if byte < 0x80), 0
+    )
     if not length:
         if len(data) < 4 + _VARINT_BYTES_MAX:
             return None
@@ -80,7 +100,8 @@ def manifest_choice(data: bytes) -> tuple[Version, int] | None:
 
 
 class Dechunker:
-    """Bytes as they come in, whole messages out. `bytes_max` may be raised after login. Holds at most one unfinished message and chunk."""
+    """Bytes as they come in, whole messages out. `bytes_max` may be raised after login. Holds at
+    most one unfinished message and chunk."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max

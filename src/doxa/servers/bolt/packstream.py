@@ -1,12 +1,15 @@
-"""PackStream, Bolt's binary encoding, written here because a server needs limits on what it reads and speed in what it writes.
+"""PackStream, Bolt's binary encoding, written here because a server needs limits on what it reads
+and speed in what it writes.
 
     C0            null             80..8F D0 D1 D2   text, UTF-8      B0..BF tag   structure
     C2 C3         false, true      CC CD CE          bytes
     C1            float, 64 bits   90..9F D4 D5 D6   list             00..7F F0..FF   small integer
-    C8 C9 CA CB   integer          A0..AF D8 D9 DA   map              (sizes of 8, 16, 32 bits; big-endian)
+    C8 C9 CA CB   integer          A0..AF D8 D9 DA   map              (sizes of 8, 16, 32 bits;
+    big-endian)
 
-Reading never trusts a size: what a header announces must be there, depth and number of values are bounded. What a structure means is not
-known here: `Unpacker` hands tag and fields to a function, `Packer` asks a table from types to functions.
+Reading never trusts a size: what a header announces must be there, depth and number of values are
+bounded. What a structure means is not known here: `Unpacker` hands tag and fields to a function,
+`Packer` asks a table from types to functions.
 
 Source: the Bolt documentation, "PackStream specification version 1".
 """
@@ -32,19 +35,27 @@ _FLOAT = Struct(">Bd")
 _INT_8, _INT_16, _INT_32, _INT_64 = Struct(">Bb"), Struct(">Bh"), Struct(">Bi"), Struct(">Bq")
 _SIZE_8, _SIZE_16, _SIZE_32 = Struct(">BB"), Struct(">BH"), Struct(">BI")
 _SMALL = {value: (value & 0xFF).to_bytes(1, "big") for value in range(-16, 128)}
-_TEXT_SIZE = [bytes((0x80 + size,)) for size in range(16)] + [bytes((0xD0, size)) for size in range(16, 256)]
+_TEXT_SIZE = [bytes((0x80 + size,)) for size in range(16)] + [
+    bytes((0xD0, size)) for size in range(16, 256)
+]
 _ENDS_EARLY = "Write every value whole."
 
 
 class Packer:
-    """Writes values. `writers` says how to write types that are structures; of unknown types `classify` may know one."""
+    """Writes values. `writers` says how to write types that are structures; of unknown types
+    `classify` may know one."""
 
-    def __init__(self, writers: Mapping[type, Writer], classify: Callable[[type], Writer | None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        writers: Mapping[type, Writer],
+        classify: Callable[[type], Writer | None] = lambda _: None,
+    ) -> None:
         self._writers = dict(writers)
         self._classify = classify
 
     def pack(self, value: Any) -> bytes:
-        """One value. Raises InputError for what Bolt cannot carry, LimitError for what nests too deep."""
+        """One value. Raises InputError for what Bolt cannot carry, LimitError for what nests too
+        deep."""
         parts: list[bytes] = []
         self.put(parts.append, value, BOLT_DEPTH_MAX)
         return b"".join(parts)
@@ -53,8 +64,11 @@ class Packer:
         """A structure of plain values: a message."""
         return bytes((0xB0 + len(fields), tag)) + b"".join([self.pack(field) for field in fields])
 
-    def records(self, rows: Iterator[Sequence[Any]], width: int, *, count_max: int) -> tuple[bytes, int, bool]:
-        """RECORD messages in their chunks, ready to send; how many; whether the rows have ended. Stops early when much has come together.
+    def records(
+        self, rows: Iterator[Sequence[Any]], width: int, *, count_max: int
+    ) -> tuple[bytes, int, bool]:
+        """RECORD messages in their chunks, ready to send; how many; whether the rows have ended.
+        Stops early when much has come together.
 
         The tight loop of the server: plain types are written without a call.
         """
@@ -84,7 +98,11 @@ class Packer:
                     self.put(put, value, BOLT_DEPTH_MAX)
             message = b"".join(parts)
             size = len(message)
-            found.append(b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message) if size <= CHUNK_BYTES_MAX else chunked(message))
+            found.append(
+                b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message)
+                if size <= CHUNK_BYTES_MAX
+                else chunked(message)
+            )
             total += size
             if len(found) >= count_max or total >= _BLOCK_BYTES:
                 break
@@ -124,7 +142,10 @@ class Packer:
     def _structured(self, kind: type) -> Writer:
         found = self._writers.get(kind) or self._classify(kind)
         if found is None:
-            raise InputError(f"A value of the type {kind.__name__} cannot be sent over Bolt.", next_step="Return its parts, or toString() of it.")
+            raise InputError(
+                f"A value of the type {kind.__name__} cannot be sent over Bolt.",
+                next_step="Return its parts, or toString() of it.",
+            )
         self._writers[kind] = found
         return found
 
@@ -142,7 +163,9 @@ class Packer:
     def _nest(depth: int) -> None:
         if depth <= 0:
             raise LimitError(
-                f"A value nests deeper than {BOLT_DEPTH_MAX} levels.", next_step="Return its parts in columns of their own.", depth_max=BOLT_DEPTH_MAX
+                f"A value nests deeper than {BOLT_DEPTH_MAX} levels.",
+                next_step="Return its parts in columns of their own.",
+                depth_max=BOLT_DEPTH_MAX,
             )
 
 
@@ -159,11 +182,14 @@ def _integer(value: int) -> bytes:
         return _INT_32.pack(0xCA, value)
     if INT_MIN <= value <= INT_MAX:
         return _INT_64.pack(0xCB, value)
-    raise InputError(f"The integer {value} does not fit 64 bits.", next_step="Return it as text or as a float.")
+    raise InputError(
+        f"The integer {value} does not fit 64 bits.", next_step="Return it as text or as a float."
+    )
 
 
 def _size(size: int, marker: int) -> bytes:
-    """The header of text (D0) or bytes (CC) beyond the tiny sizes: the marker of 8 bits, +1 of 16, +2 of 32."""
+    """The header of text (D0) or bytes (CC) beyond the tiny sizes: the marker of 8 bits, +1 of 16,
+    +2 of 32."""
     if size < 0x100:
         return _SIZE_8.pack(marker, size)
     if size < 0x1_0000:
@@ -180,7 +206,8 @@ def _map_head(size: int) -> bytes:
 
 
 def chunked(message: bytes) -> bytes:
-    """A message in its chunks: pieces of up to 65,535 bytes behind their size, then a chunk of none."""
+    """A message in its chunks: pieces of up to 65,535 bytes behind their size, then a chunk of
+    none."""
     size = len(message)
     if size <= CHUNK_BYTES_MAX:
         return b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message)
@@ -193,7 +220,8 @@ def chunked(message: bytes) -> bytes:
 
 
 class Unpacker:
-    """Reads one message. Raises InputError for bytes that are no PackStream, LimitError beyond the limits."""
+    """Reads one message. Raises InputError for bytes that are no PackStream, LimitError beyond the
+    limits."""
 
     def __init__(self, data: bytes, hydrate: Hydrate) -> None:
         self._data = data
@@ -205,11 +233,16 @@ class Unpacker:
         """The tag and the fields of the structure that is the whole message."""
         data = self._data
         if len(data) < 2 or data[0] & 0xF0 != 0xB0:
-            raise _bad("A message does not begin with a structure.", "Send one structure in a message.")
+            raise _bad(
+                "A message does not begin with a structure.", "Send one structure in a message."
+            )
         self._at = 2
         fields = [self._value(BOLT_DEPTH_MAX) for _ in range(data[0] & 0x0F)]
         if self._at != len(data):
-            raise _bad(f"{len(data) - self._at} bytes are left over at the end of a message.", "Send one structure in a message.")
+            raise _bad(
+                f"{len(data) - self._at} bytes are left over at the end of a message.",
+                "Send one structure in a message.",
+            )
         return data[1], fields
 
     def _value(self, depth: int) -> Any:
@@ -251,7 +284,9 @@ class Unpacker:
                 return self._list(self._length(marker - 0xD4), depth)
             case 0xD8 | 0xD9 | 0xDA:
                 return self._map(self._length(marker - 0xD8), depth)
-        raise _bad(f"The byte {marker:#04x} begins no value.", "Write values as PackStream version 1.")
+        raise _bad(
+            f"The byte {marker:#04x} begins no value.", "Write values as PackStream version 1."
+        )
 
     def _take(self, size: int) -> bytes:
         at = self._at
@@ -270,9 +305,14 @@ class Unpacker:
             raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
 
     def _nest(self, size: int, depth: int) -> None:
-        """What a list, map or structure may do before it is read: its items are there, and neither depth nor number is too great."""
+        """What a list, map or structure may do before it is read: its items are there, and neither
+        depth nor number is too great."""
         if depth <= 0:
-            raise LimitError(f"A message nests deeper than {BOLT_DEPTH_MAX} levels.", next_step="Send a flatter parameter.", depth_max=BOLT_DEPTH_MAX)
+            raise LimitError(
+                f"A message nests deeper than {BOLT_DEPTH_MAX} levels.",
+                next_step="Send a flatter parameter.",
+                depth_max=BOLT_DEPTH_MAX,
+            )
         if size > len(self._data) - self._at:
             raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
         self._items -= size + 1

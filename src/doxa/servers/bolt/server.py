@@ -1,10 +1,14 @@
-"""The Bolt server: listens, bounds how many clients there are, and stops without tearing a statement apart.
+"""The Bolt server: listens, bounds how many clients there are, and stops without tearing a
+statement apart.
 
-    async with BoltServer(database, authenticator, port=7687) as server: await server.serve_forever()
-    with running_server(database, authenticator, port=0) as server: ...      on a thread of its own, for tests and notebooks
+    async with BoltServer(database, authenticator, port=7687) as server: await
+    server.serve_forever()
+    with running_server(database, authenticator, port=0) as server: ...      on a thread of its own,
+    for tests and notebooks
     serve(server)                                                            until SIGINT or SIGTERM
 
-Secure unless told otherwise: it listens on the loopback address, asks for a login, and does not take passwords over a network without TLS.
+Secure unless told otherwise: it listens on the loopback address, asks for a login, and does not
+take passwords over a network without TLS.
 """
 
 from __future__ import annotations
@@ -49,29 +53,40 @@ class BoltServer:
         login_ms: int = BOLT_LOGIN_MS,
         timeout_ms: int = QUERY_TIMEOUT_MS,
     ) -> None:
-        """Raises InputError for an address that needs a login or TLS and has none, and for a certificate that cannot be used."""
+        """Raises InputError for an address that needs a login or TLS and has none, and for a
+        certificate that cannot be used."""
         self.database = database
         self.authenticator = guarded(authenticator)
         self.host, self.port = host, port
         self.workers = Workers("bolt")
         self.login_ms = login_ms
-        self._advertised, self._connections_max, self._timeout_ms = advertised, connections_max, timeout_ms
+        self._advertised, self._connections_max, self._timeout_ms = (
+            advertised,
+            connections_max,
+            timeout_ms,
+        )
         self._tls = tls_context(certificate, key) if certificate or key else None
         self._connections: dict[int, Connection] = {}
         self._number = 0
         self._server: asyncio.Server | None = None
         self._stopping = False
-        require_safe(host, login=authenticator is not None, encrypted=self._tls is not None or plaintext)
+        require_safe(
+            host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
+        )
 
     async def start(self) -> None:
-        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the real one."""
+        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the
+        real one."""
         loop = asyncio.get_running_loop()
         extra: dict[str, Any] = {"ssl_handshake_timeout": self.login_ms / 1000} if self._tls else {}
         try:
-            self._server = await loop.create_server(self._connect, self.host, self.port, ssl=self._tls, backlog=BACKLOG, **extra)
+            self._server = await loop.create_server(
+                self._connect, self.host, self.port, ssl=self._tls, backlog=BACKLOG, **extra
+            )
         except OSError as error:
             raise StoreError(
-                f"The Bolt server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
+                f"The Bolt server cannot listen on {self.host}:{self.port}:"
+                f" {error.strerror or error}.",
                 next_step="Choose another port or address.",
                 host=self.host,
                 port=self.port,
@@ -91,7 +106,8 @@ class BoltServer:
                 raise
 
     async def stop(self, grace_ms: int = BOLT_STOP_MS) -> None:
-        """Take no more clients, let what runs finish for at most so long, then end it. What had not committed leaves no trace."""
+        """Take no more clients, let what runs finish for at most so long, then end it. What had not
+        committed leaves no trace."""
         if self._server is None or self._stopping:
             return
         self._stopping = True
@@ -126,7 +142,9 @@ class BoltServer:
     @property
     def address(self) -> str:
         """Where clients find it."""
-        return self._advertised or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return (
+            self._advertised or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        )
 
     @property
     def uri(self) -> str:
@@ -145,7 +163,8 @@ class BoltServer:
         return Connection(self, self._number)
 
     def admit(self, connection: Connection) -> bool:
-        """Whether there is room. A full house makes some by sending away who came first of those that have not logged in."""
+        """Whether there is room. A full house makes some by sending away who came first of those
+        that have not logged in."""
         if self._stopping:
             return False
         if len(self._connections) >= self._connections_max:
@@ -162,13 +181,22 @@ class BoltServer:
 
     def converse(self, connection: Connection, version: Version) -> Conversation:
         return Conversation(
-            self.database, self.authenticator, version=version, send=connection.send, connection_id=f"bolt-{connection.number}",
-            address=self.address, timeout_ms=self._timeout_ms, login_ms=self.login_ms,
-        )  # fmt: skip
+            self.database,
+            self.authenticator,
+            version=version,
+            send=connection.send,
+            connection_id=f"bolt-{connection.number}",
+            address=self.address,
+            timeout_ms=self._timeout_ms,
+            login_ms=self.login_ms,
+        )
 
 
 @contextmanager
-def running_server(database: Database, authenticator: Authenticator | None, **options: Any) -> Iterator[BoltServer]:
-    """A server on a thread of its own, listening when the block begins, stopped when it ends. The port is a free one unless given."""
+def running_server(
+    database: Database, authenticator: Authenticator | None, **options: Any
+) -> Iterator[BoltServer]:
+    """A server on a thread of its own, listening when the block begins, stopped when it ends. The
+    port is a free one unless given."""
     with running(BoltServer(database, authenticator, **{"port": 0, **options})) as server:
         yield server

@@ -1,13 +1,19 @@
-"""Values that are structures in Bolt: graph elements, dates, times, durations and points, in the dialect of the version agreed on.
+"""Values that are structures in Bolt: graph elements, dates, times, durations and points, in the
+dialect of the version agreed on.
 
     4E Node       id, labels, properties, element id*          44 Date           days
-    52 Relation.  id, start, end, type, properties, 3 ids*     54 Time           nanos, offset      74 LocalTime  nanos
-    72 Unbound    id, type, properties, element id*            64 LocalDateTime  seconds, nanos     45 Duration   months, days, seconds, nanos
-    50 Path       nodes, unbound relationships, indices        58 Point2D        srid, x, y         59 Point3D    srid, x, y, z
-    DateTime: 49 seconds of UTC, nanos, offset; 69 the same with a zone's name. Before 5.0 and without the patch "utc", 46 and 66 with
+    52 Relation.  id, start, end, type, properties, 3 ids*     54 Time           nanos, offset
+    74 LocalTime  nanos
+    72 Unbound    id, type, properties, element id*            64 LocalDateTime  seconds, nanos
+    45 Duration   months, days, seconds, nanos
+    50 Path       nodes, unbound relationships, indices        58 Point2D        srid, x, y
+    59 Point3D    srid, x, y, z
+    DateTime: 49 seconds of UTC, nanos, offset; 69 the same with a zone's name. Before 5.0 and
+    without the patch "utc", 46 and 66 with
     seconds as the local clock shows them.                      * since 5.0
 
-What a client sends is checked here, for the types of `base` trust their maker. Elements cannot be sent to the server.
+What a client sends is checked here, for the types of `base` trust their maker. Elements cannot be
+sent to the server.
 
 Source: the Bolt documentation, "Structure semantics".
 """
@@ -43,12 +49,22 @@ _ELEMENTS = {0x4E: "node", 0x52: "relationship", 0x72: "relationship", 0x50: "pa
 
 
 def packer(*, element_ids: bool, utc: bool) -> Packer:
-    """A packer for one dialect: `element_ids` since 5.0; `utc` since 5.0, and before with the patch of that name."""
+    """A packer for one dialect: `element_ids` since 5.0; `utc` since 5.0, and before with the patch
+    of that name."""
     writers: dict[type, Writer] = {
-        Date: _write_date, LocalTime: _write_local_time, Time: _write_time, LocalDateTime: _write_local_datetime, Duration: _write_duration,
-        Point: _write_point, DateTime: _write_datetime if utc else _write_datetime_old,
-    }  # fmt: skip
-    node, edge, path = (_write_node, _write_edge, _write_path) if element_ids else (_write_node_old, _write_edge_old, _write_path_old)
+        Date: _write_date,
+        LocalTime: _write_local_time,
+        Time: _write_time,
+        LocalDateTime: _write_local_datetime,
+        Duration: _write_duration,
+        Point: _write_point,
+        DateTime: _write_datetime if utc else _write_datetime_old,
+    }
+    node, edge, path = (
+        (_write_node, _write_edge, _write_path)
+        if element_ids
+        else (_write_node_old, _write_edge_old, _write_path_old)
+    )
 
     def classify(kind: type) -> Writer | None:
         """Elements are known by their shape: a room below defines them."""
@@ -107,7 +123,8 @@ def _write_path_old(packer: Packer, put: Put, value: Any, depth: int) -> None:
 
 
 def _path(packer: Packer, put: Put, value: Any, *, depth: int, element_ids: bool) -> None:
-    """Each node and relationship once; the indices tell the walk: a relationship from 1, negative against its direction, then a node from 0."""
+    """Each node and relationship once; the indices tell the walk: a relationship from 1, negative
+    against its direction, then a node from 0."""
     nodes: dict[int, int] = {value.nodes[0].id: 0}
     edges: dict[int, int] = {}
     once_nodes: list[Any] = [value.nodes[0]]
@@ -191,9 +208,13 @@ def _write_point(packer: Packer, put: Put, value: Point, _: int) -> None:
 
 
 def hydrate(tag: int, fields: list[Any], *, utc: bool) -> Any:
-    """The value of a structure that a client sent. Raises InputError for one that is unknown, of the wrong shape or out of range."""
+    """The value of a structure that a client sent. Raises InputError for one that is unknown, of
+    the wrong shape or out of range."""
     if tag in _ELEMENTS:
-        raise InputError(f"A {_ELEMENTS[tag]} cannot be a parameter.", next_step="Pass its id, elementId() or properties.")
+        raise InputError(
+            f"A {_ELEMENTS[tag]} cannot be a parameter.",
+            next_step="Pass its id, elementId() or properties.",
+        )
     match tag, [None if isinstance(field, bool) else field for field in fields]:
         case 0x44, [int(days)]:
             return Date(checked_days(days))
@@ -210,17 +231,23 @@ def hydrate(tag: int, fields: list[Any], *, utc: bool) -> Any:
             return _point(Point(srid, x, y))
         case 0x59, [int(srid), float(x), float(y), float(z)] if srid in _SOLID:
             return _point(Point(srid, x, y, z))
-        case ((0x49 | 0x69 | 0x46 | 0x66), [int(seconds), int(nanos), int() | str() as zone]) if (tag in (0x49, 0x69)) == utc:
+        case ((0x49 | 0x69 | 0x46 | 0x66), [int(seconds), int(nanos), int() | str() as zone]) if (
+            tag in (0x49, 0x69)
+        ) == utc:
             return _datetime(tag, seconds, nanos=_nanos(nanos), zone=zone)
     raise InputError(
-        f"A structure with the tag {tag:#04x} and {len(fields)} fields is no value of this version of Bolt.",
+        f"A structure with the tag {tag:#04x} and {len(fields)} fields is no value of this version"
+        " of Bolt.",
         next_step="Send dates, times, durations and points as the specification lays them out.",
     )
 
 
 def _datetime(tag: int, seconds: int, *, nanos: int, zone: int | str) -> DateTime:
     if isinstance(zone, int) != (tag in (0x49, 0x46)):
-        raise InputError("The zone of a datetime is of the wrong type.", next_step="Send an offset in seconds, or a zone's name, by the tag.")
+        raise InputError(
+            "The zone of a datetime is of the wrong type.",
+            next_step="Send an offset in seconds, or a zone's name, by the tag.",
+        )
     if isinstance(zone, int):
         _offset(zone)
     else:
@@ -230,7 +257,10 @@ def _datetime(tag: int, seconds: int, *, nanos: int, zone: int | str) -> DateTim
 
 def _within(value: int, end: int, what: str) -> int:
     if not 0 <= value < end:
-        raise InputError(f"{what} are {value}, not between 0 and {end - 1}.", next_step="Send a time that exists.")
+        raise InputError(
+            f"{what} are {value}, not between 0 and {end - 1}.",
+            next_step="Send a time that exists.",
+        )
     return value
 
 
@@ -240,15 +270,23 @@ def _nanos(value: int) -> int:
 
 def _offset(value: int) -> int:
     if abs(value) > OFFSET_MAX_S:
-        raise InputError(f"The offset {value} s is beyond 18 hours.", next_step="Send an offset between -64,800 and 64,800 seconds.")
+        raise InputError(
+            f"The offset {value} s is beyond 18 hours.",
+            next_step="Send an offset between -64,800 and 64,800 seconds.",
+        )
     return value
 
 
 def _point(point: Point) -> Point:
     if not all(math.isfinite(part) for part in (point.x, point.y, point.z or 0.0)):
-        raise InputError("A coordinate of a point is not finite.", next_step="Send finite coordinates.")
+        raise InputError(
+            "A coordinate of a point is not finite.", next_step="Send finite coordinates."
+        )
     if point.geographic and not -90.0 <= point.y <= 90.0:
-        raise InputError(f"The latitude {point.y!r} is not between -90 and 90 degrees.", next_step="Send longitude first, then latitude.")
+        raise InputError(
+            f"The latitude {point.y!r} is not between -90 and 90 degrees.",
+            next_step="Send longitude first, then latitude.",
+        )
     if point.geographic and not -180.0 <= point.x <= 180.0:
         return Point(point.srid, (point.x + 180.0) % 360.0 - 180.0, point.y, point.z)
     return point

@@ -1,11 +1,15 @@
-"""Answers as they are written: rows become JSON as they come, and an answer that grows too long ends its statement.
+"""Answers as they are written: rows become JSON as they come, and an answer that grows too long
+ends its statement.
 
-    {"data": {"fields": [..], "values": [[..], ..]}, "counters": {..}, "queryPlan": {..}, "notifications": [..], "bookmarks": [..]}
-    {"results": [{"columns": [..], "data": [{"row": [..], "meta": [..]}, ..], "stats": {..}}, ..], "errors": [], "lastBookmarks": [..]}
+    {"data": {"fields": [..], "values": [[..], ..]}, "counters": {..}, "queryPlan": {..},
+    "notifications": [..], "bookmarks": [..]}
+    {"results": [{"columns": [..], "data": [{"row": [..], "meta": [..]}, ..], "stats": {..}}, ..],
+    "errors": [], "lastBookmarks": [..]}
 
 An answer is whole before its first byte is sent, so that its status tells how it went.
 
-Source: Neo4j's Query API manual, "Query the database", and its HTTP API manual, "Result formats", "Query statistics".
+Source: Neo4j's Query API manual, "Query the database", and its HTTP API manual, "Result formats",
+"Query statistics".
 """
 
 from __future__ import annotations
@@ -28,9 +32,18 @@ from doxa.servers.work import Row
 _CHUNK_BYTES = 262_144
 _PLAN_DEPTH_MAX = 100
 _COUNTERS = (
-    "nodes_created", "nodes_deleted", "properties_set", "relationships_created", "relationships_deleted", "labels_added", "labels_removed",
-    "indexes_added", "indexes_removed", "constraints_added", "constraints_removed",
-)  # fmt: skip
+    "nodes_created",
+    "nodes_deleted",
+    "properties_set",
+    "relationships_created",
+    "relationships_deleted",
+    "labels_added",
+    "labels_removed",
+    "indexes_added",
+    "indexes_removed",
+    "constraints_added",
+    "constraints_removed",
+)
 
 encode = msgspec.json.Encoder().encode
 
@@ -44,7 +57,8 @@ class Answer(NamedTuple):
 
 
 class Pages:
-    """The body of an answer as it grows, out of a share. `wrote` says in its error what became of the statement."""
+    """The body of an answer as it grows, out of a share. `wrote` says in its error what became of
+    the statement."""
 
     def __init__(self, share: Share) -> None:
         self.wrote = False
@@ -54,8 +68,8 @@ class Pages:
         self._bytes = 0
 
     def put(self, data: bytes) -> None:
-        """Raises LimitError for an answer that grows too long, HttpError where all together hold too much; of what is written only the former,
-        or clients would write it again."""
+        """Raises LimitError for an answer that grows too long, HttpError where all together hold
+        too much; of what is written only the former, or clients would write it again."""
         self._bytes += len(data)
         if self._bytes > HTTP_ANSWER_BYTES_MAX:
             raise self._too_long(f"The answer is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
@@ -81,13 +95,16 @@ class Pages:
     def _too_long(self, message: str) -> LimitError:
         return LimitError(
             f"{message}{' What the statement writes is written.' if self.wrote else ''}",
-            next_step="Return less, add SKIP and LIMIT, or take the rows over Bolt, which streams them.",
+            next_step=(
+                "Return less, add SKIP and LIMIT, or take the rows over Bolt, which streams them."
+            ),
             bytes_max=HTTP_ANSWER_BYTES_MAX,
         )
 
 
 class Rows:
-    """Takes rows into pages, with commas between them: as arrays of values in a shape, or as the older endpoint has them."""
+    """Takes rows into pages, with commas between them: as arrays of values in a shape, or as the
+    older endpoint has them."""
 
     def __init__(self, pages: Pages, shape: Shape | None) -> None:
         self._pages, self._shape, self._comma = pages, shape, b""
@@ -96,14 +113,20 @@ class Rows:
         """As `work.Stream.blocks` asks for it."""
         count, shape = 0, self._shape
         for values in islice(rows, count_max):
-            self._pages.put(self._comma + encode(_older(values) if shape is None else [shape(value) for value in values]))
+            self._pages.put(
+                self._comma
+                + encode(_older(values) if shape is None else [shape(value) for value in values])
+            )
             self._comma = b","
             count += 1
         return b"", count, count < count_max
 
 
 def _older(values: Row) -> dict[str, Any]:
-    return {"row": [row(value) for value in values], "meta": [entry for value in values for entry in meta(value)]}
+    return {
+        "row": [row(value) for value in values],
+        "meta": [entry for value in values for entry in meta(value)],
+    }
 
 
 def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
@@ -114,7 +137,9 @@ def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[
     described, plan = result.description(), result.plan
     if described is not None and plan is not None:
         profiled = plan.statement.mode == "PROFILE"
-        found["profiledQueryPlan" if profiled else "queryPlan"] = _plan(described, shape, rows=rows if profiled else None)
+        found["profiledQueryPlan" if profiled else "queryPlan"] = _plan(
+            described, shape, rows=rows if profiled else None
+        )
     notices = [notification(notice) for notice in result.notices()]
     if notices:
         found["notifications"] = notices
@@ -135,7 +160,11 @@ def wrote(plan: Plan | None) -> bool:
 def _counted(result: Result) -> dict[str, Any]:
     counters = result.counters
     found: dict[str, Any] = {"contains_updates": any(counters.values())}
-    return found | {name: counters.get(name, 0) for name in _COUNTERS} | {"contains_system_updates": False, "system_updates": 0}
+    return (
+        found
+        | {name: counters.get(name, 0) for name in _COUNTERS}
+        | {"contains_system_updates": False, "system_updates": 0}
+    )
 
 
 def _camel(name: str) -> str:
@@ -143,11 +172,28 @@ def _camel(name: str) -> str:
     return first + "".join(part.title() for part in rest)
 
 
-def _plan(step: Described, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
+def _plan(
+    step: Described, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX
+) -> dict[str, Any]:
     """A step with those below it. `rows`: what a step of a PROFILE gave that has no count."""
-    found: dict[str, Any] = {"operatorType": step.name, "arguments": {"Details": shape(step.detail)}, "identifiers": []}
-    found["children"] = [_plan(child, shape, rows=None if rows is None else 0, depth=depth - 1) for child in step.children] if depth else []
+    found: dict[str, Any] = {
+        "operatorType": step.name,
+        "arguments": {"Details": shape(step.detail)},
+        "identifiers": [],
+    }
+    found["children"] = (
+        [
+            _plan(child, shape, rows=None if rows is None else 0, depth=depth - 1)
+            for child in step.children
+        ]
+        if depth
+        else []
+    )
     if rows is not None:
         given = rows if step.rows is None else step.rows
-        found |= {"records": given, "dbHits": 0, "time": int((step.milliseconds or 0.0) * 1_000_000)}
+        found |= {
+            "records": given,
+            "dbHits": 0,
+            "time": int((step.milliseconds or 0.0) * 1_000_000),
+        }
     return found

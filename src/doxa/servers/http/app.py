@@ -1,4 +1,5 @@
-"""The way of one request, on the event loop: may it knock, who is it, what does it send, and an answer whatever happens.
+"""The way of one request, on the event loop: may it knock, who is it, what does it send, and an
+answer whatever happens.
 
     gate -> route -> content type -> login -> body -> [a thread] units.Unit -> answer
                                       401     413, 408     statuses of problems.py
@@ -8,7 +9,8 @@
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
     POST /db/{name}/tx/commit     statements in one transaction, Neo4j's HTTP API
 
-Nothing is read of a client that has not proved who it is. A client that goes away ends its statement.
+Nothing is read of a client that has not proved who it is. A client that goes away ends its
+statement.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from doxa.base.limits import HTTP_BODY_BYTES_MAX, HTTP_BODY_MS, HTTP_HELD_BYTES_MAX, HTTP_THREADS_MAX
+from doxa.base.limits import (
+    HTTP_BODY_BYTES_MAX,
+    HTTP_BODY_MS,
+    HTTP_HELD_BYTES_MAX,
+    HTTP_THREADS_MAX,
+)
 from doxa.servers.contract import Database
 from doxa.servers.credentials import Authenticator
 from doxa.servers.http.answers import Answer, encode
@@ -39,7 +46,10 @@ from doxa.servers.http.units import Asker, Unit
 _CANCEL_AGAIN_S = 0.05
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _CLOSE, _SOON = {"Connection": "close"}, {"Retry-After": "1"}
-_READ, _SHARE = "doxa.read", "doxa.share"  # in the scope of a request: that its body is read; what it may hold
+_READ, _SHARE = (
+    "doxa.read",
+    "doxa.share",
+)  # in the scope of a request: that its body is read; what it may hold
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -47,10 +57,22 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class App:
     """What a server does with requests."""
 
-    def __init__(self, database: Database, authenticator: Authenticator | None, *, host: str, version: str, timeout_ms: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        authenticator: Authenticator | None,
+        *,
+        host: str,
+        version: str,
+        timeout_ms: int,
+    ) -> None:
         self.threads = Threads("http", HTTP_THREADS_MAX)
         self._database, self._version, self._timeout_ms = database, version, timeout_ms
-        self._gate, self._login, self._budget = Gate(host), Login(authenticator), Budget(HTTP_HELD_BYTES_MAX)
+        self._gate, self._login, self._budget = (
+            Gate(host),
+            Login(authenticator),
+            Budget(HTTP_HELD_BYTES_MAX),
+        )
         self._units: set[Unit] = set()
         routes = [
             Route("/", _told(self._discovery)),
@@ -91,18 +113,29 @@ class App:
 
     async def _discovery(self, request: Request) -> Response:
         await self._login.principal(request.headers.get("authorization"))
-        found = {"doxa": self._version, "query": "/db/{databaseName}/query/v2", "transaction": "/db/{databaseName}/tx/commit", "health": "/health"}
+        found = {
+            "doxa": self._version,
+            "query": "/db/{databaseName}/query/v2",
+            "transaction": "/db/{databaseName}/tx/commit",
+            "health": "/health",
+        }
         return _json(200, found | {"databases": list(self._database.names())})
 
     async def _query(self, request: Request) -> Response:
         with_types, media = content_type(request.headers), accepted(request.headers)
         asker, data = await self._asked(request)
         unit = Unit(self._database, asker, request.scope[_SHARE], timeout_ms=self._timeout_ms)
-        return await self._carried_out(request, unit, lambda: unit.query(data, typed_parameters=with_types, media=media))
+        return await self._carried_out(
+            request, unit, lambda: unit.query(data, typed_parameters=with_types, media=media)
+        )
 
     async def _batch(self, request: Request) -> Response:
         if content_type(request.headers) or accepted(request.headers) != JSON:
-            raise HttpError("This endpoint has no typed JSON.", http=415, next_step=f"Send and accept {JSON}, or use /db/{{name}}/query/v2.")
+            raise HttpError(
+                "This endpoint has no typed JSON.",
+                http=415,
+                next_step=f"Send and accept {JSON}, or use /db/{{name}}/query/v2.",
+            )
         read_only = read_mode(request.headers.get("access-mode"))
         asker, data = await self._asked(request)
         unit = Unit(self._database, asker, request.scope[_SHARE], timeout_ms=self._timeout_ms)
@@ -117,8 +150,11 @@ class App:
         principal = await self._login.principal(request.headers.get("authorization"))
         return Asker(principal, request.path_params["name"], context), await _body(request)
 
-    async def _carried_out(self, request: Request, unit: Unit, call: Callable[[], Answer]) -> Response:
-        """The answer of a unit on its thread. It ends when its client goes away or the server has waited long enough."""
+    async def _carried_out(
+        self, request: Request, unit: Unit, call: Callable[[], Answer]
+    ) -> Response:
+        """The answer of a unit on its thread. It ends when its client goes away or the server has
+        waited long enough."""
         self._units.add(unit)
         task = asyncio.create_task(self.threads.run(call, began=unit.begin))
         gone = asyncio.create_task(_until_gone(request))
@@ -146,16 +182,23 @@ class Chunked(Response):
         self.headers["content-length"] = str(sum(map(len, answer.chunks)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
         for chunk in self._chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def problem(error: BaseException, *, close: bool) -> Response:
-    """The answer to a request that failed. `close`: its body was not read, so the next request cannot be told from it."""
+    """The answer to a request that failed. `close`: its body was not read, so the next request
+    cannot be told from it."""
     status = http_status(error)
-    headers = (error.headers if isinstance(error, HttpError) else {}) | (_CLOSE if close else {}) | (_SOON if status == 503 else {})
+    headers = (
+        (error.headers if isinstance(error, HttpError) else {})
+        | (_CLOSE if close else {})
+        | (_SOON if status == 503 else {})
+    )
     return _json(status, {"errors": errors_of(error)}, **headers)
 
 
@@ -181,21 +224,32 @@ async def _lost(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         allowed = dict(error.headers or {})
         told = HttpError(
-            f"{path[:80]} does not take {request.method[:20]}.", http=405, next_step=f"Use {allowed.get('Allow', 'another method')}.", headers=allowed
+            f"{path[:80]} does not take {request.method[:20]}.",
+            http=405,
+            next_step=f"Use {allowed.get('Allow', 'another method')}.",
+            headers=allowed,
         )
     elif "/tx" in path:
         told = HttpError(
             "There are no transactions over several requests.",
             http=404,
-            next_step="Send all statements at once to /db/{name}/tx/commit, or open a transaction over Bolt.",
+            next_step=(
+                "Send all statements at once to /db/{name}/tx/commit, or open a transaction over"
+                " Bolt."
+            ),
         )
     else:
-        told = HttpError(f"There is nothing at {path[:80]}.", http=404, next_step="Post to /db/{name}/query/v2; GET / says what there is.")
+        told = HttpError(
+            f"There is nothing at {path[:80]}.",
+            http=404,
+            next_step="Post to /db/{name}/query/v2; GET / says what there is.",
+        )
     return problem(told, close=close)
 
 
 async def _body(request: Request) -> bytes:
-    """The whole body. Raises HttpError for one that is too long or too slow, or more than can be held now."""
+    """The whole body. Raises HttpError for one that is too long or too slow, or more than can be
+    held now."""
     data, share = bytearray(), request.scope[_SHARE]
     try:
         async with asyncio.timeout(HTTP_BODY_MS / 1000):
@@ -212,7 +266,9 @@ async def _body(request: Request) -> bytes:
                     return bytes(data)
     except TimeoutError:
         raise HttpError(
-            f"The body did not arrive within {HTTP_BODY_MS / 1000:.0f} seconds.", http=408, next_step="Send it faster, or less at a time."
+            f"The body did not arrive within {HTTP_BODY_MS / 1000:.0f} seconds.",
+            http=408,
+            next_step="Send it faster, or less at a time.",
         ) from None
 
 

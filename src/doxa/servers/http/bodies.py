@@ -1,6 +1,8 @@
-"""The bodies of requests, checked as they are read, on a thread: what is unknown is refused, what is too much is refused before it is made.
+"""The bodies of requests, checked as they are read, on a thread: what is unknown is refused, what
+is too much is refused before it is made.
 
-A body is looked through once without making anything of its parameters; they are counted, and only then made.
+A body is looked through once without making anything of its parameters; they are counted, and only
+then made.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks need no wait, see `work.bookmark`."""
+    """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks need no wait,
+    see `work.bookmark`."""
 
     statement: str
     parameters: msgspec.Raw = _NONE
@@ -60,7 +63,9 @@ def read_body(data: bytes, kind: type[Body]) -> Body:
         raise HttpError(
             f"The body cannot be read: {reason}.",
             http=400,
-            next_step=f"Send {example}." if kind is Query else f'Send {{"statements": [{example}]}}.',
+            next_step=f"Send {example}."
+            if kind is Query
+            else f'Send {{"statements": [{example}]}}.',
             status=codes.REQUEST_FORMAT,
         ) from None
     given = [body] if isinstance(body, Query) else body.statements
@@ -71,7 +76,11 @@ def read_body(data: bytes, kind: type[Body]) -> Body:
 def read_mode(mode: str | None) -> bool:
     """Whether a request only reads."""
     if mode is not None and mode.upper() not in ("READ", "WRITE"):
-        raise InputError(f"The access mode {mode[:20]!r} is not known.", next_step="Give READ or WRITE.", field="accessMode")
+        raise InputError(
+            f"The access mode {mode[:20]!r} is not known.",
+            next_step="Give READ or WRITE.",
+            field="accessMode",
+        )
     return mode is not None and mode.upper() == "READ"
 
 
@@ -81,21 +90,34 @@ def parameters_of(raw: msgspec.Raw, *, typed: bool) -> dict[str, Any]:
         found = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "they nest too deep" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"The parameters cannot be read: {reason}.", next_step="Send JSON in UTF-8.", field="parameters") from None
+        raise InputError(
+            f"The parameters cannot be read: {reason}.",
+            next_step="Send JSON in UTF-8.",
+            field="parameters",
+        ) from None
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise InputError("The parameters are no object.", next_step=TYPED_STEP if typed else 'Give {"name": value}.', field="parameters")
+        raise InputError(
+            "The parameters are no object.",
+            next_step=TYPED_STEP if typed else 'Give {"name": value}.',
+            field="parameters",
+        )
     for name in found:
         if name.startswith("_"):
             raise InputError(
-                f"The parameter ${name:.80} is the context's.", next_step="Send it as a header X-Query-..., or take another name.", field="parameters"
+                f"The parameter ${name:.80} is the context's.",
+                next_step="Send it as a header X-Query-..., or take another name.",
+                field="parameters",
             )
-    return {name: read_typed(value, f"${name}") for name, value in found.items()} if typed else found
+    return (
+        {name: read_typed(value, f"${name}") for name, value in found.items()} if typed else found
+    )
 
 
 def _count(data: bytes) -> int:
-    """How many values there are, at most. What is between quotes is taken out only where it matters."""
+    """How many values there are, at most. What is between quotes is taken out only where it
+    matters."""
     if _marks(data) <= HTTP_BODY_ITEMS_MAX:
         return _marks(data)
     return _marks(_STRINGS.sub(b"", data))
@@ -108,4 +130,8 @@ def _marks(data: bytes) -> int:
 def _check_count(count: int) -> None:
     if count > HTTP_BODY_ITEMS_MAX:
         most = HTTP_BODY_ITEMS_MAX
-        raise LimitError(f"The parameters hold more than {most:,} values.", next_step="Send them in several requests.", items_max=most)
+        raise LimitError(
+            f"The parameters hold more than {most:,} values.",
+            next_step="Send them in several requests.",
+            items_max=most,
+        )

@@ -1,4 +1,5 @@
-"""What all requests together may hold: bodies until they are done, answers until they are sent. One that would go beyond is told to come again."""
+"""What all requests together may hold: bodies until they are done, answers until they are sent. One
+that would go beyond is told to come again."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""One client's connection, with patience that ends: for a request that does not arrive, and for an answer that nobody reads.
+"""One client's connection, with patience that ends: for a request that does not arrive, and for an
+answer that nobody reads.
 
-The HTTP library reads and writes requests; what it leaves open is how long a client may take. Between requests it may be silent for a
-while; a request that has begun must have its head whole in time (its body is `app.py`'s to wait for); an answer must be read. Where there is no
-room for another client, the one that has been without a request the longest makes it.
+The HTTP library reads and writes requests; what it leaves open is how long a client may take.
+Between requests it may be silent for a while; a request that has begun must have its head whole in
+time (its body is `app.py`'s to wait for); an answer must be read. Where there is no room for
+another client, the one that has been without a request the longest makes it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ class Connection(H11Protocol):
         self._number = next(_NUMBERS)
         super().connection_made(transport)
         if len(self.connections) > HTTP_CONNECTIONS_ITEMS_MAX:
-            idle = [one for one in self.connections if isinstance(one, Connection) and one.idle and one is not self]
+            idle = [
+                one
+                for one in self.connections
+                if isinstance(one, Connection) and one.idle and one is not self
+            ]
             leaving = min(idle, key=lambda one: one._number, default=self)
             self.connections.discard(leaving)
             leaving.transport.abort()
@@ -61,7 +67,8 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _watch(self) -> None:
-        """A timer runs from the first byte of a request, or the connection's beginning, until the head is whole."""
+        """A timer runs from the first byte of a request, or the connection's beginning, until the
+        head is whole."""
         if not self.idle:
             self._late = _stopped(self._late)
         elif self._late is None and not self.transport.is_closing():

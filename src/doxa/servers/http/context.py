@@ -1,4 +1,5 @@
-"""What the headers of a request say about who asks: the login, and what its queries know as $_session, $_agent and any $_name.
+"""What the headers of a request say about who asks: the login, and what its queries know as
+$_session, $_agent and any $_name.
 
     X-Query-Session: s1         $_session = 's1'
     X-Query-Trace-Id: 42        $_trace_id = '42'
@@ -11,7 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from doxa.base.limits import HTTP_CONTEXT_ITEMS_MAX, HTTP_CONTEXT_NAME_CHARS_MAX, HTTP_CONTEXT_VALUE_BYTES_MAX
+from doxa.base.limits import (
+    HTTP_CONTEXT_ITEMS_MAX,
+    HTTP_CONTEXT_NAME_CHARS_MAX,
+    HTTP_CONTEXT_VALUE_BYTES_MAX,
+)
 from doxa.servers.http.problems import HttpError
 from doxa.servers.memory import SYSTEM_TIME, VALID_TIME
 
@@ -20,7 +25,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def context_of(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The context by name, dashes read as underscores. Raises HttpError for names and values that cannot be, and for too many."""
+    """The context by name, dashes read as underscores. Raises HttpError for names and values that
+    cannot be, and for too many."""
     found: dict[str, str] = {}
     for header, value in headers:
         if not header.lower().startswith(PREFIX):
@@ -30,21 +36,33 @@ def context_of(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
         if not _NAME.fullmatch(name) or len(name) > HTTP_CONTEXT_NAME_CHARS_MAX:
             raise _bad(
                 f"The header {shown} names no context.",
-                f"Use a letter, then letters, digits and dashes, {HTTP_CONTEXT_NAME_CHARS_MAX} characters at most, after X-Query-.",
+                f"Use a letter, then letters, digits and dashes, {HTTP_CONTEXT_NAME_CHARS_MAX}"
+                " characters at most, after X-Query-.",
             )
         if name in (SYSTEM_TIME, VALID_TIME):
-            raise _bad(f"The header {shown} sets no time.", "Begin the statement with AS OF SYSTEM TIME or AS OF VALID TIME.")
+            raise _bad(
+                f"The header {shown} sets no time.",
+                "Begin the statement with AS OF SYSTEM TIME or AS OF VALID TIME.",
+            )
         if name in found:
-            raise _bad(f"The header {shown} is there twice.", "Send each name once; dashes and underscores are the same.")
+            raise _bad(
+                f"The header {shown} is there twice.",
+                "Send each name once; dashes and underscores are the same.",
+            )
         found[name] = _text(value, shown)
         if len(found) > HTTP_CONTEXT_ITEMS_MAX:
-            raise _bad(f"There are more than {HTTP_CONTEXT_ITEMS_MAX} headers X-Query-...", "Send fewer.")
+            raise _bad(
+                f"There are more than {HTTP_CONTEXT_ITEMS_MAX} headers X-Query-...", "Send fewer."
+            )
     return found
 
 
 def _text(value: bytes, shown: str) -> str:
     if len(value) > HTTP_CONTEXT_VALUE_BYTES_MAX:
-        raise _bad(f"The header {shown} is longer than {HTTP_CONTEXT_VALUE_BYTES_MAX:,} bytes.", "Send a shorter name or id.")
+        raise _bad(
+            f"The header {shown} is longer than {HTTP_CONTEXT_VALUE_BYTES_MAX:,} bytes.",
+            "Send a shorter name or id.",
+        )
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -1,8 +1,10 @@
-"""Who may knock: requests that a web page of another origin makes, or that come by another name, are refused before anything is read.
+"""Who may knock: requests that a web page of another origin makes, or that come by another name,
+are refused before anything is read.
 
-A browser sends requests from any page to this machine. Three things keep pages out: a page of another origin says so (Origin); a name that
-its owner points at this machine (DNS rebinding) is not one of ours (Host); and what it may send without asking first is no JSON
-(Content-Type). There are no headers that let another origin in.
+A browser sends requests from any page to this machine. Three things keep pages out: a page of
+another origin says so (Origin); a name that its owner points at this machine (DNS rebinding) is not
+one of ours (Host); and what it may send without asking first is no JSON (Content-Type). There are
+no headers that let another origin in.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from doxa.servers import codes
 from doxa.servers.http.problems import HttpError
 
 JSON = "application/json"
-TYPED = ("application/vnd.neo4j.query", "application/vnd.neo4j.query.v1.0", "application/vnd.neo4j.query.v1.1")
+TYPED = (
+    "application/vnd.neo4j.query",
+    "application/vnd.neo4j.query.v1.0",
+    "application/vnd.neo4j.query.v1.1",
+)
 _ANY = ("", "*/*", "application/*", JSON)
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(?::[0-9]{1,5})?")
 
@@ -26,7 +32,11 @@ class Gate:
 
     def __init__(self, host: str) -> None:
         own = f"[{host}]" if ":" in host else host
-        self._names = frozenset(("localhost", "127.0.0.1", "[::1]", own.lower())) if is_loopback(host) else None
+        self._names = (
+            frozenset(("localhost", "127.0.0.1", "[::1]", own.lower()))
+            if is_loopback(host)
+            else None
+        )
 
     def check(self, headers: Mapping[str, str], scheme: str) -> None:
         """Raises HttpError for a request by another name or from another origin."""
@@ -53,22 +63,33 @@ def content_type(headers: Mapping[str, str]) -> bool:
     kind, charset = _media(headers.get("content-type", ""))
     if (kind != JSON and kind not in TYPED) or charset not in ("", "utf-8", "utf8"):
         raise HttpError(
-            f"The content type {headers.get('content-type', '')[:80]!r} cannot be read.", http=415, next_step=f"Send Content-Type: {JSON}, in UTF-8."
+            f"The content type {headers.get('content-type', '')[:80]!r} cannot be read.",
+            http=415,
+            next_step=f"Send Content-Type: {JSON}, in UTF-8.",
         )
     if headers.get("content-encoding", "identity").lower() != "identity":
-        raise HttpError("The body is compressed.", http=415, next_step="Send it as it is, without Content-Encoding.")
+        raise HttpError(
+            "The body is compressed.",
+            http=415,
+            next_step="Send it as it is, without Content-Encoding.",
+        )
     return kind in TYPED
 
 
 def accepted(headers: Mapping[str, str]) -> str:
-    """The content type of the answer: the first that is known of those the client accepts. Raises HttpError if there is none."""
+    """The content type of the answer: the first that is known of those the client accepts. Raises
+    HttpError if there is none."""
     for part in headers.get("accept", "").split(","):
         kind, _ = _media(part)
         if kind in _ANY:
             return JSON
         if kind in TYPED:
             return kind
-    raise HttpError("None of the accepted content types is known.", http=406, next_step=f"Send Accept: {JSON}, or {TYPED[0]}.")
+    raise HttpError(
+        "None of the accepted content types is known.",
+        http=406,
+        next_step=f"Send Accept: {JSON}, or {TYPED[0]}.",
+    )
 
 
 def check_length(headers: Mapping[str, str]) -> None:
@@ -80,12 +101,21 @@ def check_length(headers: Mapping[str, str]) -> None:
 
 def too_long() -> HttpError:
     return HttpError(
-        f"The body is longer than {HTTP_BODY_BYTES_MAX:,} bytes.", http=413, next_step="Send the parameters in several requests, or use Bolt."
+        f"The body is longer than {HTTP_BODY_BYTES_MAX:,} bytes.",
+        http=413,
+        next_step="Send the parameters in several requests, or use Bolt.",
     )
 
 
 def _media(text: str) -> tuple[str, str]:
     """A media type and its charset, in lower case."""
     kind, *parameters = (part.strip().lower() for part in text.split(";"))
-    charset = next((part.removeprefix("charset=").strip('"') for part in parameters if part.startswith("charset=")), "")
+    charset = next(
+        (
+            part.removeprefix("charset=").strip('"')
+            for part in parameters
+            if part.startswith("charset=")
+        ),
+        "",
+    )
     return kind, charset

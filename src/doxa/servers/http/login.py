@@ -1,7 +1,9 @@
-"""Who sends a request, by its Authorization header: Basic with a name and password, or Bearer with a token, as in Bolt.
+"""Who sends a request, by its Authorization header: Basic with a name and password, or Bearer with
+a token, as in Bolt.
 
-Every request of HTTP is a login, and a password costs some 60 ms on purpose. So a right one is believed again for a few seconds, by a keyed
-hash that only this process can make; whoever is taken away is out after that. Wrong ones are never believed, and slow down as everywhere.
+Every request of HTTP is a login, and a password costs some 60 ms on purpose. So a right one is
+believed again for a few seconds, by a keyed hash that only this process can make; whoever is taken
+away is out after that. Wrong ones are never believed, and slow down as everywhere.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from functools import partial
 from typing import NoReturn
 
 from doxa.base.errors import LimitError, StoreError
-from doxa.base.limits import HTTP_LOGIN_KEPT_MS, HTTP_LOGIN_THREADS_MAX, LOGIN_PAUSE_MS, LOGIN_SECRET_BYTES_MAX, LOGIN_USERS_ITEMS_MAX
+from doxa.base.limits import (
+    HTTP_LOGIN_KEPT_MS,
+    HTTP_LOGIN_THREADS_MAX,
+    LOGIN_PAUSE_MS,
+    LOGIN_SECRET_BYTES_MAX,
+    LOGIN_USERS_ITEMS_MAX,
+)
 from doxa.servers import codes
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
 from doxa.servers.http.problems import HttpError
@@ -32,7 +40,10 @@ class Login:
 
     def __init__(self, authenticator: Authenticator | None) -> None:
         self._authenticator = authenticator
-        self._passwords, self._tokens = Threads("http-password", HTTP_LOGIN_THREADS_MAX), Threads("http-token", HTTP_LOGIN_THREADS_MAX)
+        self._passwords, self._tokens = (
+            Threads("http-password", HTTP_LOGIN_THREADS_MAX),
+            Threads("http-token", HTTP_LOGIN_THREADS_MAX),
+        )
         self._key = secrets.token_bytes(32)
         self._right: dict[bytes, tuple[Principal, float]] = {}
 
@@ -48,9 +59,14 @@ class Login:
             name, password = _basic(rest.strip())
             whom = f"as {name[:80]!r}"
             proof = partial(self._with_password, authenticator, name, password)
-            found = self._known(self._digest(name, password)) or await self._asked(self._passwords, proof)
+            found = self._known(self._digest(name, password)) or await self._asked(
+                self._passwords, proof
+            )
         elif scheme.lower() == "bearer":
-            whom, found = "with a token", await self._asked(self._tokens, partial(authenticator.verify_token, rest.strip()))
+            whom, found = (
+                "with a token",
+                await self._asked(self._tokens, partial(authenticator.verify_token, rest.strip())),
+            )
         else:
             _refuse(f"The login scheme {scheme[:20]!r} is not known.")
         if found is None:
@@ -62,20 +78,31 @@ class Login:
         self._passwords.close()
         self._tokens.close()
 
-    async def _asked(self, threads: Threads, call: Callable[[], Principal | None]) -> Principal | None:
+    async def _asked(
+        self, threads: Threads, call: Callable[[], Principal | None]
+    ) -> Principal | None:
         try:
             return await threads.run(call)
         except LimitError as error:
             raise HttpError(
-                error.message, http=429, next_step=error.next_step, status=codes.RATE_LIMIT, headers={"Retry-After": str(LOGIN_PAUSE_MS // 1000)}
+                error.message,
+                http=429,
+                next_step=error.next_step,
+                status=codes.RATE_LIMIT,
+                headers={"Retry-After": str(LOGIN_PAUSE_MS // 1000)},
             ) from None
         except StoreError as error:  # its text names a file, and whoever asks is a stranger still
             _LOG.error("http: logins cannot be checked: %s", error)
             raise HttpError(
-                "Logins cannot be checked now.", http=503, next_step="The server's log says why; ask its operator.", status=codes.STOPPING
+                "Logins cannot be checked now.",
+                http=503,
+                next_step="The server's log says why; ask its operator.",
+                status=codes.STOPPING,
             ) from None
 
-    def _with_password(self, authenticator: Authenticator, name: str, password: str) -> Principal | None:
+    def _with_password(
+        self, authenticator: Authenticator, name: str, password: str
+    ) -> Principal | None:
         """On a thread. A twin of this request may have been first."""
         digest = self._digest(name, password)
         found = self._known(digest) or authenticator.verify(name, password)
@@ -94,7 +121,9 @@ class Login:
 
     def _digest(self, name: str, password: str) -> bytes:
         both = name.encode(errors="surrogatepass"), password.encode(errors="surrogatepass")
-        return hashlib.blake2b(b"".join(len(part).to_bytes(8, "big") + part for part in both), key=self._key).digest()
+        return hashlib.blake2b(
+            b"".join(len(part).to_bytes(8, "big") + part for part in both), key=self._key
+        ).digest()
 
 
 def _basic(text: str) -> tuple[str, str]:
@@ -110,4 +139,6 @@ def _basic(text: str) -> tuple[str, str]:
 
 def _refuse(message: str) -> NoReturn:
     step = "Log in with basic or bearer authentication and valid credentials."
-    raise HttpError(message, http=401, next_step=step, status=codes.UNAUTHORIZED, headers=_CHALLENGE)
+    raise HttpError(
+        message, http=401, next_step=step, status=codes.UNAUTHORIZED, headers=_CHALLENGE
+    )

@@ -1,6 +1,8 @@
-"""What went wrong as an answer: the HTTP status beside the code of Neo4j, of which the latter is what programs decide by.
+"""What went wrong as an answer: the HTTP status beside the code of Neo4j, of which the latter is
+what programs decide by.
 
-    {"errors": [{"code": "Neo.ClientError.Statement.SyntaxError", "message": "what happened, to what, and what to do next"}]}
+{"errors": [{"code": "Neo.ClientError.Statement.SyntaxError", "message": "what happened, to what,
+and what to do next"}]}
 """
 
 from __future__ import annotations
@@ -17,21 +19,32 @@ from doxa.servers.codes import DoorError, Status, message_of, status_of
 _LOG = logging.getLogger("doxa.http")
 
 _BY_CODE = {
-    codes.UNAUTHORIZED.code: 401, codes.RATE_LIMIT.code: 429, codes.FORBIDDEN.code: 403, codes.DATABASE_NOT_FOUND.code: 404,
+    codes.UNAUTHORIZED.code: 401,
+    codes.RATE_LIMIT.code: 429,
+    codes.FORBIDDEN.code: 403,
+    codes.DATABASE_NOT_FOUND.code: 404,
     codes.TERMINATED.code: 503,
-    "Neo.ClientError.Statement.AccessMode": 403, "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": 403,
+    "Neo.ClientError.Statement.AccessMode": 403,
+    "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": 403,
     "Neo.ClientError.Schema.ConstraintValidationFailed": 409,
-}  # fmt: skip
+}
 _BY_KIND = {"ClientError": 400, "TransientError": 503}
 
 
 class HttpError(DoorError):
-    """A request that is refused before anything of it is carried out, with the status and headers of the answer."""
+    """A request that is refused before anything of it is carried out, with the status and headers
+    of the answer."""
 
     code = "http"
 
     def __init__(
-        self, message: str, *, http: int, next_step: str, status: Status = codes.REQUEST_INVALID, headers: Mapping[str, str] | None = None
+        self,
+        message: str,
+        *,
+        http: int,
+        next_step: str,
+        status: Status = codes.REQUEST_INVALID,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message, status=status, next_step=next_step)
         self.http = http

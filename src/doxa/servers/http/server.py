@@ -1,10 +1,13 @@
 """The HTTP server: an address, uvicorn on it, and an end in order.
 
     async with HttpServer(database, authenticator, port=7474) as server: ...
-    with running_server(database, authenticator) as server: ...      on a thread of its own, for tests and notebooks
-    serve(server)                                                    until SIGINT or SIGTERM, see listening.py
+    with running_server(database, authenticator) as server: ...      on a thread of its own, for
+    tests and notebooks
+    serve(server)                                                    until SIGINT or SIGTERM, see
+    listening.py
 
-uvicorn runs inside a loop that may have other doors, so signals are not its own, and the socket is opened here, so that errors are ours.
+uvicorn runs inside a loop that may have other doors, so signals are not its own, and the socket is
+opened here, so that errors are ours.
 """
 
 from __future__ import annotations
@@ -48,29 +51,49 @@ class HttpServer:
         version: str = "",
         timeout_ms: int = QUERY_TIMEOUT_MS,
     ) -> None:
-        """Raises InputError for an address that needs a login or TLS and has none, and for a certificate that cannot be used."""
+        """Raises InputError for an address that needs a login or TLS and has none, and for a
+        certificate that cannot be used."""
         self.host, self.port = host, port
         self._tls = tls_context(certificate, key) if certificate or key else None
-        require_safe(host, login=authenticator is not None, encrypted=self._tls is not None or plaintext)
-        self._app = App(database, guarded(authenticator), host=host, version=version, timeout_ms=timeout_ms)
+        require_safe(
+            host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
+        )
+        self._app = App(
+            database, guarded(authenticator), host=host, version=version, timeout_ms=timeout_ms
+        )
         self._server = _Uvicorn(self._config())
         self._serving: asyncio.Task[None] | None = None
         self._stopping = False
 
     def _config(self) -> uvicorn.Config:
-        tls: dict[str, Any] = {} if self._tls is None else {"ssl_context_factory": lambda *_: self._tls}
+        tls: dict[str, Any] = (
+            {} if self._tls is None else {"ssl_context_factory": lambda *_: self._tls}
+        )
         return uvicorn.Config(
-            self._app, http=Connection, ws="none", lifespan="off", interface="asgi3", log_config=None, access_log=False, proxy_headers=False,
-            server_header=False, backlog=BACKLOG, timeout_keep_alive=HTTP_IDLE_MS // 1000, h11_max_incomplete_event_size=HTTP_HEAD_BYTES_MAX, **tls,
-        )  # fmt: skip
+            self._app,
+            http=Connection,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=HTTP_IDLE_MS // 1000,
+            h11_max_incomplete_event_size=HTTP_HEAD_BYTES_MAX,
+            **tls,
+        )
 
     async def start(self) -> None:
-        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the real one."""
+        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the
+        real one."""
         try:
             listener = _listener(self.host, self.port)
         except OSError as error:
             raise StoreError(
-                f"The HTTP server cannot listen on {self.host}:{self.port}: {error.strerror or error}.",
+                f"The HTTP server cannot listen on {self.host}:{self.port}:"
+                f" {error.strerror or error}.",
                 next_step="Choose another port or address.",
                 host=self.host,
                 port=self.port,
@@ -83,7 +106,8 @@ class HttpServer:
             self._serving.result()
 
     async def stop(self, grace_ms: int = HTTP_STOP_MS) -> None:
-        """Take no more requests, let what runs finish for at most so long, then end it. What had not committed leaves no trace."""
+        """Take no more requests, let what runs finish for at most so long, then end it. What had
+        not committed leaves no trace."""
         if self._serving is None or self._stopping:
             return
         self._stopping = self._server.should_exit = True
@@ -132,8 +156,9 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """A socket that is bound. Of a name's addresses, one of version 4 if there is any, as clients try both. It knows that it speaks TCP,
-    or the loop would hold small pieces of an answer back until the client acknowledges those before."""
+    """A socket that is bound. Of a name's addresses, one of version 4 if there is any, as clients
+    try both. It knows that it speaks TCP, or the loop would hold small pieces of an answer back
+    until the client acknowledges those before."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     made = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
@@ -147,7 +172,10 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def running_server(database: Database, authenticator: Authenticator | None, **options: Any) -> Iterator[HttpServer]:
-    """A server on a thread of its own, listening when the block begins, stopped when it ends. The port is a free one unless given."""
+def running_server(
+    database: Database, authenticator: Authenticator | None, **options: Any
+) -> Iterator[HttpServer]:
+    """A server on a thread of its own, listening when the block begins, stopped when it ends. The
+    port is a free one unless given."""
     with running(HttpServer(database, authenticator, **{"port": 0, **options})) as server:
         yield server

@@ -1,6 +1,7 @@
 """Blocking work beside an event loop: a few threads at a time, first come, first served.
 
-Who gives up waiting leaves the line; what has begun goes on to its end on its thread, and only then is its place free.
+Who gives up waiting leaves the line; what has begun goes on to its end on its thread, and only then
+is its place free.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ Found = TypeVar("Found")
 
 
 class Threads:
-    """Runs calls for coroutines, at most `threads_max` at once. Every method belongs to the event loop."""
+    """Runs calls for coroutines, at most `threads_max` at once. Every method belongs to the event
+    loop."""
 
     def __init__(self, name: str, threads_max: int) -> None:
         self._workers = Workers(name)
         self._free = asyncio.Semaphore(threads_max)
         self.busy = 0
 
-    async def run(self, call: Callable[[], Found], *, began: Callable[[], None] = lambda: None) -> Found:
+    async def run(
+        self, call: Callable[[], Found], *, began: Callable[[], None] = lambda: None
+    ) -> Found:
         """What the call returns or raises. `began` is told when it has a thread."""
         await self._free.acquire()
         self.busy += 1

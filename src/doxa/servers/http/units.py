@@ -1,8 +1,11 @@
-"""The work of one request, on one thread: its body read, its statements run in one unit of work, the answer written.
+"""The work of one request, on one thread: its body read, its statements run in one unit of work,
+the answer written.
 
-    body -> bodies.read_body -> a session under the login and the context -> work.Work -> rows -> answers.Pages -> Answer
+    body -> bodies.read_body -> a session under the login and the context -> work.Work -> rows ->
+    answers.Pages -> Answer
 
-The event loop may end it at any time with `cancel`: what runs is stopped, and nothing of it is written.
+The event loop may end it at any time with `cancel`: what runs is stopped, and nothing of it is
+written.
 """
 
 from __future__ import annotations
@@ -37,7 +40,12 @@ class Unit:
 
     def __init__(self, database: Database, asker: Asker, share: Share, *, timeout_ms: int) -> None:
         self.began = False
-        self._database, self._asker, self._share, self._timeout_ms = database, asker, share, timeout_ms
+        self._database, self._asker, self._share, self._timeout_ms = (
+            database,
+            asker,
+            share,
+            timeout_ms,
+        )
         self._cancelled = False
         self._work: Work | None = None
 
@@ -57,17 +65,26 @@ class Unit:
         self._look()
         body = read_body(data, Query)
         if body.impersonated_user is not None:
-            raise DoorError("Nobody may act as another user here.", status=FORBIDDEN, next_step="Log in as that user instead.")
+            raise DoorError(
+                "Nobody may act as another user here.",
+                status=FORBIDDEN,
+                next_step="Log in as that user instead.",
+            )
         seconds = body.max_execution_time
         if seconds is not None and seconds < 0:
             step = "Give a number of seconds, 0 for as long as the server allows."
-            raise InputError("maxExecutionTime is below 0.", next_step=step, field="maxExecutionTime")
+            raise InputError(
+                "maxExecutionTime is below 0.", next_step=step, field="maxExecutionTime"
+            )
         params = parameters_of(body.parameters, typed=typed_parameters)
-        work = self._open(explicit=False, read_only=read_mode(body.access_mode), timeout_ms=(seconds or 0) * 1_000)
+        work = self._open(
+            explicit=False, read_only=read_mode(body.access_mode), timeout_ms=(seconds or 0) * 1_000
+        )
         return self._kept(work, lambda: self._one(work, body, params, media))
 
     def batch(self, data: bytes, *, read_only: bool) -> Answer:
-        """Statements in one transaction. What fails in them is told in the answer, as its clients expect, and leaves nothing."""
+        """Statements in one transaction. What fails in them is told in the answer, as its clients
+        expect, and leaves nothing."""
         self._look()
         body = read_body(data, Batch)
         resolve(self._database, self._asker.database)
@@ -80,9 +97,18 @@ class Unit:
     def _open(self, *, explicit: bool, read_only: bool, timeout_ms: int) -> Work:
         name = resolve(self._database, self._asker.database)
         timeout_ms = min(timeout_ms or self._timeout_ms, self._timeout_ms)
-        session = self._database.open_session(self._asker.principal, name, self._asker.context, timeout_ms)
+        session = self._database.open_session(
+            self._asker.principal, name, self._asker.context, timeout_ms
+        )
         read_only = read_only or self._asker.database.lower() == SYSTEM_ALIAS
-        self._work = Work(session, database=name, explicit=explicit, read_only=read_only, timeout_ms=timeout_ms, notices=ALL_NOTICES)
+        self._work = Work(
+            session,
+            database=name,
+            explicit=explicit,
+            read_only=read_only,
+            timeout_ms=timeout_ms,
+            notices=ALL_NOTICES,
+        )
         return self._work
 
     def _kept(self, work: Work, call: Callable[[], Answer]) -> Answer:
@@ -100,7 +126,9 @@ class Unit:
         pages.put(b'{"data":{"fields":' + encode(stream.columns) + b',"values":[')
         self._take(stream, Rows(pages, shape), written=pages.wrote)
         work.finish(number)
-        rest = summary(stream.result, counters=bool(body.include_counters), shape=shape, rows=stream.count)
+        rest = summary(
+            stream.result, counters=bool(body.include_counters), shape=shape, rows=stream.count
+        )
         rest["bookmarks"] = [bookmark(self._database, work.database)]
         pages.put(b"]}," + encode(rest)[1:])
         return Answer(202, media, pages.done())
@@ -110,16 +138,29 @@ class Unit:
         pages.put(b'{"results":[')
         for at, statement in enumerate(body.statements):
             _check_contents(statement)
-            number, stream = self._run(work, statement.statement, parameters_of(statement.parameters, typed=False))
-            pages.put((b"," if at else b"") + b'{"columns":' + encode(stream.columns) + b',"data":[')
+            number, stream = self._run(
+                work, statement.statement, parameters_of(statement.parameters, typed=False)
+            )
+            pages.put(
+                (b"," if at else b"") + b'{"columns":' + encode(stream.columns) + b',"data":['
+            )
             self._take(stream, Rows(pages, None))
             work.finish(number)
-            rest = b',"stats":' + encode(statistics(stream.result)) if statement.include_stats else b""
+            rest = (
+                b',"stats":' + encode(statistics(stream.result)) if statement.include_stats else b""
+            )
             pages.put(b"]" + rest + b"}")
         self._look()
         pages.put(b'],"errors":[]')
         work.commit()
-        return Answer(200, JSON, [*pages.done(), b',"lastBookmarks":' + encode([bookmark(self._database, work.database)]) + b"}"])
+        return Answer(
+            200,
+            JSON,
+            [
+                *pages.done(),
+                b',"lastBookmarks":' + encode([bookmark(self._database, work.database)]) + b"}",
+            ],
+        )
 
     def _run(self, work: Work, text: str, params: dict[str, object]) -> tuple[int, Stream]:
         self._look()
@@ -132,10 +173,18 @@ class Unit:
 
     def _look(self) -> None:
         if self._cancelled:
-            raise DoorError("The request was ended before its answer.", status=TERMINATED, next_step="Send it again; nothing of it was written.")
+            raise DoorError(
+                "The request was ended before its answer.",
+                status=TERMINATED,
+                next_step="Send it again; nothing of it was written.",
+            )
 
 
 def _check_contents(statement: Statement) -> None:
     wanted = statement.result_data_contents
     if wanted is not None and [name.lower() for name in wanted] != ["row"]:
-        raise InputError(f"The contents {str(wanted)[:80]} are not given.", next_step='Ask for ["row"], or leave it out.', field="resultDataContents")
+        raise InputError(
+            f"The contents {str(wanted)[:80]} are not given.",
+            next_step='Ask for ["row"], or leave it out.',
+            field="resultDataContents",
+        )

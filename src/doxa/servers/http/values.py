@@ -1,16 +1,23 @@
-"""Cypher values as JSON, in the two forms of Neo4j's Query API, and in the rows of its older endpoint.
+"""Cypher values as JSON, in the two forms of Neo4j's Query API, and in the rows of its older
+endpoint.
 
-    plain   {"elementId", "labels", "properties"}                                                     a node
-            {"elementId", "startNodeElementId", "endNodeElementId", "type", "properties"}             a relationship
-            [node, relationship, node, ...]                                                           a path
-            dates, times and durations as ISO text; a point as "SRID=4326;POINT (1.0 2.0)", "POINT Z" with three coordinates; bytes as base64
-    typed   {"$type": "Integer", "_value": "1"}, so that nothing is guessed: the only form that parameters of all types have
+    plain   {"elementId", "labels", "properties"}
+    a node
+            {"elementId", "startNodeElementId", "endNodeElementId", "type", "properties"}
+            a relationship
+            [node, relationship, node, ...]
+            a path
+            dates, times and durations as ISO text; a point as "SRID=4326;POINT (1.0 2.0)", "POINT
+            Z" with three coordinates; bytes as base64
+    typed   {"$type": "Integer", "_value": "1"}, so that nothing is guessed: the only form that
+    parameters of all types have
     rows    properties alone, and beside them what they are the properties of
 
-JSON has no number for NaN and the infinities: they are the texts NaN, Infinity and -Infinity. Elements are known by their shape, for a
-room below defines them.
+JSON has no number for NaN and the infinities: they are the texts NaN, Infinity and -Infinity.
+Elements are known by their shape, for a room below defines them.
 
-Sources: Neo4j's Query API manual, "Plain JSON" and "Typed JSON"; its HTTP API manual, "Result formats".
+Sources: Neo4j's Query API manual, "Plain JSON" and "Typed JSON"; its HTTP API manual, "Result
+formats".
 """
 
 from __future__ import annotations
@@ -26,13 +33,22 @@ from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import HTTP_DEPTH_MAX
 from doxa.base.spatial import Point, from_map
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
-from doxa.base.temporal_text import parse_date, parse_datetime, parse_duration, parse_local_datetime, parse_local_time, parse_time
+from doxa.base.temporal_text import (
+    parse_date,
+    parse_datetime,
+    parse_duration,
+    parse_local_datetime,
+    parse_local_time,
+    parse_time,
+)
 
 Shape = Callable[[Any], Any]
 
 TYPED_STEP = 'Give {"$type": "Integer", "_value": "1"}, or one of the other types of typed JSON.'
 _AS_IT_IS = frozenset((str, int, bool, type(None)))
-_WKT = re.compile(r"SRID=([0-9]{1,9}) ?; ?POINT ?(?:Z ?)?\(([^ ()]{1,40}) ([^ ()]{1,40})(?: ([^ ()]{1,40}))?\)")
+_WKT = re.compile(
+    r"SRID=([0-9]{1,9}) ?; ?POINT ?(?:Z ?)?\(([^ ()]{1,40}) ([^ ()]{1,40})(?: ([^ ()]{1,40}))?\)"
+)
 _ELEMENTS = frozenset(("Node", "Relationship", "Path"))
 
 
@@ -52,12 +68,19 @@ def plain(value: Any) -> Any:
     if kind is Point:
         return _point_text(value)
     if _is_node(value):
-        return {"elementId": value.element_id, "labels": list(value.labels), "properties": plain(value.properties)}
+        return {
+            "elementId": value.element_id,
+            "labels": list(value.labels),
+            "properties": plain(value.properties),
+        }
     if _is_edge(value):
         return {
-            "elementId": value.element_id, "startNodeElementId": f"n:{value.start}", "endNodeElementId": f"n:{value.end}", "type": value.type,
+            "elementId": value.element_id,
+            "startNodeElementId": f"n:{value.start}",
+            "endNodeElementId": f"n:{value.end}",
+            "type": value.type,
             "properties": plain(value.properties),
-        }  # fmt: skip
+        }
     return [plain(element) for element in _walk(value)] if _is_path(value) else str(value)
 
 
@@ -68,17 +91,27 @@ def typed(value: Any) -> dict[str, Any]:
     """The value with its type."""
     kind = type(value)
     if kind is DateTime:
-        return {"$type": "OffsetDateTime" if value.zone is None else "ZonedDateTime", "_value": str(value)}
+        return {
+            "$type": "OffsetDateTime" if value.zone is None else "ZonedDateTime",
+            "_value": str(value),
+        }
     if kind in _NAMES:
         return {"$type": _NAMES[kind], "_value": _INSIDE.get(kind, str)(value)}
     if _is_node(value):
-        inside: Any = {"_element_id": value.element_id, "_labels": list(value.labels), "_properties": _typed_map(value.properties)}
+        inside: Any = {
+            "_element_id": value.element_id,
+            "_labels": list(value.labels),
+            "_properties": _typed_map(value.properties),
+        }
         return {"$type": "Node", "_value": inside}
     if _is_edge(value):
         inside = {
-            "_element_id": value.element_id, "_start_node_element_id": f"n:{value.start}", "_end_node_element_id": f"n:{value.end}",
-            "_type": value.type, "_properties": _typed_map(value.properties),
-        }  # fmt: skip
+            "_element_id": value.element_id,
+            "_start_node_element_id": f"n:{value.start}",
+            "_end_node_element_id": f"n:{value.end}",
+            "_type": value.type,
+            "_properties": _typed_map(value.properties),
+        }
         return {"$type": "Relationship", "_value": inside}
     assert _is_path(value), kind
     return {"$type": "Path", "_value": [typed(element) for element in _walk(value)]}
@@ -112,13 +145,33 @@ def _point_text(point: Point) -> str:
 
 
 _NAMES: dict[type, str] = {
-    type(None): "Null", bool: "Boolean", str: "String", int: "Integer", float: "Float", list: "List", tuple: "List", dict: "Map", bytes: "Base64",
-    Point: "Point", Date: "Date", LocalTime: "LocalTime", Time: "Time", LocalDateTime: "LocalDateTime", Duration: "Duration",
-}  # fmt: skip
+    type(None): "Null",
+    bool: "Boolean",
+    str: "String",
+    int: "Integer",
+    float: "Float",
+    list: "List",
+    tuple: "List",
+    dict: "Map",
+    bytes: "Base64",
+    Point: "Point",
+    Date: "Date",
+    LocalTime: "LocalTime",
+    Time: "Time",
+    LocalDateTime: "LocalDateTime",
+    Duration: "Duration",
+}
 _INSIDE: dict[type, Shape] = {
-    type(None): _same, bool: _same, str: _same, float: _float_text, list: _typed_list, tuple: _typed_list, dict: _typed_map, bytes: _base64,
+    type(None): _same,
+    bool: _same,
+    str: _same,
+    float: _float_text,
+    list: _typed_list,
+    tuple: _typed_list,
+    dict: _typed_map,
+    bytes: _base64,
     Point: _point_text,
-}  # fmt: skip
+}
 
 
 # Rows of the older endpoint
@@ -137,7 +190,8 @@ def row(value: Any) -> Any:
 
 
 def meta(value: Any) -> Iterator[Any]:
-    """What the properties are of: one entry for each value, and for each inside a list or map; a path is a list of them."""
+    """What the properties are of: one entry for each value, and for each inside a list or map; a
+    path is a list of them."""
     kind = type(value)
     if kind is list or kind is tuple:
         for item in value:
@@ -152,7 +206,12 @@ def meta(value: Any) -> Iterator[Any]:
 
 
 def _meta(element: Any) -> dict[str, Any]:
-    return {"id": element.id, "elementId": element.element_id, "type": "node" if _is_node(element) else "relationship", "deleted": False}
+    return {
+        "id": element.id,
+        "elementId": element.element_id,
+        "type": "node" if _is_node(element) else "relationship",
+        "deleted": False,
+    }
 
 
 # Elements, by their shape
@@ -181,18 +240,34 @@ def _walk(path: Any) -> Iterator[Any]:
 
 
 def read_typed(value: Any, place: str, depth: int = 0) -> Any:
-    """The Cypher value of typed JSON. Raises InputError for what is none, LimitError for one that nests too deep."""
+    """The Cypher value of typed JSON. Raises InputError for what is none, LimitError for one that
+    nests too deep."""
     if depth > HTTP_DEPTH_MAX:
-        raise LimitError(f"{place:.80} nests more than {HTTP_DEPTH_MAX} levels deep.", next_step="Send flatter values.", depth_max=HTTP_DEPTH_MAX)
+        raise LimitError(
+            f"{place:.80} nests more than {HTTP_DEPTH_MAX} levels deep.",
+            next_step="Send flatter values.",
+            depth_max=HTTP_DEPTH_MAX,
+        )
     if not isinstance(value, dict) or value.keys() != {"$type", "_value"}:
-        raise InputError(f"{place:.80} does not say its type.", next_step=TYPED_STEP, field=place[:80])
+        raise InputError(
+            f"{place:.80} does not say its type.", next_step=TYPED_STEP, field=place[:80]
+        )
     name, inside = str(value["$type"]), value["_value"]
     if name == "List" and isinstance(inside, list):
-        return [read_typed(item, f"{place[:80]}[{at}]", depth + 1) for at, item in enumerate(inside)]
+        return [
+            read_typed(item, f"{place[:80]}[{at}]", depth + 1) for at, item in enumerate(inside)
+        ]
     if name == "Map" and isinstance(inside, dict):
-        return {key: read_typed(item, f"{place[:80]}.{key[:80]}", depth + 1) for key, item in inside.items()}
+        return {
+            key: read_typed(item, f"{place[:80]}.{key[:80]}", depth + 1)
+            for key, item in inside.items()
+        }
     if name in _ELEMENTS:
-        raise InputError(f"{place:.80}: a {name} cannot be a parameter.", next_step="Pass its elementId or its properties.", field=place[:80])
+        raise InputError(
+            f"{place:.80}: a {name} cannot be a parameter.",
+            next_step="Pass its elementId or its properties.",
+            field=place[:80],
+        )
     if (name == "Null" and inside is None) or (name == "Boolean" and isinstance(inside, bool)):
         return inside
     reader = _READERS.get(name)
@@ -201,7 +276,9 @@ def read_typed(value: Any, place: str, depth: int = 0) -> Any:
         try:
             return reader(text)
         except InputError as error:
-            raise InputError(f"{place:.80}: {error.message}", next_step=error.next_step, field=place[:80]) from None
+            raise InputError(
+                f"{place:.80}: {error.message}", next_step=error.next_step, field=place[:80]
+            ) from None
         except (ValueError, binascii.Error):
             pass
     raise InputError(f"{place:.80} is no {name[:40]!r}.", next_step=TYPED_STEP, field=place[:80])
@@ -226,14 +303,25 @@ def _read_point(text: str) -> Point:
     if found is None:
         raise ValueError
     srid, *coordinates = found.groups()
-    numbers = {name: float(part) for name, part in zip("xyz", coordinates, strict=True) if part is not None}
+    numbers = {
+        name: float(part) for name, part in zip("xyz", coordinates, strict=True) if part is not None
+    }
     point = from_map({"srid": int(srid), **numbers})
     assert point is not None, "no coordinate is null"
     return point
 
 
 _READERS: dict[str, Shape] = {
-    "String": _same, "Integer": _read_integer, "Float": _read_float, "Base64": _read_bytes, "Date": parse_date, "LocalTime": parse_local_time,
-    "Time": parse_time, "LocalDateTime": parse_local_datetime, "OffsetDateTime": parse_datetime, "ZonedDateTime": parse_datetime,
-    "Duration": parse_duration, "Point": _read_point,
-}  # fmt: skip
+    "String": _same,
+    "Integer": _read_integer,
+    "Float": _read_float,
+    "Base64": _read_bytes,
+    "Date": parse_date,
+    "LocalTime": parse_local_time,
+    "Time": parse_time,
+    "LocalDateTime": parse_local_datetime,
+    "OffsetDateTime": parse_datetime,
+    "ZonedDateTime": parse_datetime,
+    "Duration": parse_duration,
+    "Point": _read_point,
+}
