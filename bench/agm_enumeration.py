@@ -16,8 +16,8 @@ from itertools import combinations
 from bench.agm_postulates import Findings, check_linear, check_whole, compute
 from bench.agm_universe import UNIVERSES, Universe, ordered_bases
 from doxa.base.errors import InputError
-from doxa.policy.revision import Belief, contract, revise
-from doxa.policy.sentence import And, Not, Or, Sentence
+from doxa.logic.revision import Belief, contract, revise
+from doxa.logic.sentence import And, Not, Or, Sentence
 
 ATOMS, LINEAR, WHOLE = "atom-level", "linear, compound", "whole-revision"
 SOLVER = "K*6 extensionality"

@@ -2,7 +2,7 @@
 operators.
 
 Masks are sets of worlds (agm_universe.py): X entails Y where X & ~Y is empty, and Cn is not needed.
-The operator itself is the product's own, `doxa.policy.revision.maximal`, run for all inputs at
+The operator itself is the product's own, `doxa.logic.revision.maximal`, run for all inputs at
 once; that it gives the same on sentences and with the solver is checked beside it.
 
 Sources: Alchourrón, Gärdenfors and Makinson, JSL 1985 (K*1-K*8, Recovery, Levi, Harper); Hansson,
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.agm_universe import AllInputs, Flags, Masks, Universe, pairs_below, subset_meets
-from doxa.policy.revision import contract_whole, maximal
+from doxa.logic.revision import contract_whole, maximal
 
 _PAIRS_AT_ONCE = 1 << 22
 
@@ -413,10 +413,11 @@ def _family(universe: Universe, family: Sequence[frozenset[object]]) -> str:
     return (
         "["
         + ", ".join(
-            "{" + ", ".join(sorted(letters[atom] for atom in content)) + "}" for content in family
+            "{" + ", ".join(sorted(letters[atom] for atom in content)) + "}"
+            for content in family  # type: ignore[index]
         )
         + "]"
-    )  # type: ignore[index]
+    )
 
 
 @lru_cache(maxsize=2)

@@ -21,10 +21,10 @@ from doxa.belief import CURRENT, Change, Draft, Ledger
 from doxa.belief.graph import last_of
 from doxa.belief.holding import node_window, sentences_of
 from doxa.belief.stating import stated_facts
-from doxa.policy.constraints import Constraints, parse_constraints
-from doxa.policy.entrenchment import Entrenchment, Standing
-from doxa.policy.revision import Belief, Outcome, conjunction, contract, revise
-from doxa.policy.sentence import And, Atom, Implies, Not, Or, Sentence, atoms, stored, worded
+from doxa.logic.constraints import Constraints, parse_constraints
+from doxa.logic.entrenchment import Entrenchment, Standing
+from doxa.logic.revision import Belief, Outcome, conjunction, contract, revise
+from doxa.logic.sentence import And, Atom, Implies, Not, Or, Sentence, atoms, stored, worded
 from doxa.store import TRUSTS, Identity, Reader, Store
 
 INSTANTS = (5, 15, 25, 35)  # between the borders that windows are made of

@@ -2,7 +2,7 @@
 set of worlds in which it is true.
 
 A sentence is a bit mask over the worlds, so two sentences that say the same are one. `AllInputs`
-adds a belief for every possible input at once: the operators of doxa.policy.revision run on it as
+adds a belief for every possible input at once: the operators of doxa.logic.revision run on it as
 they run on the solver.
 """
 
@@ -15,9 +15,9 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.policy.constraints import Constraints
-from doxa.policy.sentence import And, Atom, Implies, Not, Or, Sentence, worded
-from doxa.policy.solver import is_true
+from doxa.logic.constraints import Constraints
+from doxa.logic.sentence import And, Atom, Implies, Not, Or, Sentence, worded
+from doxa.logic.solver import is_true
 
 Masks = NDArray[np.uint32]
 Flags = NDArray[np.bool_]

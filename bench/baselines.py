@@ -28,7 +28,7 @@ import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 
 Scores = NDArray[np.float64]

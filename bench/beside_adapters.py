@@ -89,7 +89,7 @@ class Doxa:
         return str(self._doxa.__version__)
 
     def ready(self) -> Callable[[], None]:
-        turn = import_module("doxa.curation.turns").Turn
+        turn = import_module("doxa.language.turns").Turn
         by_scope = {
             name: [turn(**one) for one in turns]
             for name, turns in json.loads((self._folder / "turns.json").read_text()).items()

@@ -24,7 +24,7 @@ from bench.corpora import ADVERSARIAL, Corpus
 from bench.embedders import CloudEmbedder
 from bench.metrics import any_at, recall_at
 from bench.texts import sources_of, turns_of
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 
 _ALL = "everything"  # the one scope of a set that is not made of conversations

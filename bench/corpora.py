@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.metrics import evidence_ids
-from doxa.curation.readers import read
-from doxa.curation.turns import Turn
+from doxa.ingestion.readers import read
+from doxa.language.turns import Turn
 
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS

@@ -15,8 +15,8 @@ from bench.corpora import files_of
 from bench.report import Report, begin
 from bench.texts import questions_of, turns_of
 from bench.timing import per_second, seconds_of, spread
-from doxa.curation.readers import read
-from doxa.curation.turns import Turn
+from doxa.ingestion.readers import read
+from doxa.language.turns import Turn
 from doxa.models import Embedder, HashEmbedder
 from doxa.models.cache import CachedEmbedder
 

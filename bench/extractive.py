@@ -28,7 +28,7 @@ from typing import NamedTuple
 from bench.baselines import STOP_WORDS, words_of
 from bench.corpora import DAY_NS, SECOND_NS
 from doxa.base.dates import DateMention, find_dates
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 
 NO_ANSWER = "No information available"
 TURNS_READ = 10

@@ -30,7 +30,7 @@ from bench.corpora import (
 from bench.metrics import any_at, best_rank, mean
 from bench.report import Report, begin, percent
 from bench.systems import DOXA, opened
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 
 DEPTHS = (1, 5, 10, 20)

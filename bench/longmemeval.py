@@ -31,7 +31,7 @@ from bench.report import Report, begin, percent
 from bench.systems import opened
 from doxa.base.errors import InputError
 from doxa.base.limits import RECALL_HITS_MAX
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 
 DEPTHS = (1, 3, 5, 10, 30, 50)

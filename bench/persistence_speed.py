@@ -36,7 +36,7 @@ from bench.persistence_parts import SECOND_NS, Part, Scale, Tally, ask, fresh
 from bench.texts import questions_of, turns_of
 from bench.timing import Spread, seconds_of, spread
 from doxa.base.clock import FakeClock
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 
 _RATIO_MAX = 1.2
 _WARM = 10

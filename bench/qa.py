@@ -262,10 +262,10 @@ def _tables(
         right = [float(one.right is True) for one in items]
         key = name.replace(" ", "_")
         drawn = bootstrap(
-            lambda rows, right=right: mean([right[row] for row in rows]),
+            lambda rows, right=right: mean([right[row] for row in rows]),  # type: ignore[misc]
             [one.group for one in items],
             seed=report.seed,
-        )  # type: ignore[misc]
+        )
         unread = sum(one.right is None for one in items)
         f1 = mean(
             [token_f1.score(one.question.category, one.said, one.question.answer) for one in items]

@@ -31,7 +31,7 @@ from bench.corpora import (
     with_cues,
 )
 from bench.metrics import any_at, mean, recall_at
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 from doxa.recall import Recall
 

@@ -12,8 +12,8 @@ from bench.speed_graph import measure_graph
 from bench.speed_process import measure_processes
 from bench.speed_recall import measure_recall, summarise
 from bench.speed_write import measure_writes
-from doxa.curation.readers import read
-from doxa.curation.turns import Turn
+from doxa.ingestion.readers import read
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 

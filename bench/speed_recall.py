@@ -27,7 +27,7 @@ from bench.metrics import mean, recall_at
 from bench.report import Report, percent
 from bench.texts import questions_of, turns_of
 from bench.timing import Spread, repeated, seconds_of, spread
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 from doxa.recall import pool
 from doxa.recall.scope import find_scopes

@@ -17,7 +17,7 @@ import doxa
 from bench.report import Report
 from bench.texts import turns_of
 from bench.timing import per_second
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 
 _FILE_ITEMS = 1_000
 _WARM = 20

@@ -11,7 +11,7 @@ import doxa
 from bench.baselines import Plain
 from bench.extractive import TURNS_READ, read_answer
 from bench.metrics import tokens_of, within_budget
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import Embedder
 from doxa.recall import Ask, Recall
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 
 SESSION_TURNS = 20
 _VOCABULARY = 20_000

@@ -27,8 +27,8 @@ from bench.report import Report, begin, percent, write_json
 from bench.updates_cases import HALVES, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Fact
-from doxa.curation.agreement import FEATURES, RETIRING
-from doxa.curation.match import CONFLICT_AT, REVISE_AT, Considered, Match, consider, match
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, Considered, Match, consider, match
+from doxa.language.agreement import FEATURES, RETIRING
 
 WRONG_MAX, MISSED_MAX = 0.01, 0.15
 _SAID_AT = "2026-03-05T12:00:00Z"

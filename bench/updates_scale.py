@@ -12,8 +12,8 @@ from bench.persistence_parts import fresh
 from bench.report import Report, percent
 from bench.timing import seconds_of, spread
 from doxa.belief import Draft, Kref, Ledger
-from doxa.curation.agreement import RETIRING
-from doxa.curation.match import REVISE_AT, Match, match
+from doxa.ingestion.match import REVISE_AT, Match, match
+from doxa.language.agreement import RETIRING
 
 _BATCH = 2_000
 _PROJECT = "crowd"
@@ -141,11 +141,11 @@ def _ask(
         found: list[Match] = []
         times.append(
             seconds_of(
-                lambda text=text, into=found: into.append(
+                lambda text=text, into=found: into.append(  # type: ignore[misc]
                     match(memory.store, memory.recaller, text, project=_PROJECT)
                 )
             )
-        )  # type: ignore[misc]
+        )
         retired = {
             one.item
             for one in found[0].proposals

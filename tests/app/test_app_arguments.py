@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import doxa
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from tests.fixtures_shared import opened
 
 X = "kref://default/x.fact"

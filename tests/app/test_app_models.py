@@ -233,7 +233,7 @@ def test_an_outage_is_no_fault_of_the_texts_and_loses_nothing(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "doxa.curation.embedding.EMBED_REQUEST_ITEMS_MAX", 1
+        "doxa.maintenance.embedding.EMBED_REQUEST_ITEMS_MAX", 1
     )  # a request for each memory
     with opened(
         tmp_path / "m.db", embedder="ollama:m#32", model_urls={"ollama": server.url}
@@ -319,7 +319,7 @@ def test_a_cap_stops_embedding_and_leaves_recall_to_words(
     tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "doxa.curation.embedding.EMBED_REQUEST_ITEMS_MAX", 1
+        "doxa.maintenance.embedding.EMBED_REQUEST_ITEMS_MAX", 1
     )  # a request for each memory
     options = {
         "embedder": "ollama:m#32",
@@ -474,7 +474,7 @@ def test_a_cap_ends_the_vectors_of_an_import_and_not_the_import(
 ) -> None:
     monkeypatch.setattr(app_models, "PROCESS", app_models.Meter())
     monkeypatch.setattr(
-        "doxa.curation.embedding.EMBED_REQUEST_ITEMS_MAX", 1
+        "doxa.maintenance.embedding.EMBED_REQUEST_ITEMS_MAX", 1
     )  # a request for each memory
     for name, value in (
         ("EMBEDDER", "ollama:m#32"),

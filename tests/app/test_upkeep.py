@@ -16,7 +16,8 @@ import pytest
 import doxa
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConstraintError
-from doxa.store import transaction, window
+from doxa.store import transaction
+from doxa.store.visibility import window
 
 COUNTED = "CREATE DECAY PROFILE w FOR (n:P) APPLY { NO DECAY }"
 COUNT = "MATCH (n:P) RETURN sum(policy(n).accessCount)"

@@ -10,7 +10,7 @@ from bench import compression, token_f1
 from bench.extractive import NO_ANSWER, read_answer
 from bench.systems import DOXA, opened
 from doxa.base.clock import parse_time
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import HashEmbedder
 
 JUNE_9 = parse_time("2023-06-09T20:00:00Z")

@@ -16,7 +16,7 @@ from bench.baselines import (
     windows,
     words_of,
 )
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.models import HashEmbedder
 
 

@@ -11,8 +11,8 @@ from bench import updates
 from bench.__main__ import main
 from bench.updates import MISSED_MAX, WRONG_MAX, Count, Played, fitted, play, run
 from bench.updates_cases import HALVES, Line, UpdateCase, load
-from doxa.curation.agreement import FEATURES
-from doxa.curation.match import BIAS, WEIGHTS
+from doxa.ingestion.match import BIAS, WEIGHTS
+from doxa.language.agreement import FEATURES
 
 
 def test_the_cases_are_many_and_split_in_halves() -> None:

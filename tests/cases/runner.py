@@ -24,16 +24,16 @@ from doxa.base.clock import format_time, parse_time
 from doxa.base.dates import find_dates
 from doxa.base.errors import DoxaError, KrefError
 from doxa.belief import parse_kref, print_kref
-from doxa.curation.agreement import RETIRING
-from doxa.curation.extract import extract
-from doxa.curation.match import CONFLICT_AT, REVISE_AT, judged
-from doxa.curation.redact import redact
-from doxa.curation.statement import read_statement
-from doxa.curation.turns import Turn
 from doxa.cypher.errors import QueryError
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, judged
+from doxa.language.agreement import RETIRING
+from doxa.language.extract import extract
+from doxa.language.statement import read_statement
+from doxa.language.turns import Turn
 from doxa.query.run import QueryEngine
 from doxa.query.values import Edge, Node
 from doxa.query.values import Path as GraphPath
+from doxa.redaction.redact import redact
 from doxa.store import Identity, Store
 
 FOLDER = Path(__file__).parent

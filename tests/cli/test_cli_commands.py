@@ -20,7 +20,7 @@ from doxa.cli import app
 from doxa.models import find_weights, minilm
 from tests.fixtures_shared import opened
 
-FIXTURES = Path(__file__).parent.parent / "curation" / "fixtures"
+FIXTURES = Path(__file__).parent.parent / "ingestion" / "fixtures"
 DB = "kref://default/db.fact"
 Run = Callable[..., Any]
 

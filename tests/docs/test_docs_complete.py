@@ -15,7 +15,7 @@ import doxa
 from doxa.app import Memory, Session
 from doxa.base import errors, limits
 from doxa.cli import EXIT_CODES, app
-from doxa.curation.readers import FORMATS
+from doxa.ingestion.readers import FORMATS
 from doxa.servers.mcp.tools import ARGUMENTS, TOOLS
 from doxa.store import TRUSTS
 

@@ -31,7 +31,7 @@ def checkout(tmp_path: Path) -> Path:
     python.chmod(0o755)
     doxa.chmod(0o755)
     shutil.copytree(
-        ROOT / "tests" / "curation" / "fixtures" / "claude_code",
+        ROOT / "tests" / "ingestion" / "fixtures" / "claude_code",
         tmp_path / "home" / ".claude" / "projects",
     )
     (tmp_path / "off" / "onnxruntime").mkdir(parents=True)

@@ -124,7 +124,7 @@ def counted(memory: doxa.Memory) -> tuple[Counts, Counts]:
 
 
 def doxa_access(data: str) -> Any:
-    from doxa.store.access import decode_access
+    from doxa.store.visibility.access import decode_access
 
     return decode_access(data)
 

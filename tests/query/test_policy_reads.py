@@ -16,7 +16,8 @@ from doxa.base.clock import FakeClock
 from doxa.query.judged import PolicyExpressions
 from doxa.query.run import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.store import Identity, Store, check, transaction, window
+from doxa.store import Identity, Store, check, transaction
+from doxa.store.visibility import window
 from tests.properties.random_queries import Dialect, graph_text, query
 from tests.query.test_differential import answer
 

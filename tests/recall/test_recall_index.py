@@ -23,7 +23,7 @@ from doxa.recall.scope import believed_now, find_scopes
 from doxa.recall.shelf import Believed, Shelves
 from doxa.recall.words import Posting, Words, asked_terms, gather
 from doxa.store import INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
-from doxa.store.packing import pack_vector
+from doxa.store.indexing.packing import pack_vector
 from tests.fixtures_shared import opened
 
 DAY = 86_400 * 10**9

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doxa.curation.turns import Turn
+from doxa.language.turns import Turn
 from doxa.recall.phrases import PHRASE_ROWS_MAX, PHRASES_MAX, phrases_of
 from tests.fixtures_shared import opened
 

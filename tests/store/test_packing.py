@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from doxa.app import Memory
 from doxa.base.errors import CorruptError, LimitError
-from doxa.curation.doctor import examine
+from doxa.maintenance.doctor import examine
 from doxa.models import HashEmbedder
 from doxa.recall import shelf
 from doxa.store import (
@@ -181,7 +181,7 @@ def test_a_file_without_sentences_or_vectors_is_sound(tmp_path: Path) -> None:
 def test_a_file_of_format_6_keeps_its_vectors_and_gets_codes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coming: bool, damage: str
 ) -> None:
-    monkeypatch.setattr("doxa.store.packing._BATCH", 2)
+    monkeypatch.setattr("doxa.store.indexing.packing._BATCH", 2)
     path = tmp_path / "m.db"
     with made(path, coming=coming) as memory, memory.store.read() as reader:
         before = [reader.rows(f"SELECT * FROM vector{end} ORDER BY id") for end in ENDS]

@@ -22,14 +22,14 @@ from doxa.belief import (
     parse_fact,
     parse_target,
 )
-from doxa.curation import arguments
-from doxa.curation.arguments import Facts, Placed, Said, Time
+from doxa.ingestion import arguments
+from doxa.ingestion.arguments import Facts, Placed, Said, Time
 from doxa.store import Identity, Store
 
 if TYPE_CHECKING:
     from doxa.app.memory import Memory
     from doxa.belief import Explanation
-    from doxa.curation.match import Match
+    from doxa.ingestion.match import Match
 
 
 class BeliefVerbs:
@@ -69,7 +69,7 @@ class BeliefVerbs:
         writes nothing. Raises InputError, LimitError, ConflictError (`expect`: the revision number
         that must be current).
         """
-        from doxa.curation.revise import believe, revise
+        from doxa.ingestion.revise import believe, revise
 
         arguments.whole(expect, "expect", optional=True)
         arguments.flags(again=again, dry_run=dry_run)
@@ -79,14 +79,14 @@ class BeliefVerbs:
                 revise(
                     self._store,
                     self.identity,
-                    what,
+                    what,  # type: ignore[arg-type]
                     text,
                     given=given,
                     expect=expect,
                     again=again,
                     dry_run=dry_run,
                 )
-            )  # type: ignore[arg-type]
+            )
         sentences = arguments.stated(what)
         if item is not None and self._is_there(item):
             given = self._said(fields, Said) | {"statements": sentences}
@@ -128,7 +128,7 @@ class BeliefVerbs:
     def supersede(self, kref: str | Kref, text: str, **fields: Unpack[Placed]) -> Change:
         """Replace a belief, under the same address or (with `name`, `kind`, `space` or `project`) a
         new one that supersedes it."""
-        from doxa.curation.revise import supersede
+        from doxa.ingestion.revise import supersede
 
         return self._after(
             supersede(self._store, self.identity, kref, text, given=self._said(fields, Placed))
@@ -148,8 +148,8 @@ class BeliefVerbs:
         ledger = self._ledger(dry_run=dry_run)
         if arguments.is_address(what):
             return self._after(
-                ledger.contract(what, fact=parse_fact(fact) if fact is not None else None)
-            )  # type: ignore[arg-type]
+                ledger.contract(what, fact=parse_fact(fact) if fact is not None else None)  # type: ignore[arg-type]
+            )
         return self._after(
             ledger.contract_sentence(project or self.project, arguments.stated(what))
         )
@@ -172,7 +172,7 @@ class BeliefVerbs:
     def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
         """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the
         operator's."""
-        from doxa.curation.redact import refuse_secret
+        from doxa.redaction.redact import refuse_secret
 
         arguments.whole(expect, "expect", optional=True)
         return self._ledger().tag(kref, refuse_secret(tag, field="tag"), expect=expect)
@@ -200,7 +200,7 @@ class BeliefVerbs:
         """Which held beliefs a plain sentence is about, how surely (0 to 1), and what it asks for:
         revise, conflict, create or same. Writes nothing. `project` None asks in the session's
         project, "" in all; `speaker` is whom "I" means."""
-        from doxa.curation.match import match
+        from doxa.ingestion.match import match
 
         place = self.project if project is None else project
         return match(
@@ -228,7 +228,7 @@ class BeliefVerbs:
         """Say something in plain words: the belief that it surely is about gets its next revision,
         one that it may be about is challenged by a conflict, and what is about none is remembered.
         `change.reason` says why."""
-        from doxa.curation.tell import tell
+        from doxa.ingestion.tell import tell
 
         arguments.check_kind(kind)
         self._may_trust(trust)
@@ -336,9 +336,9 @@ class BeliefVerbs:
         metadata: Mapping[str, object] | None = None,
     ) -> Change:
         """A typed edge, such as DEPENDS_ON, between two beliefs."""
-        from doxa.curation.redact import refuse_secret
-        from doxa.curation.remember import clean_metadata
-        from doxa.curation.revise import noted
+        from doxa.ingestion.remember import clean_metadata
+        from doxa.ingestion.revise import noted
+        from doxa.redaction.redact import refuse_secret
 
         refuse_secret(kind, field="edge type")
         clean, found = clean_metadata(arguments.mapping(metadata))
@@ -352,8 +352,8 @@ class BeliefVerbs:
     ) -> Change:
         """An artifact: a named pointer from a revision to a file. A password in the location is
         left out, and the change says so."""
-        from doxa.curation.remember import clean_location
-        from doxa.curation.revise import noted
+        from doxa.ingestion.remember import clean_location
+        from doxa.ingestion.revise import noted
 
         place, found = clean_location(name, location, sha256=sha256, size_bytes=size_bytes)
         return noted(
@@ -365,7 +365,7 @@ class BeliefVerbs:
         self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
     ) -> Change:
         """Group items under kref://project/name.bundle."""
-        from doxa.curation.redact import refuse_secret
+        from doxa.redaction.redact import refuse_secret
 
         refuse_secret(str(kref), field="kref")
         return self._ledger().bundle(kref, add=add, remove=remove)

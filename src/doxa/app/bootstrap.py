@@ -130,6 +130,6 @@ def install(store: Store, identity: Identity) -> int:
                 "This file has persistence policies already.",
                 next_step="Create what is missing by name.",
             )
-        return run_policy(body, tx, lambda expression: getattr(expression, "value", None)).get(
+        return run_policy(body, tx, lambda expression: getattr(expression, "value", None)).get(  # type: ignore[arg-type]
             "policies_added", 0
-        )  # type: ignore[arg-type]
+        )

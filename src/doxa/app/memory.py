@@ -59,25 +59,25 @@ from doxa.belief import (
 )
 from doxa.belief.graph import all_shown, read_as_of, read_at
 from doxa.belief.sealing import seal_beliefs
-from doxa.curation import arguments
-from doxa.curation.arguments import Facts, Time
+from doxa.ingestion import arguments
+from doxa.ingestion.arguments import Facts, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
 
 if TYPE_CHECKING:
-    from doxa.curation.doctor import Finding
-    from doxa.curation.embedding import Reembedding
-    from doxa.curation.forget import Forgotten
-    from doxa.curation.ingest import Ingested
-    from doxa.curation.readers import ReadReport
-    from doxa.curation.remember import Remembered
-    from doxa.curation.transfer import Imported
-    from doxa.curation.turns import Turn
+    from doxa.ingestion.ingest import Ingested
+    from doxa.ingestion.readers import ReadReport
+    from doxa.ingestion.remember import Remembered
+    from doxa.language.turns import Turn
+    from doxa.maintenance.doctor import Finding
+    from doxa.maintenance.embedding import Reembedding
+    from doxa.maintenance.forget import Forgotten
     from doxa.models.contract import Completer, Embedder, Reranker
     from doxa.models.meter import Spend
     from doxa.query.result import GraphResult
     from doxa.query.run import QueryEngine
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall, Recaller
+    from doxa.transfer.jsonl import Imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Session(BeliefVerbs):
         concluded from them. Raises InputError, LimitError, ConflictError (`expect`: the revision
         number that must be current), StoreError.
         """
-        from doxa.curation.remember import remember
+        from doxa.ingestion.remember import remember
 
         arguments.whole(expect, "expect", optional=True)
         arguments.check_kind(kind)
@@ -261,8 +261,8 @@ class Session(BeliefVerbs):
         Already known turns are passed over. With `extract`, rules look for candidate beliefs (trust
         `candidate`).
         """
-        from doxa.curation.ingest import Ingest
-        from doxa.curation.readers import ReadReport
+        from doxa.ingestion.ingest import Ingest
+        from doxa.ingestion.readers import ReadReport
 
         for name, value in (
             ("project", project),
@@ -462,7 +462,7 @@ class Session(BeliefVerbs):
     ) -> Forgotten:
         """Retire (undoable) or, as an operator, erase for good. More than one thing needs the token
         of a preview."""
-        from doxa.curation.forget import forget
+        from doxa.maintenance.forget import forget
 
         arguments.flags(erase=erase, preview=preview)
         return forget(
@@ -690,7 +690,7 @@ class Memory(Session):
     def pending(self, *, in_use: bool = False) -> int:
         """How many memories await vectors: of the model in use or of one that is to take its place;
         `in_use`: of the first."""
-        from doxa.curation.embedding import pending
+        from doxa.maintenance.embedding import pending
 
         arguments.flags(in_use=in_use)
         with self.store.read() as snapshot:
@@ -699,7 +699,7 @@ class Memory(Session):
     def reembedding(self) -> Reembedding | None:
         """How far the vectors of another model are, which are made beside those in use; None while
         none are."""
-        from doxa.curation.embedding import reembedding
+        from doxa.maintenance.embedding import reembedding
 
         with self.store.read() as snapshot:
             return reembedding(snapshot)
@@ -716,7 +716,7 @@ class Memory(Session):
         later one or the background job. Returns how many. Without a model: 0; where its endpoint is
         out of reach, what was made until then, and embedder_error says why. Raises LimitError where
         a cap on spending is reached."""
-        from doxa.curation.embedding import embed_anew, embed_pending
+        from doxa.maintenance.embedding import embed_anew, embed_pending
 
         arguments.whole(limit, "limit", optional=True)
         arguments.flags(anew=anew)
@@ -794,7 +794,7 @@ class Memory(Session):
     def verify(self) -> LogProof:
         """Walk the whole log and compare the state with a replay of it. Raises CorruptError where
         either does not fit."""
-        from doxa.curation.doctor import prove
+        from doxa.maintenance.doctor import prove
 
         return prove(self.store)
 
@@ -811,7 +811,7 @@ class Memory(Session):
     def doctor(self, *, models: bool = False) -> list[Finding]:
         """Look at everything that can be wrong and say what to do. No endpoint is asked, unless
         `models` says to call each model once."""
-        from doxa.curation.doctor import examine
+        from doxa.maintenance.doctor import examine
 
         arguments.flags(models=models)
         unasked = "" if models else self._models.embedder_unasked
@@ -838,15 +838,15 @@ class Memory(Session):
 
     def export(self) -> Iterator[bytes]:
         """Every exchange, revision, artifact, bundle and typed edge as JSON lines (see
-        curation/transfer.py); `import_` reads them."""
-        from doxa.curation.transfer import export_lines
+        transfer/jsonl.py); `import_` reads them."""
+        from doxa.transfer.jsonl import export_lines
 
         return export_lines(self.store)
 
     def import_(self, path: str | Path) -> Imported:
         """Take an export of doxa in, each thing under the address it had; what is here already is
         passed over. Conversations: `ingest`."""
-        from doxa.curation.transfer import import_lines
+        from doxa.transfer.jsonl import import_lines
 
         done = import_lines(self.store, self.identity, arguments.path(path, "path"))
         self.wake()
@@ -854,7 +854,7 @@ class Memory(Session):
 
     def stats(self) -> dict[str, object]:
         """Counts and sizes; of a coming set of vectors, how far it is."""
-        from doxa.curation.embedding import reembedding
+        from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
         with self.store.read() as snapshot:
@@ -1034,10 +1034,10 @@ def _turns(
     session: str,
     format: str | None,
 ) -> Iterable[Turn]:
-    from doxa.curation.turns import Turn, check_turn, turn_of
+    from doxa.language.turns import Turn, check_turn, turn_of
 
     if isinstance(source, (str, Path)):
-        from doxa.curation.readers import read
+        from doxa.ingestion.readers import read
 
         return read(arguments.path(source, "source"), format, report=report)
     if not isinstance(source, Iterable):

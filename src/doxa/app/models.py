@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from doxa.curation.doctor import Finding
+    from doxa.maintenance.doctor import Finding
     from doxa.models.contract import Completer, Embedder, Reranker
     from doxa.models.http import Address, HttpEndpoint, Secret
 
@@ -348,7 +348,7 @@ class Models:
     # Trying them
 
     def _finding(self, role: ModelRole, attempt: Callable[[], str], *, ask: bool) -> Finding:
-        from doxa.curation.doctor import Finding
+        from doxa.maintenance.doctor import Finding
 
         roles: dict[ModelRole, _Lazy[Any]] = {
             "embedder": self._embedder,

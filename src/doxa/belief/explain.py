@@ -22,7 +22,7 @@ from doxa.belief.kref import Kref
 from doxa.belief.revising import CONTRADICTS
 from doxa.belief.support import would_fall
 from doxa.belief.types import ENRICHMENTS, Conflict, Exchange, Revision
-from doxa.policy.sentence import parse_sentence, worded
+from doxa.logic.sentence import parse_sentence, worded
 from doxa.store import Node, Reader
 
 

@@ -1,5 +1,5 @@
 """What is believed that may matter to some sentences: read from the graph, as the pure model of
-policy/revision.py takes it.
+logic/revision.py takes it.
 
 A belief is one sentence of a current revision: its facts first, then its other sentences. It is
 asked for by the keys of atoms, level by level (`policy.constraints.connected`), so that a revision
@@ -20,10 +20,10 @@ from doxa.base.errors import DoxaError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
 from doxa.belief.laws import Laws, laws_of
-from doxa.policy.constraints import Places, connected
-from doxa.policy.entrenchment import Standing
-from doxa.policy.revision import Belief
-from doxa.policy.sentence import Atom, Sentence, atoms, key_start, parse_sentence, stored
+from doxa.logic.constraints import Places, connected
+from doxa.logic.entrenchment import Standing
+from doxa.logic.revision import Belief
+from doxa.logic.sentence import Atom, Sentence, atoms, key_start, parse_sentence, stored
 from doxa.store import TRUSTS, Node, Reader, Transaction
 
 Said = tuple[NodeId, int]  # a revision and the place of one of its sentences

@@ -2,9 +2,9 @@
 catalogue holds them.
 
     constraints:<project>    {"functional": [predicates], "exclusions": [[atoms]], "rules":
-    [sentences]}     policy/constraints.py
+    [sentences]}     logic/constraints.py
     entrenchment:<project>   {"families": [...], "measures": {...}, "kinds": {...}, "criteria":
-    [...]}        policy/entrenchment.py
+    [...]}        logic/entrenchment.py
 
 A project that declares nothing has the defaults of those modules.
 """
@@ -15,8 +15,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from doxa.base.values import decode
-from doxa.policy.constraints import Constraints, parse_constraints
-from doxa.policy.entrenchment import Entrenchment, parse_entrenchment
+from doxa.logic.constraints import Constraints, parse_constraints
+from doxa.logic.entrenchment import Entrenchment, parse_entrenchment
 from doxa.store import Reader
 
 CONSTRAINTS, ENTRENCHMENT = "constraints:", "entrenchment:"

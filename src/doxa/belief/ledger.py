@@ -73,9 +73,9 @@ from doxa.belief.writes import (
     set_deprecated,
     tag_edge,
 )
-from doxa.policy.constraints import parse_constraints
-from doxa.policy.entrenchment import parse_entrenchment
-from doxa.policy.sentence import Atom, Sentence, parse_sentence
+from doxa.logic.constraints import parse_constraints
+from doxa.logic.entrenchment import parse_entrenchment
+from doxa.logic.sentence import Atom, Sentence, parse_sentence
 from doxa.store import Identity, Node, Store, Transaction
 
 

@@ -30,8 +30,8 @@ from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, sent
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.types import Draft, Lost, parse_fact
 from doxa.belief.writes import add_revision, build_draft, create_item, set_deprecated
-from doxa.policy.revision import Belief, Outcome, conjunction, consolidate, contract, revise
-from doxa.policy.sentence import Sentence, atoms, worded
+from doxa.logic.revision import Belief, Outcome, conjunction, consolidate, contract, revise
+from doxa.logic.sentence import Sentence, atoms, worded
 from doxa.store import Node, Transaction
 
 Operation = Literal["revise", "contract", "consolidate"]

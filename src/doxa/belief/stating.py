@@ -55,7 +55,7 @@ from doxa.belief.writes import (
     set_current,
     set_deprecated,
 )
-from doxa.policy.sentence import Atom, Sentence, parse_sentence, stored, worded
+from doxa.logic.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction
 
 Links = Iterable[tuple[str, str]]  # (edge type, kref)

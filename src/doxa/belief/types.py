@@ -23,7 +23,7 @@ from doxa.base.limits import (
     SENTENCES_PER_REVISION_MAX,
 )
 from doxa.base.values import Value, canonical, check_properties, check_text, decode
-from doxa.policy.sentence import Sentence, parse_sentence, stored
+from doxa.logic.sentence import Sentence, parse_sentence, stored
 from doxa.store import TRUST_DEFAULT, TRUSTS
 
 # What a belief gives besides what it states, in words of their own: each a list of short texts,

@@ -27,7 +27,7 @@ from doxa.belief.graph import (
 )
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
 from doxa.belief.types import Draft, Fact, check_draft, check_summary
-from doxa.policy.sentence import Sentence, worded
+from doxa.logic.sentence import Sentence, worded
 from doxa.store import Edge, Identity, Node, Transaction
 
 RULE_AUTHOR = "rule:"

@@ -257,10 +257,10 @@ def traverse(
     """What is reached over typed edges."""
     with opened(db, as_json) as memory:
         show(
-            memory.traverse(kref, direction=direction, depth=depth, types=edge or ()),
+            memory.traverse(kref, direction=direction, depth=depth, types=edge or ()),  # type: ignore[arg-type]
             as_json,
             walk_text,
-        )  # type: ignore[arg-type]
+        )
 
 
 @app.command()

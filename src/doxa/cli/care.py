@@ -74,7 +74,7 @@ def doctor(
     installed is only noted."""
     from doxa.app import open_memory
     from doxa.base.errors import CorruptError
-    from doxa.curation.doctor import unopened
+    from doxa.maintenance.doctor import unopened
 
     with errors_told(as_json):
         try:

@@ -225,7 +225,7 @@ def import_(
 ) -> None:
     """Take histories in. Importing again adds only what is new."""
     from doxa.base.errors import LimitError
-    from doxa.curation.transfer import is_export
+    from doxa.transfer.jsonl import is_export
 
     with opened(db, as_json) as memory:
         summary: dict[str, object]
@@ -287,7 +287,7 @@ def export(
             for line in memory.export():
                 sys.stdout.buffer.write(line + b"\n")
             return
-        from doxa.curation.transfer import write_export
+        from doxa.transfer.jsonl import write_export
 
         show(
             {"path": str(target), "lines": write_export(memory.store, target)}, as_json, fields_text

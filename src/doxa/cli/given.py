@@ -14,7 +14,7 @@ from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cli.results import FORMATS
-from doxa.curation import arguments
+from doxa.ingestion import arguments
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TIMEOUT_S_MAX = 366 * 86_400

@@ -52,10 +52,10 @@ def resolve(
     until then."""
     with opened(db, as_json) as memory:
         show(
-            memory.resolve(kref, decision, valid_from=valid_from, dry_run=dry_run),
+            memory.resolve(kref, decision, valid_from=valid_from, dry_run=dry_run),  # type: ignore[arg-type]
             as_json,
             said_text,
-        )  # type: ignore[arg-type]
+        )
 
 
 @app.command()

@@ -18,8 +18,8 @@ from doxa.cypher.printer import print_expression as printed
 from doxa.policy.rules import KINDS, PREFIX, SECOND, STANDARD_PROFILES
 from doxa.query.errors import fail, shown
 from doxa.store import Transaction
-from doxa.store.access import FIXED
 from doxa.store.declared import structural_of
+from doxa.store.visibility.access import FIXED
 
 Evaluate = Callable[[t.Expression], Any]
 Values = dict[str, Any]

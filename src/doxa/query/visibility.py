@@ -1,5 +1,5 @@
 """Which elements a query may see besides the snapshot's: with AS OF VALID TIME, those whose window
-holds the time. (What the persistence policies show, `store/sight.py` says.)
+holds the time. (What the persistence policies show, `store/visibility/sight.py` says.)
 
 The windows are those that temporal constraints name, (key…, from, to), and without any constraint
 those of revisions (valid_from, valid_until) and of the graph ledger's FactVersion (validFrom,

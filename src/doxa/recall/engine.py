@@ -158,14 +158,14 @@ class Recaller:
         return Recall(
             ask.text,
             tuple(hits),
-            mode,
+            mode,  # type: ignore[arg-type]
             searched,
             pending,
             tokens,
             tuple(warnings),
             _filters(ask),
             likely,
-        )  # type: ignore[arg-type]
+        )
 
     def recent(
         self,

@@ -3,7 +3,7 @@ the index what their neighbours lend.
 
 A memory has several vectors: of its whole text as far as the model reads; of the passages of a long
 text or the fields of a belief; of the sentences of a short one. A turn also has its neighbours. See
-`curation/embedding.py` for the numbers of the parts.
+`maintenance/embedding.py` for the numbers of the parts.
 
 The cosines of one model crowd between 0.7 and 0.9, those of another between 0 and 0.5, and memories
 of one subject lie nearer to each other than those of many. So a cosine is told in standard

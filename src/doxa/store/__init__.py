@@ -1,14 +1,11 @@
 """Floor 2: tables, migrations, transactions, snapshots, history, log, receipts, search rows, check.
 The only room that writes."""
 
-from doxa.store.access import Access, Noted
 from doxa.store.constraint import Constraints
 from doxa.store.declared import SUPPRESSING
 from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
-from doxa.store.judge import DYNAMIC, Condition, Expressions, Judge, Standing, Subject, Value
-from doxa.store.keys import after_key, key_of, rank_of
-from doxa.store.packing import (
+from doxa.store.indexing.packing import (
     code_levels,
     code_products,
     code_signs,
@@ -20,9 +17,7 @@ from doxa.store.packing import (
     unpack_vectors,
     wrong_length,
 )
-from doxa.store.reader import Reader, int64_array
-from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.search import (
+from doxa.store.indexing.search import (
     TRUST_DEFAULT,
     TRUSTS,
     SearchRule,
@@ -31,11 +26,24 @@ from doxa.store.search import (
     rule_of,
     text_of,
 )
-from doxa.store.sight import Sight
+from doxa.store.indexing.vectors import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
+from doxa.store.keys import after_key, key_of, rank_of
+from doxa.store.reader import Reader, int64_array
+from doxa.store.rows import Edge, LogEntry, Node, Receipt
 from doxa.store.store import Store
 from doxa.store.transaction import Identity, Transaction
-from doxa.store.vectors import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
+from doxa.store.visibility.access import Access, Noted
+from doxa.store.visibility.judge import (
+    DYNAMIC,
+    Condition,
+    Expressions,
+    Judge,
+    Standing,
+    Subject,
+    Value,
+)
+from doxa.store.visibility.sight import Sight
 
 __all__ = [
     "DYNAMIC",

@@ -20,7 +20,7 @@ from typing import Any
 import apsw
 
 from doxa.base.values import canonical
-from doxa.store.access import decode_access, encode_access
+from doxa.store.visibility.access import decode_access, encode_access
 
 
 def create_node(

@@ -10,8 +10,8 @@ from doxa.policy.rules import PREFIX, Rules
 from doxa.store.constraint import Constraints
 from doxa.store.guard import Guards
 from doxa.store.index import Indexes, IndexRule
-from doxa.store.judge import Expressions, Judge
-from doxa.store.search import SearchRule, rules_of
+from doxa.store.indexing.search import SearchRule, rules_of
+from doxa.store.visibility.judge import Expressions, Judge
 
 # [edge types]: what a transaction changes of them is told by Transaction.take_stirred
 SUPPORT = "support"

@@ -16,9 +16,15 @@ import apsw
 from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties
-from doxa.store.access import ACCESSES
+from doxa.store.indexing.vectors import (
+    another_model,
+    embedder_name,
+    embedder_next,
+    has_former,
+    sets_before,
+)
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
-from doxa.store.vectors import another_model, embedder_name, embedder_next, has_former, sets_before
+from doxa.store.visibility.access import ACCESSES
 
 _NOW = "doxa_now()"
 _WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
@@ -28,11 +34,11 @@ _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 
 if TYPE_CHECKING:
-    from doxa.store.access import Access
     from doxa.store.declared import Declared
-    from doxa.store.judge import Expressions, Subject
     from doxa.store.log import LogWriter
-    from doxa.store.sight import Sight
+    from doxa.store.visibility.access import Access
+    from doxa.store.visibility.judge import Expressions, Subject
+    from doxa.store.visibility.sight import Sight
 
 _SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
 # what follows the comma sorts before "-", the next character
@@ -216,7 +222,7 @@ class Reader:
     def declared(self) -> Declared:
         """What the catalogue of this snapshot declares."""
         from doxa.store.declared import declared
-        from doxa.store.window import swept
+        from doxa.store.visibility.window import swept
 
         if self._known is None:
             return declared(self.catalogue_all(), self._expressions, swept(self._db))
@@ -234,7 +240,7 @@ class Reader:
 
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
         """An element as policies look at it, with its access metadata; None if it is not there."""
-        from doxa.store.window import load
+        from doxa.store.visibility.window import load
 
         found = load(self._db, identity, edge=edge)
         return None if found is None else found[:2]
@@ -257,7 +263,7 @@ class Reader:
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """An element's properties (JSON) without those that have faded by now."""
-        from doxa.store.judge import faded_names
+        from doxa.store.visibility.judge import faded_names
 
         hidden = faded_names(fades, self.scored_at) if fades else None
         if hidden is None:
@@ -276,13 +282,13 @@ class Reader:
 
     def sight(self) -> Sight:
         """What the policies show on this snapshot."""
-        from doxa.store.sight import sight_of
+        from doxa.store.visibility.sight import sight_of
 
         return sight_of(self.declared(), self.neutral)
 
     def subjects(self, beyond: int, limit: int, *, edge: bool) -> list[tuple[Subject, Access]]:
         """So many elements with greater ids, in order, as policies look at them."""
-        from doxa.store.window import after
+        from doxa.store.visibility.window import after
 
         return [found[:2] for found in after(self._db, beyond, limit, edge=edge)]
 

@@ -21,18 +21,12 @@ from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
-from doxa.store.access import ACCESSES, AccessBuffer, Noted
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.files import copy_whole, discard, holds_nothing
 from doxa.store.index import Indexes, build_past
-from doxa.store.judge import Expressions
-from doxa.store.log import LogWriter
-from doxa.store.packing import recode
-from doxa.store.reader import Reader
-from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
-from doxa.store.scrub import left_over, marked, scrub
-from doxa.store.search import (
+from doxa.store.indexing.packing import recode
+from doxa.store.indexing.search import (
     SearchRule,
     SearchWriter,
     analyser_of,
@@ -40,8 +34,14 @@ from doxa.store.search import (
     note_analyser,
     rules_of,
 )
+from doxa.store.log import LogWriter
+from doxa.store.reader import Reader
+from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
+from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Identity, Transaction
-from doxa.store.window import swept
+from doxa.store.visibility.access import ACCESSES, AccessBuffer, Noted
+from doxa.store.visibility.judge import Expressions
+from doxa.store.visibility.window import swept
 
 
 class Store:

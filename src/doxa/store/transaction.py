@@ -33,19 +33,19 @@ from doxa.base.values import (
 )
 from doxa.policy.rules import PREFIX
 from doxa.store import apply
-from doxa.store.access import Noted, encode_access, used
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
 from doxa.store.guard import End, misfits, rank
 from doxa.store.index import Indexes, IndexWriter, State, build, drop
-from doxa.store.judge import Expressions, Judge, Subject
+from doxa.store.indexing.search import SearchWriter, parse_rule
+from doxa.store.indexing.vectors import VectorWriter
 from doxa.store.log import GENESIS, LogWriter, receipt_hash
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Node, Receipt
 from doxa.store.scrub import mark
-from doxa.store.search import SearchWriter, parse_rule
-from doxa.store.vectors import VectorWriter
-from doxa.store.window import Seen, WindowWriter, load, note_swept, swept
+from doxa.store.visibility.access import Noted, encode_access, used
+from doxa.store.visibility.judge import Expressions, Judge, Subject
+from doxa.store.visibility.window import Seen, WindowWriter, load, note_swept, swept
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000

@@ -1,2 +1,0 @@
-"""Floor 4: what takes raw input in or runs when nobody asked: ingest, remember, embedding,
-forgetting, import and export."""

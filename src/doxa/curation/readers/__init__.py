@@ -1,7 +1,0 @@
-"""Readers of histories: what other products wrote, as turns. `formats.py` shows the whole path;
-each other file draws one format."""
-
-from doxa.curation.readers.formats import FORMATS, detect, read
-from doxa.curation.readers.sources import ReadReport
-
-__all__ = ["FORMATS", "ReadReport", "detect", "read"]

@@ -1,0 +1,1 @@
+"""Takes input in: conversations, single statements and changes, checked and redacted, become beliefs."""

@@ -1,0 +1,489 @@
+"""Which held belief a plain sentence is about, how surely, and what that asks for: revise it, open
+a conflict, or state a new belief.
+
+    text -> claims -> candidates (recall of the text; recall of its subject) -> claims of each ->
+    agreement -> score -> verdict
+
+A score is the probability that the text takes the place of a belief (or says it again), by a
+logistic sum over what `agreement` found. The weights are literals, fitted by `python -m bench
+updates --fit` on one half of the cases in tests/cases/updates.txt; the other half judges them. From
+REVISE_AT a belief is proposed for revision; from CONFLICT_AT it is unsure, and both are kept beside
+each other as a conflict that somebody decides; below, the text is a belief of its own. Nothing is
+written here: what becomes of a proposal is its reader's choice.
+
+Two keys that differ in a word on both sides (api-port, api-host) are two things however alike they
+look; another spelling (colour, color) is the same word. Text is data: one that reads like an order
+is matched like any other, and asking, supposing or quoting claims nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from doxa.base.errors import NotFoundError
+from doxa.base.limits import (
+    CANDIDATE_QUERIES_ITEMS_MAX,
+    CLAIMS_PER_TEXT_ITEMS_MAX,
+    MATCH_HITS_READ,
+    STATEMENT_CHARS_READ,
+)
+from doxa.base.words import terms
+from doxa.belief import EXCHANGE_KIND, Fact
+from doxa.belief.graph import current_of, facts_of
+from doxa.belief.kref import name_problem, slug
+from doxa.ingestion import arguments
+from doxa.language.agreement import (
+    FEATURES,
+    RETIRING,
+    SUBJECT_DIFFERS,
+    Agreement,
+    Relation,
+    agreement,
+)
+from doxa.language.predicates import cue_words
+from doxa.language.statement import Claim, read_fact, read_statement
+from doxa.language.subjects import split_joined
+from doxa.recall import Ask, Recaller
+from doxa.store import Node, Reader, Store, attributes_of
+
+Verdict = Literal["revise", "conflict", "create", "same"]
+
+BIAS = 2.79
+WEIGHTS: dict[str, float] = {
+    "part_or_relative": -6.7,
+    "part_of_name": -3.5,
+    "says_less_of_subject": -4.0,
+    "other_subject": -8.22,
+    "owner_open": -2.0,
+    "unnamed": -4.0,
+    "near_predicate": -0.87,
+    "other_predicate": -5.01,
+    "other_kind_of_value": -3.01,
+    "unspecific": -2.5,
+    "may_be_several": -6.13,
+    "may_replace": -4.5,
+    "gives_up_held": 2.03,
+    "gives_up_another": -4.0,
+    "takes_back": 1.03,
+    "takes_back_another": -3.03,
+    "scope_open": -2.01,
+    "other_scope": -5.0,
+    "says_more_besides": -4.0,
+    "change": 1.2,
+    "past": -5.0,
+    "other_speaker": -3.0,
+    "shared_words": 1.0,
+}
+REVISE_AT = 0.8
+CONFLICT_AT = 0.2
+_UNASSERTED_MAX = 0.04  # what is only asked, supposed or quoted retires nothing
+_LIKE_SUBJECT_MAX = 0.1  # where another belief is about exactly the subject
+_MET = RETIRING | {"restates"}
+_TOLD_MIN = 0.01  # below this a belief is none that the text could be about
+_WEIGHTS = tuple(WEIGHTS[name] for name in FEATURES)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One belief that the text may be about. `kref` is the revision, `item` its item; `fact` what
+    the text states in the belief's own terms, `held` the fact of the belief that it is about, if
+    facts were stated with it."""
+
+    kref: str
+    item: str
+    predicate: str
+    fact: Fact
+    score: float
+    relation: Relation
+    reasons: tuple[str, ...]
+    held: Fact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a text asks for. `verdict` revise: at least one proposal takes the place of its belief;
+    conflict: one may; same: everything it says is held; create: it is a belief of its own.
+    `proposals` are the surest first."""
+
+    text: str
+    verdict: Verdict
+    proposals: tuple[Proposal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A proposal with what its score was made of, and which of the text's claims it belongs to."""
+
+    proposal: Proposal
+    features: tuple[float, ...]
+    claim: int
+    unasserted: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether both are about exactly one subject."""
+        return not any(self.features[i] for i in SUBJECT_DIFFERS)
+
+
+def match(
+    store: Store,
+    recaller: Recaller,
+    text: str,
+    *,
+    project: str = "",
+    space: str = "",
+    kinds: Iterable[str] = (),
+    speaker: str = "",
+    limit: int = 10,
+) -> Match:
+    """The beliefs that a text is about, and what it asks for. Empty filters filter nothing; a place
+    that is not there holds nothing. `speaker` is whom "I" means; a belief says whom it means in its
+    metadata `speaker_name`. Raises InputError or LimitError."""
+    arguments.whole(limit, "limit")
+    claims, found = consider(
+        store, recaller, text, project=project, space=space, kinds=kinds, speaker=speaker
+    )
+    best: dict[tuple[str, Fact | None], Considered] = {}
+    for one in found:
+        at = (one.proposal.kref, one.proposal.held)
+        if at not in best or _rank(one) < _rank(best[at]):
+            best[at] = one
+    verdict = _verdict(len(claims), found)
+    ordered = sorted(best.values(), key=_rank)
+    return Match(
+        text,
+        verdict,
+        tuple(one.proposal for one in ordered if one.proposal.score >= _TOLD_MIN)[:limit],
+    )
+
+
+def consider(
+    store: Store,
+    recaller: Recaller,
+    text: str,
+    *,
+    project: str = "",
+    space: str = "",
+    kinds: Iterable[str] = (),
+    speaker: str = "",
+) -> tuple[tuple[Claim, ...], list[Considered]]:
+    """The claims of a text, and every belief found for each with its score: what `match` decides
+    from."""
+    for name, value in (
+        ("text", text),
+        ("project", project),
+        ("space", space),
+        ("speaker", speaker),
+    ):
+        arguments.text(value, name)
+    chosen = arguments.texts(kinds, "kinds")
+    now = store.clock.now_ns()
+    claims = read_statement(text, speaker=speaker, time_ns=now)
+    if not claims:
+        return (), []
+    found: list[Considered] = []
+    with store.read() as reader:
+        if not chosen:  # turns of conversations are no beliefs
+            rows = reader.rows(
+                "SELECT substr(text, 6) FROM token WHERE text >= 'kind:' AND text < 'kind;' ORDER"
+                " BY id"
+            )
+            chosen = tuple(row[0] for row in rows if row[0] and row[0] != EXCHANGE_KIND)
+        if not chosen:
+            return claims, []
+        krefs = _named(reader, claims, project=project, space=space, kinds=chosen)
+        krefs += [
+            kref
+            for kref in _candidates(
+                recaller, text, claims, project=project, space=space, kinds=chosen
+            )
+            if kref not in krefs
+        ]
+        words = frozenset(terms(text[:STATEMENT_CHARS_READ]))
+        for kref in krefs:
+            node = reader.node_by_kref(kref)
+            if node is not None:
+                found += _weigh(node, claims, words=words, speaker=speaker)
+    return claims, _exact_first(found)
+
+
+def _exact_first(found: list[Considered]) -> list[Considered]:
+    """Where a belief is about exactly the subject of a claim, those of a like subject are not what
+    it is about."""
+    exact = {
+        one.claim
+        for one in found
+        if one.proposal.score >= REVISE_AT and one.exact and one.proposal.relation in _MET
+    }
+    return [
+        _set_aside(one)
+        if one.claim in exact and not one.exact and one.proposal.relation in RETIRING
+        else one
+        for one in found
+    ]
+
+
+def _set_aside(one: Considered) -> Considered:
+    reasons = (*one.proposal.reasons, "Another belief is about exactly this subject.")
+    return replace(
+        one,
+        proposal=replace(
+            one.proposal,
+            relation="beside",
+            score=min(one.proposal.score, _LIKE_SUBJECT_MAX),
+            reasons=reasons,
+        ),
+    )
+
+
+def judged(
+    new: Claim,
+    held: Claim,
+    *,
+    several: bool = False,
+    same_speaker: bool = True,
+    shared: float = 0.0,
+) -> tuple[Agreement, float]:
+    """What one claim means for another, and how surely; of what is not sure enough for a conflict
+    only that it stands beside."""
+    verdict = agreement(new, held, several=several, same_speaker=same_speaker, shared_words=shared)
+    score = score_of(verdict.features)
+    if new.unasserted:
+        score = min(score, _UNASSERTED_MAX)
+    return (
+        replace(verdict, relation="beside")
+        if score < CONFLICT_AT and verdict.relation != "names"
+        else verdict
+    ), score
+
+
+def score_of(features: tuple[float, ...]) -> float:
+    """The logistic sum."""
+    total = BIAS + sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))
+    return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
+
+
+def _named(
+    reader: Reader, claims: tuple[Claim, ...], *, project: str, space: str, kinds: tuple[str, ...]
+) -> list[str]:
+    """Current revisions of items whose name is a claim's subject, as api-port for "the API port": a
+    name is no word of a text."""
+    found: dict[str, None] = {}
+    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
+        words = [
+            word
+            for word in slug(split_joined(claim.subject)).split("-")
+            if word not in ("the", "a", "an", "my", "our", "")
+        ]
+        for name in dict.fromkeys(
+            ("-".join(words), "_".join(words), "".join(words), claim.subject.strip())
+        ):
+            for kind in kinds if project and name and name_problem(name) is None else ():
+                place = f"kref://{project}/{space}/" if space else f"kref://{project}/"
+                item = reader.node_by_kref(f"{place}{name}.{kind}")
+                if item is None or item.props.get("deprecated"):
+                    continue
+                revision = current_of(reader, item.id)
+                if revision is not None and _holds(reader, revision):
+                    found[str(revision.props["kref"])] = None
+    return list(found)
+
+
+def _holds(reader: Reader, revision: Node) -> bool:
+    """Whether a current revision is valid now and hidden by no policy: what recall sees to for what
+    it finds."""
+    said = attributes_of(revision.props, born=revision.born)
+    return said.valid_from <= reader.now < said.valid_until and reader.is_seen(False, revision.id)
+
+
+def _candidates(
+    recaller: Recaller,
+    text: str,
+    claims: tuple[Claim, ...],
+    *,
+    project: str,
+    space: str,
+    kinds: tuple[str, ...],
+) -> list[str]:
+    """Addresses of beliefs that may be meant: what is like the text, and what is said of its
+    subjects in other words."""
+    asked = [
+        Ask(
+            text[:STATEMENT_CHARS_READ],
+            project=project,
+            space=space,
+            kinds=kinds,
+            limit=MATCH_HITS_READ,
+        )
+    ]
+    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
+        value = claim.given_up.text if claim.positive else claim.value.text
+        query = " ".join(
+            (
+                claim.subject,
+                split_joined(claim.subject),
+                _joined(claim.subject),
+                value,
+                *cue_words(claim.predicate),
+            )
+        )
+        asked.append(
+            Ask(
+                query,
+                project=project,
+                space=space,
+                kinds=kinds,
+                limit=MATCH_HITS_READ,
+                lanes=("words",),
+            )
+        )
+    found: dict[str, None] = {}
+    for ask in asked:
+        try:
+            hits = recaller.recall(ask).hits
+        except NotFoundError:  # a new project or space holds nothing
+            return []
+        found.update(dict.fromkeys(hit.kref for hit in hits if hit.type == "revision"))
+    return list(found)
+
+
+def _joined(subject: str) -> str:
+    """ "max retries" as it is found under: maxretries."""
+    words = split_joined(subject).split()
+    return "".join(words) if 1 < len(words) <= 4 else ""
+
+
+def _weigh(
+    node: Node, claims: tuple[Claim, ...], *, words: frozenset[str], speaker: str
+) -> list[Considered]:
+    """Each claim of the text beside what a belief says: its facts, or its words where it has none."""
+    props: dict[str, Any] = node.props
+    said_by = str(props.get("speaker_name", "") or "")
+    time = props.get("time") if isinstance(props.get("time"), int) else None
+    summary = str(props.get("summary", ""))
+    same_speaker = not (speaker and said_by) or speaker.casefold() == said_by.casefold()
+    facts = facts_of(node)
+    held: list[tuple[Claim, Fact | None]] = [
+        (
+            read_fact(
+                fact.subject, fact.predicate, _as_text(fact.value), speaker=said_by, time_ns=time
+            ),
+            fact,
+        )
+        for fact in facts[:_FACTS_READ]
+    ]
+    read = read_statement(summary, speaker=said_by, time_ns=time)
+    if not facts:
+        held = [(claim, None) for claim in read]
+        if all(
+            claim.value.type == "none" for claim in read
+        ):  # a value alone, under a name that says of what
+            held.append(
+                (
+                    read_fact(
+                        str(props.get("kref", ""))
+                        .rpartition("/")[2]
+                        .partition("?")[0]
+                        .rpartition(".")[0],
+                        "is",
+                        summary,
+                        time_ns=time,
+                    ),
+                    None,
+                )
+            )
+    elif len(facts) == 1:
+        held += [(claim, facts[0]) for claim in read]
+    several = not facts and len([claim for claim in read if not claim.unasserted]) > 1
+    other = frozenset(terms(summary[:STATEMENT_CHARS_READ])) | {
+        term for fact in facts for part in fact[:2] for term in terms(str(part))
+    }
+    shared = len(words & other) / max(1, len(words | other))
+    found = []
+    for number, new in enumerate(claims):
+        for claim, fact in held:
+            if not claim.unasserted:
+                found.append(
+                    _considered(
+                        node,
+                        new,
+                        claim,
+                        fact=fact,
+                        number=number,
+                        several=several,
+                        same_speaker=same_speaker,
+                        shared=shared,
+                    )
+                )
+    return found
+
+
+_FACTS_READ = 4 * CLAIMS_PER_TEXT_ITEMS_MAX
+
+
+def _considered(
+    node: Node,
+    new: Claim,
+    held: Claim,
+    *,
+    fact: Fact | None,
+    number: int,
+    several: bool,
+    same_speaker: bool,
+    shared: float,
+) -> Considered:
+    verdict, score = judged(new, held, several=several, same_speaker=same_speaker, shared=shared)
+    reasons = verdict.reasons + (
+        (f"The text claims nothing: {new.unasserted}.",) if new.unasserted else ()
+    )
+    kref = str(node.props["kref"])
+    proposal = Proposal(
+        kref=kref,
+        item=kref.partition("?")[0],
+        predicate=fact.predicate if fact else held.predicate,
+        fact=_stated(new, held, fact),
+        score=round(score, 4),
+        relation=verdict.relation,
+        reasons=reasons,
+        held=fact,
+    )
+    return Considered(proposal, verdict.features, number, bool(new.unasserted))
+
+
+def _stated(new: Claim, held: Claim, fact: Fact | None) -> Fact:
+    """What the text says of the belief's subject, in the belief's terms; what it takes back has
+    `not` before its predicate."""
+    subject = fact.subject if fact else held.subject or new.subject or "it"
+    predicate = fact.predicate if fact else held.predicate
+    value: bool | int | float | str = new.value.text or True
+    if fact is not None and isinstance(fact.value, (int, float)) and new.value.type == "amount":
+        value = (
+            int(new.value.numbers[0]) if new.value.numbers[0].is_integer() else new.value.numbers[0]
+        )
+    return Fact(subject, predicate if new.positive else f"not {predicate}", value)
+
+
+def _as_text(value: object) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _rank(one: Considered) -> tuple[bool, float, str, int]:
+    return one.proposal.relation == "beside", -one.proposal.score, one.proposal.kref, one.claim
+
+
+def _verdict(claims: int, found: list[Considered]) -> Verdict:
+    """The most that any claim asks for. The same is only what is held in every part."""
+    retiring = [one.proposal.score for one in found if one.proposal.relation in RETIRING]
+    if any(score >= REVISE_AT for score in retiring):
+        return "revise"
+    if any(score >= CONFLICT_AT for score in retiring):
+        return "conflict"
+    known = {
+        one.claim
+        for one in found
+        if one.proposal.relation in ("restates", "names") and one.proposal.score >= REVISE_AT
+    }
+    return "same" if claims and len(known) == claims else "create"

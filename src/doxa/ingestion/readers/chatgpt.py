@@ -1,0 +1,146 @@
+"""Reads ChatGPT's data export: conversations.json, alone, in the export's folder, or inside its
+zip.
+
+Each conversation is a tree, because an edited question keeps its first version as another branch.
+What the person last saw is the chain of parents from `current_node`; the other branches are left
+out.
+
+    [ { "conversation_id": "...", "title": "...", "current_node": "n3",
+        "mapping": { "n3": { "parent": "n2", "message": {
+            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25, "recipient":
+            "all",
+            "content": {"content_type": "text", "parts": ["text", {"asset_pointer": ...}]} } } } } ]
+
+The thread is "chatgpt", the session the conversation's id, the speaker the role. Tool traffic and
+hidden context are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from doxa.base.clock import TIME_MAX
+from doxa.ingestion.readers.sources import ReadReport, clean, decode
+from doxa.ingestion.readers.whole import conversations
+from doxa.language.turns import Turn, TurnRole
+
+
+class _Author(msgspec.Struct):
+    role: str = ""
+
+
+class _Content(msgspec.Struct):
+    parts: list[object] = msgspec.field(default_factory=list)
+
+
+class _Metadata(msgspec.Struct):
+    is_visually_hidden_from_conversation: bool | None = None
+
+
+class _Message(msgspec.Struct):
+    author: _Author
+    id: str = ""
+    create_time: float | None = None
+    recipient: str | None = None
+    content: _Content | None = None
+    metadata: _Metadata | None = None
+
+
+class _Node(msgspec.Struct):
+    parent: str | None = None
+    message: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Conversation(msgspec.Struct):
+    mapping: dict[str, _Node]
+    conversation_id: str | None = None
+    id: str | None = None
+    title: str | None = None
+    current_node: str | None = None
+
+
+_conversation = msgspec.json.Decoder(_Conversation)
+_message = msgspec.json.Decoder(_Message | None)
+
+
+def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
+    """Yield the turns conversation by conversation. One that does not parse is skipped and counted."""
+    for name, position, raw in conversations(path, report):
+        place = f"{name}, conversation {position}"
+        try:
+            conversation = decode(_conversation, raw)
+        except ValueError as error:
+            report.skip(f"{place}: {error}")
+            continue
+        session = clean(
+            conversation.conversation_id or conversation.id or f"conversation-{position}"
+        )
+        if conversation.title:
+            report.titles[session] = clean(conversation.title)
+        for node_id in _chain(conversation):
+            try:
+                message = decode(_message, bytes(conversation.mapping[node_id].message))
+            except ValueError as error:
+                report.skip(f"{place}, node {node_id[:80]}: {error}")
+                continue
+            turn = _turn(session, message)
+            if turn is not None:
+                yield turn
+
+
+def _chain(conversation: _Conversation) -> list[str]:
+    """Node ids from the root to the current node. Parents may form a ring in a damaged file: each
+    node is taken once."""
+    mapping = conversation.mapping
+    node = conversation.current_node
+    if node not in mapping:
+        # Without a usable pointer the export's last node is the nearest thing to what was last
+        # seen.
+        node = next(reversed(mapping), None)
+    taken: dict[str, None] = {}
+    while node is not None and node in mapping and node not in taken:
+        taken[node] = None
+        node = mapping[node].parent
+    return list(reversed(taken))
+
+
+def _turn(session: str, message: _Message | None) -> Turn | None:
+    if (
+        message is None
+        or message.content is None
+        or message.author.role not in ("user", "assistant")
+    ):
+        return None
+    hidden = message.metadata is not None and message.metadata.is_visually_hidden_from_conversation
+    if hidden or message.recipient not in (None, "all"):
+        return None
+    text = "\n".join(part for raw in message.content.parts if (part := _part_text(raw)))
+    if not text:
+        return None
+    role: TurnRole = "user" if message.author.role == "user" else "assistant"
+    return Turn(
+        thread="chatgpt",
+        session=session,
+        speaker=role,
+        role=role,
+        text=text,
+        time_ns=_time_ns(message.create_time),
+        source_id=clean(message.id),
+    )
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
+        part = part.get("text")
+    return clean(part).strip() if isinstance(part, str) else ""
+
+
+def _time_ns(seconds: float | None) -> int | None:
+    # A float of this size is exact to less than a microsecond; digits beyond would be noise in the
+    # turn's id.
+    if seconds is None or not abs(seconds) < TIME_MAX / 1e9:
+        return None
+    return round(seconds * 1_000_000) * 1_000

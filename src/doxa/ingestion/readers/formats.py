@@ -1,0 +1,188 @@
+"""Tells the formats of histories apart and reads any of them: start here.
+
+path --detect--> format --reader--> Turn, Turn, Turn ...        (ReadReport: turns, skipped, places,
+titles)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from doxa.base.errors import InputError
+from doxa.base.limits import DETECT_BYTES_READ, DETECT_LINES_READ
+from doxa.ingestion.readers.chatgpt import read_chatgpt
+from doxa.ingestion.readers.claude_ai import read_claude_ai
+from doxa.ingestion.readers.claude_code import EXTRAS, read_claude_code
+from doxa.ingestion.readers.doxa_jsonl import read_doxa_jsonl
+from doxa.ingestion.readers.locomo import read_locomo
+from doxa.ingestion.readers.sources import (
+    EXPORT_START,
+    ReadReport,
+    decode,
+    document_heads,
+    files_below,
+    head,
+    is_zip,
+)
+from doxa.language.turns import Turn
+
+FORMATS = {
+    "doxa-jsonl": "doxa JSONL (one object a line: thread, session, speaker, text)",
+    "claude-code": "Claude Code sessions (a .jsonl file, or a folder of them)",
+    "chatgpt": "ChatGPT export (conversations.json, its folder or its zip)",
+    "claude-ai": "Claude.ai export (conversations.json, its folder or its zip)",
+    "locomo": "LoCoMo JSON",
+}
+
+_KEY = re.compile(rb'(?<!\\)"(mapping|chat_messages|sample_id|conversation|qa)"\s*:')
+_FORMAT_OF_KEY = {
+    b"mapping": "chatgpt",
+    b"chat_messages": "claude-ai",
+    b"sample_id": "locomo",
+    b"conversation": "locomo",
+    b"qa": "locomo",
+}
+_CLAUDE_CODE_KEY = re.compile(rb'(?<!\\)"(?:sessionId|leafUuid|isSidechain)"\s*:')
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    report: ReadReport | None = None,
+    include: Collection[str] = (),
+) -> Iterator[Turn]:
+    """Yield the turns of a history in order; `report` is filled as they come.
+
+    `include` is for Claude Code only: "tools", "thinking", "sidechains". Raises InputError when the
+    path cannot be read as the format, at once for the format itself and while iterating for what
+    the file holds; also when everything in it had to be skipped.
+    """
+    place = Path(path)
+    name = detect(place) if format is None else format
+    unknown = set(include) - EXTRAS
+    if name not in FORMATS:
+        raise InputError(
+            f"There is no format {name[:80]!r}.",
+            next_step=f"Choose one of: {', '.join(FORMATS)}.",
+            format=name,
+        )
+    if unknown:
+        raise InputError(
+            f"Nothing called {', '.join(sorted(unknown))!r} can be included.",
+            next_step=f"Choose from: {', '.join(sorted(EXTRAS))}.",
+        )
+    return _counted(place, name, report=ReadReport() if report is None else report, include=include)
+
+
+def _counted(
+    path: Path, name: str, *, report: ReadReport, include: Collection[str]
+) -> Iterator[Turn]:
+    found = False
+    for turn in _reader(path, name, report=report, include=include):
+        report.turns += 1
+        found = True
+        yield turn
+    if not found and report.skipped:
+        raise InputError(
+            f"{path} holds nothing that reads as {name}: {report.skipped} parts were skipped, first"
+            f" {report.places[0]}.",
+            next_step=f"Name the right format: {', '.join(FORMATS)}.",
+            path=str(path),
+            skipped=report.skipped,
+        )
+
+
+def _reader(
+    path: Path, name: str, *, report: ReadReport, include: Collection[str]
+) -> Iterator[Turn]:
+    if name == "doxa-jsonl":
+        return read_doxa_jsonl(path)
+    if name == "locomo":
+        return read_locomo(path)
+    if name == "claude-code":
+        return read_claude_code(path, report=report, include=include)
+    return (
+        read_chatgpt(path, report=report)
+        if name == "chatgpt"
+        else read_claude_ai(path, report=report)
+    )
+
+
+def detect(path: str | Path) -> str:
+    """The format's name, from what the files hold and not from what they are called. Raises
+    InputError listing what is supported."""
+    place = Path(path)
+    if place.is_dir():
+        found = _detect_documents(place) or _detect_folder(place)
+    elif is_zip(place):
+        found = _detect_documents(place)
+    else:
+        found = _detect_file(place)
+    if found is None:
+        raise InputError(
+            f"{place} is in none of the supported formats: {'; '.join(FORMATS.values())}.",
+            next_step="Give one of these, or name the format.",
+            path=str(place),
+            formats=list(FORMATS),
+        )
+    return found
+
+
+def _detect_documents(path: Path) -> str | None:
+    return next(
+        (
+            found
+            for start in document_heads(path, DETECT_BYTES_READ)
+            if (found := _format_of_document(start))
+        ),
+        None,
+    )
+
+
+def _detect_folder(path: Path) -> str | None:
+    for file in files_below(path, ".jsonl"):
+        with suppress(InputError):  # one that cannot be read tells nothing of the others
+            if _detect_file(file) == "claude-code":
+                return "claude-code"
+    return None
+
+
+def _detect_file(path: Path) -> str | None:
+    start = head(path, DETECT_BYTES_READ).lstrip()
+    if EXPORT_START.match(start):
+        raise InputError(
+            f"{path} is an export of doxa, not a conversation.",
+            next_step="Take it in with `doxa import` or Memory.import_.",
+            path=str(path),
+        )
+    if not start.startswith((b"{", b"[")):
+        return None
+    return (_format_of_lines(start) if start.startswith(b"{") else None) or _format_of_document(
+        start
+    )
+
+
+def _format_of_document(start: bytes) -> str | None:
+    match = _KEY.search(start)
+    return _FORMAT_OF_KEY[match.group(1)] if match else None
+
+
+def _format_of_lines(start: bytes) -> str | None:
+    for line in start.split(b"\n", DETECT_LINES_READ)[:DETECT_LINES_READ]:
+        try:
+            keys = decode(_object, line).keys()
+        except ValueError:
+            continue
+        if {"thread", "speaker", "text"} <= keys:
+            return "doxa-jsonl"
+        if "type" in keys and keys & {"sessionId", "leafUuid", "isSidechain"}:
+            return "claude-code"
+    # The first line may be longer than what was looked at.
+    return "claude-code" if b"\n" not in start and _CLAUDE_CODE_KEY.search(start) else None

@@ -1,0 +1,296 @@
+"""One belief in, structured or plain: redacted, compared with what is there, then stated once.
+
+A near-duplicate is a text of the same stems in the same order, small words that turn a meaning
+(not, before, off, from, my) included, so that "We deploy on Thursday." and "we deploy on thursdays"
+are one belief, while a changed number, name or `not` makes another. One order is free: a phrase
+that opens a plain sentence says the same at its end ("On Thursdays, we deploy"). No other is, since
+in "Ana pays Bo" and "cats chase dogs" the order is the meaning. Anything less alike is for belief
+revision to judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from doxa.base.errors import InputError, NotFoundError
+from doxa.base.limits import DUPLICATE_HITS_READ
+from doxa.base.values import Value, check_text
+from doxa.base.words import terms
+from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
+from doxa.belief.types import ENRICHMENTS, without
+from doxa.belief.writes import EMBEDDING_TEXT
+from doxa.logic.sentence import Atom, replace_atoms
+from doxa.recall import Ask, Recaller
+from doxa.redaction.redact import left_out, redact, refuse_secret
+from doxa.store import Identity, Store
+
+_TURNING = re.compile(
+    r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once|if|by|with|than|then|when|while|because|all|any|"
+    r"each|few|more|most|only|some|same|other|can|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your|yours|"
+    r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
+)
+_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december"
+_PREPOSITION = (
+    "on|in|at|after|before|since|until|during|within|without|with|by|from|for|to|every|each"
+)
+_FRONTED = re.compile(
+    rf"\W*(?P<front>(?:{_PREPOSITION})(?:\s+[^\s,;:.!?]+){{1,5}},|(?:on|in|since|until|by|every|each)\s+(?:(?:{_DAYS})s?|\d{{4}}))\s+"
+    r"(?P<rest>\S+\s[^,;:]*)"
+)
+_SEVERAL = re.compile(
+    r"\b(?:and|or|but|than|while|whereas|because|if|when)\b|[.!?]\s+\S"
+)  # more than one thing is said: what belongs to which?
+_CONTRACTIONS = (
+    (re.compile(r"\bwon['’]?t\b"), "will not"),
+    (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"),
+    (re.compile(r"n['’]t\b"), " not"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a belief. `stored` False means that it was known: `duplicate_of` says where.
+    `searchable` lists how it can be found now; meaning joins when its vector is made."""
+
+    action: str
+    kref: str
+    stored: bool
+    duplicate_of: str
+    searchable: tuple[str, ...]
+    warnings: tuple[str, ...]
+    change: Change
+
+
+def remember(
+    store: Store,
+    identity: Identity,
+    recaller: Recaller,
+    *,
+    draft: Draft,
+    links: Iterable[tuple[str, str]] = (),
+    expect: int | None = None,
+) -> Remembered:
+    """State a draft. A named item is revised if it exists; an unnamed one is first looked for among
+    what its space holds."""
+    clean, found = clean_draft(draft)
+    warnings = tuple(left_out([kind]) for kind in found)
+    held_links = tuple(links)
+    if not clean.name:
+        known = _near_duplicate(store, recaller, clean)
+        if known:
+            warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
+            change = Change(
+                "unchanged", known, None, store.clock.now_ns(), reason="memory holds this already"
+            )
+            return Remembered("unchanged", known, False, known, ("words",), warnings, change)
+    change = Ledger(store, identity).put(clean, links=held_links, expect=expect)
+    stored = change.action != "unchanged"
+    warnings += () if stored else _said_again(store, change.kref)
+    return Remembered(
+        change.action,
+        change.kref,
+        stored,
+        "" if stored else change.kref,
+        ("words",),
+        warnings,
+        change,
+    )
+
+
+def _said_again(store: Store, kref: str) -> tuple[str, ...]:
+    """What is known and stated anew counts as used; and where a policy hides it, that is told."""
+    with store.read() as reader:
+        node = reader.node_by_kref(kref)
+        if node is None:
+            return ()
+        store.returned(reader, [kref], {})
+        if reader.neutral or reader.is_seen(False, node.id):
+            return ()
+    return (
+        (
+            f"{kref} is known, but a persistence policy hides it from recall; this counts as an"
+            " access."
+        ),
+    )
+
+
+def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
+    """The draft without secrets, and the kinds that were found."""
+    kinds: list[str] = []
+    for name in ("summary", "project", "space", "name", "kind", "title"):
+        value = getattr(draft, name)
+        if not isinstance(value, str):
+            raise InputError(
+                f"{name} is text; this is {type(value).__name__}.",
+                next_step="Give it as text.",
+                field=name,
+            )
+        check_text(value, field=name)
+        if name not in ("summary", "title"):
+            refuse_secret(value, field=name)
+
+    def clean(text: str) -> str:
+        result = redact(text)
+        kinds.extend(finding.kind for finding in result.findings)
+        return result.text
+
+    facts = tuple(
+        Fact(
+            clean(f.subject),
+            clean(f.predicate),
+            clean(f.value) if isinstance(f.value, str) else f.value,
+        )
+        for f in draft.facts
+    )
+    enrichments: dict[str, Any] = {
+        name: tuple(clean(entry) for entry in getattr(draft, name)) for name in ENRICHMENTS
+    }
+
+    def clean_atom(atom: Atom) -> Atom:
+        return Atom(
+            clean(atom.item),
+            clean(atom.predicate),
+            clean(atom.value) if isinstance(atom.value, str) else atom.value,
+        )
+
+    result = replace(
+        draft,
+        sentences=tuple(replace_atoms(sentence, clean_atom) for sentence in draft.sentences),
+        summary=clean(draft.summary),
+        title=clean(draft.title),
+        topics=tuple(clean(topic) for topic in draft.topics),
+        keywords=tuple(clean(word) for word in draft.keywords),
+        **enrichments,
+        facts=facts,
+        metadata=clean_properties(draft.metadata, kinds),
+    )
+    return result, kinds
+
+
+def clean_metadata(values: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
+    """What is given beside an edge, without secrets, and the kinds that were found."""
+    kinds: list[str] = []
+    return clean_properties(values, kinds), kinds
+
+
+def clean_location(
+    name: str, location: str, *, sha256: str, size_bytes: int
+) -> tuple[str, list[str]]:
+    """An artifact's location without secrets, and the kinds that were found. Raises InputError for
+    what is no pointer to a file."""
+    for field, value in (("name", name), ("location", location), ("sha256", sha256)):
+        if not isinstance(value, str) or (field != "sha256" and not value.strip()):
+            raise InputError(
+                f"{field} of an artifact is text; this is {value!r:.60}.",
+                next_step="Give it as text.",
+                field=field,
+            )
+        check_text(value, field=field)
+    if isinstance(size_bytes, bool) or not isinstance(size_bytes, int) or size_bytes < 0:
+        raise InputError(
+            f"size_bytes is a number of bytes; this is {size_bytes!r:.60}.",
+            next_step="Give it, or leave it out.",
+            field="size_bytes",
+        )
+    refuse_secret(name, field="name")
+    result = redact(location)
+    return result.text, [finding.kind for finding in result.findings]
+
+
+def clean_properties(values: Mapping[str, Value], kinds: list[str]) -> dict[str, Value]:
+    """Properties without secrets; the kinds that were found are added to `kinds`."""
+    return {
+        refuse_secret(name, field="metadata name"): clean_value(value, kinds)
+        for name, value in values.items()
+    }
+
+
+def clean_value(value: Value, kinds: list[str]) -> Value:
+    """A property without secrets; the kinds that were found are added to `kinds`."""
+    if isinstance(value, (list, tuple)):
+        return [clean_value(item, kinds) if isinstance(item, str) else item for item in value]  # type: ignore[misc]
+    if not isinstance(value, str):
+        return value
+    result = redact(value)
+    kinds.extend(finding.kind for finding in result.findings)
+    return result.text
+
+
+def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
+    """The address of a current belief of the same project, space and kind that says the same, or
+    nothing."""
+    wanted = _gist(draft.summary)
+    if not wanted:
+        return ""
+    ask = Ask(
+        draft.summary,
+        project="",
+        kinds=(draft.kind,),
+        space=draft.space,
+        limit=DUPLICATE_HITS_READ,
+        lanes=("words",),
+    )
+    try:
+        hits = recaller.recall(ask).hits
+    except NotFoundError:  # a new space holds nothing
+        return ""
+    near = [
+        hit.kref
+        for hit in hits
+        if (hit.project, hit.space, hit.type) == (draft.project, draft.space, "revision")
+    ]
+    with store.read() as snapshot:  # a hit's text begins with its title
+        for kref in near:
+            node = snapshot.node_by_kref(kref)
+            if node is not None and _gist(str(node.props["summary"])) == wanted:
+                return kref
+    return ""
+
+
+def _left_out(
+    store: Store, known: str, draft: Draft, *, links: tuple[tuple[str, str], ...]
+) -> tuple[str, ...]:
+    """What came with a belief that is known and is not in it must not get lost in silence."""
+    with store.read() as snapshot:
+        held = read_revision(snapshot, resolve(snapshot, parse_kref(known)))
+    lost = [
+        name
+        for name in (
+            "title",
+            "topics",
+            "keywords",
+            "valid_from",
+            "valid_until",
+            "confidence",
+            "trust",
+            *ENRICHMENTS,
+        )
+        if getattr(draft, name) not in ("", (), None, getattr(held, name))
+    ]
+    lost += ["facts"] if without(draft.facts, held.facts) else []
+    lost += ["links"] if links else []
+    beside = [name for name, value in draft.metadata.items() if held.metadata.get(name) != value]
+    lost += ["embedding text" if name == EMBEDDING_TEXT else f"metadata {name}" for name in beside]
+    if not lost:
+        return ()
+    return (
+        (
+            f"What came with it was not taken over: {', '.join(lost)[:500]}. Revise {held.item} to"
+            " set it."
+        ),
+    )
+
+
+def _gist(text: str) -> list[str]:
+    """The index terms, with the words that turn a meaning kept in their places: a suffix makes them
+    terms."""
+    plain = text.casefold()
+    for pattern, words in _CONTRACTIONS:
+        plain = pattern.sub(words, plain)
+    fronted = _FRONTED.fullmatch(plain)
+    if fronted and not _SEVERAL.search(plain):
+        plain = f"{fronted['rest'].rstrip('.!?')} {fronted['front']}"
+    return terms(_TURNING.sub(r"\g<0>0", plain))

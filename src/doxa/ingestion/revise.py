@@ -1,0 +1,212 @@
+"""A belief changed by its caller: what is given is said anew, what is not given is carried over
+from the revision that was current.
+
+Carried over: title, topics, keywords, times of validity, confidence, trust, metadata, and what the
+belief rests on. Trust never rises by itself: a belief that nobody vouched for stays so until a
+caller labels it, and what an agent says of a verified one opens a conflict. Facts, enrichments and
+the vector's own text were made for the former words: they are carried over with those words only,
+and where the words change without them the answer says that they were left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from doxa.base.errors import InputError
+from doxa.belief import (
+    Change,
+    Draft,
+    Kref,
+    Ledger,
+    Revision,
+    build_revision,
+    check_draft,
+    draft_kref,
+    parse_target,
+    sealed,
+)
+from doxa.belief.graph import current_of
+from doxa.belief.stating import stated_facts
+from doxa.belief.types import ENRICHMENTS
+from doxa.belief.writes import EMBEDDING_TEXT, require_belief
+from doxa.ingestion.arguments import check_kind
+from doxa.ingestion.remember import clean_draft
+from doxa.logic.sentence import Sentence, parse_sentence, worded
+from doxa.redaction.redact import left_out
+from doxa.store import Identity, Reader, Store
+
+_APART = ("embedding_text", "statements")
+_KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
+
+
+def revise(
+    store: Store,
+    identity: Identity,
+    target: str | Kref,
+    text: str,
+    *,
+    given: Mapping[str, Any],
+    expect: int | None = None,
+    again: bool = False,
+    dry_run: bool = False,
+) -> Change:
+    """A new revision of an item. `given` are the checked fields of arguments.said; `expect` the
+    revision that must be current; `again` writes one also if it says the same; `dry_run` only tells
+    what would become of it."""
+    kref = parse_target(target)
+    draft, secrets = _worded(kref, text, given)
+    check_draft(draft)
+    ledger = Ledger(store, identity, dry_run=dry_run)
+    with ledger.write("revise") as work:
+        tx = work.tx
+        item = require_belief(tx, kref)
+        before = current_of(tx, item.id)
+        full, notes = _carried(
+            draft,
+            build_revision(before, status="current") if before else None,
+            given=given,
+            identity=identity,
+        )
+        change = ledger.put_in(tx, kref.item(), full, expect=expect, again=again, carry=True)
+    return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
+
+
+def believe(
+    store: Store,
+    identity: Identity,
+    sentences: Sequence[Sentence],
+    *,
+    given: Mapping[str, Any],
+    links: Sequence[tuple[str, str]] = (),
+    dry_run: bool = False,
+) -> Change:
+    """State sentences wherever they belong. `given` are fields of arguments.said, and `summary`:
+    without one the words are made from the sentences."""
+    facts, rest = stated_facts(sentences)
+    fields = {
+        name: value
+        for name, value in given.items()
+        if name != "embedding_text" and value not in ("", None)
+    }
+    summary = fields.pop("summary", "") or "; ".join(map(worded, sentences))
+    check_kind(fields.get("kind", "fact"))
+    draft = Draft(
+        summary,
+        **(
+            fields
+            | {
+                "facts": (*fields.get("facts", ()), *facts),
+                "sentences": (*fields.get("sentences", ()), *rest),
+            }
+        ),
+    )
+    clean, secrets = clean_draft(draft)
+    return noted(Ledger(store, identity, dry_run=dry_run).believe(clean, links=links), secrets)
+
+
+def supersede(
+    store: Store, identity: Identity, target: str | Kref, text: str, *, given: Mapping[str, Any]
+) -> Change:
+    """Replace a belief: under its own address a revision, under another (project, space, name or
+    kind given) an item of its own."""
+    kref = parse_target(target)
+    draft, secrets = _worded(kref, text, given)
+    if draft_kref(draft) == kref.item():
+        return revise(store, identity, kref, text, given=given)
+    with store.read() as snapshot:
+        old = _current(snapshot, kref)
+    full, notes = _carried(draft, old, given=given, identity=identity)
+    return noted(Ledger(store, identity).supersede(kref, full), secrets, notes)
+
+
+def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:
+    """The change with a note of what was left out of it."""
+    parts = [part for part in (change.reason, left_out(secrets), *notes) if part]
+    return replace(
+        change,
+        reason=". ".join(
+            part.removesuffix(".") if n < len(parts) - 1 else part for n, part in enumerate(parts)
+        ),
+    )
+
+
+def _current(reader: Reader, kref: Kref) -> Revision | None:
+    node = reader.node_by_kref(str(kref.item())) if kref.is_item else None
+    before = current_of(reader, node.id) if node else None
+    return build_revision(before, status="current") if before else None
+
+
+def _worded(kref: Kref, text: str, given: Mapping[str, Any]) -> tuple[Draft, list[str]]:
+    """What is given as a draft, without secrets, at the address it is for."""
+    if not kref.is_item:
+        raise InputError(
+            f"{kref} is no item.",
+            next_step="Give the address of an item, such as kref://project/name.kind.",
+            kref=str(kref),
+        )
+    place = {
+        "project": kref.project,
+        "space": "/".join(kref.spaces),
+        "name": kref.name,
+        "kind": kref.kind,
+    }
+    fields = {
+        name: value
+        for name, value in given.items()
+        if name not in _APART and not (name in place and not value)
+    }
+    if "statements" in given:  # sentences for an item, in place of the words that it had
+        facts, rest = stated_facts(given["statements"])
+        fields |= {
+            "facts": (*fields.get("facts", ()), *facts),
+            "sentences": (*fields.get("sentences", ()), *rest),
+        }
+        text = text or "; ".join(map(worded, given["statements"]))
+    draft = Draft(summary=text, **(place | fields))
+    check_kind(draft.kind)
+    override = given.get("embedding_text", "")
+    if override.strip():
+        draft = replace(draft, metadata={**draft.metadata, EMBEDDING_TEXT: override})
+    return clean_draft(draft)
+
+
+def _carried(
+    draft: Draft, old: Revision | None, *, given: Mapping[str, Any], identity: Identity
+) -> tuple[Draft, tuple[str, ...]]:
+    """The draft with what the former revision said and was not given, and notes of what could not
+    be carried over."""
+    if old is None:
+        return draft, ()
+    notes: list[str] = []
+    kept: dict[str, Any] = {name: getattr(old, name) for name in _KEPT if name not in given}
+    if kept.get("trust") == "verified" and identity.role == "agent":
+        kept["trust"] = "stated"
+        notes.append("It is no longer verified: an operator may label it again.")
+    same = draft.summary == old.summary
+    of_the_words = [
+        name
+        for name in (*(() if "statements" in given else ("facts", "sentences")), *ENRICHMENTS)
+        if name not in given
+    ]
+    if same:
+        kept |= {
+            name: tuple(map(parse_sentence, old.sentences))
+            if name == "sentences"
+            else getattr(old, name)
+            for name in of_the_words
+        }
+    elif left := [name for name in of_the_words if getattr(old, name)]:
+        notes.append(
+            f"Its {', '.join(left)} were of the former words and are not carried over: give those"
+            " that hold."
+        )
+    held = dict(old.metadata) if "metadata" not in given else {}
+    override = held.pop(EMBEDDING_TEXT, old.metadata.get(EMBEDDING_TEXT))
+    if override is not None and "embedding_text" not in given:
+        if same:
+            held[EMBEDDING_TEXT] = override
+        else:
+            notes.append("Its embedding text was of the former words and is not carried over.")
+    return replace(draft, metadata={**held, **draft.metadata}, **kept), tuple(notes)

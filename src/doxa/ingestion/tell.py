@@ -1,0 +1,141 @@
+"""Plain text that changes what is believed: it is matched, and does what the match asks for, in one
+transaction.
+
+Sure of a belief, it is its next revision (and what else it takes the place of is retired); unsure,
+it is kept beside it as the challenger of a conflict that somebody decides; else it is a belief of
+its own. What was found is in the change: nothing is retired without being named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from doxa.belief import (
+    Change,
+    Draft,
+    Fact,
+    Ledger,
+    check_draft,
+    facts_of,
+    item_of,
+    parse_kref,
+    sealed,
+    status_of,
+)
+from doxa.belief.conflicts import open_conflict
+from doxa.belief.holding import trust_rank
+from doxa.belief.types import Lost, without
+from doxa.belief.writes import draft_kref, retire_for
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, Match, Proposal, match
+from doxa.ingestion.remember import clean_draft
+from doxa.ingestion.revise import noted
+from doxa.language.agreement import RETIRING
+from doxa.recall import Recaller
+from doxa.store import TRUSTS, Identity, Node, Store, Transaction
+
+
+def tell(
+    store: Store, identity: Identity, recaller: Recaller, draft: Draft, *, dry_run: bool = False
+) -> tuple[Change, Match]:
+    """State the text of a draft, wherever it belongs. The match is made before the transaction;
+    what it found is looked at again within it, and what somebody changed meanwhile is left alone.
+    """
+    clean, secrets = clean_draft(draft)
+    check_draft(clean)
+    found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
+    ledger = Ledger(store, identity, dry_run=dry_run)
+    with ledger.write("tell") as work:
+        change = _told(work.tx, ledger, clean, found)
+    return noted(sealed(change, work), secrets), found
+
+
+def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change:
+    sure = _standing(
+        tx, [one for one in found.proposals if one.score >= REVISE_AT and one.relation in RETIRING]
+    )
+    if found.verdict == "same" and found.proposals:
+        return Change(
+            "unchanged", found.proposals[0].kref, None, tx.now, reason="memory holds this already"
+        )
+    if (
+        found.verdict == "revise"
+        and sure
+        and all(trust_rank(node) <= TRUSTS.index(draft.trust) for _, node in sure)
+    ):
+        return _revised(tx, ledger, draft, sure)
+    unsure = _standing(
+        tx,
+        [one for one in found.proposals if one.score >= CONFLICT_AT and one.relation in RETIRING],
+    )
+    if found.verdict in ("revise", "conflict") and unsure:
+        made, conflict, new = open_conflict(
+            tx, draft_kref(draft), draft, [node for _, node in unsure]
+        )
+        names = ", ".join(one.kref for one, _ in unsure)
+        action, number = ("challenged", tx.tx) if new else ("unchanged", None)
+        reason = (
+            f"it may take the place of {names} ({unsure[0][0].score:.2f}): decide the conflict"
+            f" {conflict}"
+        )
+        return Change(
+            action,  # type: ignore[arg-type]
+            str(made.props["kref"]),
+            number,
+            tx.now,
+            reason=reason,
+            conflict=conflict,
+        )
+    return ledger.put_in(tx, draft_kref(draft), draft)
+
+
+def _standing(tx: Transaction, proposals: Sequence[Proposal]) -> list[tuple[Proposal, Node]]:
+    """Proposals whose revision is still believed, the surest of each first."""
+    nodes: dict[str, tuple[Proposal, Node]] = {}
+    for one in proposals:
+        node = tx.node_by_kref(one.kref)
+        if one.kref not in nodes and node is not None and status_of(tx, node) == "current":
+            nodes[one.kref] = (one, node)
+    return list(nodes.values())
+
+
+def _revised(
+    tx: Transaction, ledger: Ledger, draft: Draft, sure: Sequence[tuple[Proposal, Node]]
+) -> Change:
+    (first, node), *others = sure
+    item = parse_kref(str(item_of(tx, node.id).props["kref"]))
+    change = ledger.put_in(
+        tx,
+        item,
+        replace(
+            draft,
+            name=item.name,
+            space="/".join(item.spaces),
+            kind=item.kind,
+            facts=(*draft.facts, *_facts(node, first)),
+        ),
+    )
+    if change.action != "revised":
+        return change
+    made = tx.node_by_kref(change.kref)
+    assert made is not None
+    losses = [*change.losses]
+    for other, held in others:
+        if status_of(tx, held) != "current":  # what was stated has retired it already
+            continue
+        retire_for(tx, held.id, by=made.id)
+        losses.append(
+            Lost(other.kref, str(held.props["summary"]), " ".join(other.reasons), (change.kref,))
+        )
+    return replace(
+        change, losses=tuple(losses), reason=" ".join((f"{first.score:.2f}:", *first.reasons))
+    )
+
+
+def _facts(node: Node, proposal: Proposal) -> tuple[Fact, ...]:
+    """What a belief with facts says now: the fact that the text is about in its new form, the
+    others as they were."""
+    if proposal.held is None:
+        return ()
+    kept = without(facts_of(node), (proposal.held,))
+    return (*kept, proposal.fact) if proposal.relation == "updates" else kept

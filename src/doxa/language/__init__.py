@@ -1,0 +1,1 @@
+"""Reads plain language: a sentence becomes a claim, and two claims are compared. Pure, no I/O."""

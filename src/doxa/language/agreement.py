@@ -1,0 +1,412 @@
+"""What a new claim means for a held one: whether both are about one thing, and whether the new
+takes the place of the held.
+
+    held "The API port is 8080"     new "The API port is 9090"         updates: one thing, one
+    predicate of which there is one, another value
+    held "Noah is allergic to nuts" new "Noah is not allergic to nuts" contradicts: the held value
+    itself is taken back
+    held "Priya lives in Leeds"     new "Priya is based in Leeds"      restates
+    held "Eva knows Python"         new "Eva knows Rust"               beside: of this there may be
+    several
+
+A pure verdict on two claims. What speaks for and against is a tuple of numbers between 0 and 1
+under the names of FEATURES; how much each counts is for match.py, where the weights are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from doxa.language.predicates import ANY, BY_NAME, same_state, shared_sort
+from doxa.language.stated_values import StatedValue, alike, words_of
+from doxa.language.statement import Claim
+from doxa.language.subjects import GROUP, SPEAKER
+
+Relation = Literal["updates", "contradicts", "restates", "refines", "names", "beside"]
+RETIRING: frozenset[Relation] = frozenset(("updates", "contradicts"))
+
+FEATURES = (
+    # "Ana's sister" for a belief of Ana, "the box in the parcel" for one of the parcel
+    "part_or_relative",
+    "part_of_name",  # "Zoe Miller" for a belief of Zoe: perhaps the same person
+    "says_less_of_subject",  # "the port" for a belief of "the API port"
+    "other_subject",  # "the API host" for a belief of "the API port"
+    "owner_open",  # only "our" or "my" is more or less
+    "unnamed",  # "she", and nobody was named
+    "near_predicate",
+    "other_predicate",
+    "other_kind_of_value",
+    "unspecific",  # two plain words, and nothing says that the one is new
+    "may_be_several",
+    # "switched to Linear" for a belief that Trello is used: in its place, or for something else
+    "may_replace",
+    "gives_up_held",
+    "gives_up_another",
+    "takes_back",
+    "takes_back_another",
+    "scope_open",
+    "other_scope",
+    # the belief says several things, or lists several values, of which this is one
+    "says_more_besides",
+    "change",
+    "past",
+    "other_speaker",
+    "shared_words",
+)
+
+
+# Any of these: the two are not about exactly one subject.
+SUBJECT_DIFFERS = frozenset(
+    FEATURES.index(name)
+    for name in (
+        "part_or_relative",
+        "part_of_name",
+        "says_less_of_subject",
+        "other_subject",
+        "owner_open",
+        "unnamed",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The verdict on two claims; `reasons` are short sentences for people."""
+
+    relation: Relation
+    features: tuple[float, ...]
+    reasons: tuple[str, ...]
+
+
+def agreement(
+    new: Claim, held: Claim, *, several: bool, same_speaker: bool, shared_words: float
+) -> Agreement:
+    """`several`: the belief says more than the held claim; `shared_words`: how much of the words
+    the two texts share."""
+    names = (
+        shared_sort(new.value.words, held.value.words) if new.predicate != held.predicate else None
+    )
+    left, right = _difference(new, held, names=names)
+    near = _predicates(new, held, sorted_alike=names is not None)
+    relation, found = _values(new, held, near=near)
+    found |= _subjects(new, held, left=left, right=right)
+    found |= {
+        "near_predicate": float(near == "near"),
+        "other_predicate": float(near == "other"),
+        "says_more_besides": float(several or (_is_list(held.value) and not _is_list(new.value))),
+        "change": float(new.change),
+        "past": float(new.past and not new.change and not new.ends),
+        "other_speaker": float(not same_speaker and GROUP in new.key),
+        "shared_words": shared_words,
+    }
+    if new.scope != held.scope and (
+        new.scope or relation != "contradicts"
+    ):  # what is taken back without bounds is taken back within them
+        found["other_scope" if new.scope and held.scope else "scope_open"] = 1.0
+    reasons = _reasons(new, held, relation, near=near, left=left, right=right, several=several)
+    return Agreement(relation, tuple(float(found.get(name, 0.0)) for name in FEATURES), reasons)
+
+
+def _difference(
+    new: Claim, held: Claim, *, names: frozenset[str] | None
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of each key that the other lacks; what both values are ("database") is no part of
+    what they are about."""
+    one, other = new.key, held.key
+    if names:
+        one, other = one - names, other - names
+    left, right = one - other, other - one
+    return _unjoined(left, right), _unjoined(right, left)
+
+
+def _unjoined(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """The words that are not written apart or together among the others: "time zone" and
+    "timezone"."""
+    if len(others) > 2 and len(words) > 2:
+        return words
+    joined = (
+        {first + second for first in words for second in words if first != second}
+        if len(words) == 2
+        else set()
+    )
+    if any(
+        one.startswith(other) or other.startswith(one)
+        for one in joined
+        for other in others
+        if len(other) > 4
+    ):
+        return frozenset()
+    apart = (
+        {first + second for first in others for second in others if first != second}
+        if len(others) == 2
+        else set()
+    )
+    return frozenset(
+        word
+        for word in words
+        if not (
+            len(word) > 4 and any(one.startswith(word) or word.startswith(one) for one in apart)
+        )
+    )
+
+
+def _subjects(
+    new: Claim, held: Claim, *, left: frozenset[str], right: frozenset[str]
+) -> dict[str, float]:
+    owners = {SPEAKER, GROUP}
+    if (left or right) and left | right <= owners and not (left and right):
+        return {"owner_open": 1.0, "unnamed": float(new.unnamed)}
+    one_side, named = bool(left) != bool(right), new.proper and held.proper
+    return {
+        "part_or_relative": float(one_side and not named and (bool(left) or new.proper)),
+        "part_of_name": float(one_side and named),
+        "says_less_of_subject": float(one_side and not named and bool(right) and not new.proper),
+        "other_subject": float(bool(left) and bool(right)),
+        "unnamed": float(new.unnamed),
+    }
+
+
+def _predicates(new: Claim, held: Claim, *, sorted_alike: bool) -> Literal["same", "near", "other"]:
+    if new.predicate == held.predicate:
+        return "same"
+    one, other = BY_NAME.get(new.predicate), BY_NAME.get(held.predicate)
+    if new.predicate == ANY or (one is not None and one.family == ANY):
+        return "near"
+    if one is not None and other is not None and one.family and one.family == other.family:
+        return "near"
+    if "is" in (new.predicate, held.predicate) and {"kind", "name", "age"} & {
+        new.predicate,
+        held.predicate,
+    }:
+        return "near"
+    return "near" if sorted_alike else "other"
+
+
+def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, float]]:
+    """How the two values stand to each other."""
+    likeness = alike(new.value, held.value)
+    if not new.positive:
+        return _taken_back(new, held, likeness=likeness, near=near)
+    if not held.positive:
+        return (
+            ("contradicts", {"takes_back": 1.0})
+            if likeness == "same" and near == "same"
+            else ("beside", {"may_be_several": 1.0})
+        )
+    if new.value.type == "none" and not new.ends:
+        same_word = held.value.type == "none" and near == "same" and not new.property
+        return ("restates" if same_word else "names", {})
+    if likeness == "same" and near != "other":
+        return "restates", {}
+    if new.given_up.text:
+        if alike(held.value, new.given_up) != "other":
+            return "updates", {"gives_up_held": 1.0}
+        return ("beside" if near == "other" else "updates"), {
+            "gives_up_another": 1.0,
+            "may_be_several": float(not _is_one(new, held, near=near)),
+        }
+    days = {new.value.sort, held.value.sort} == {"day", "time"}  # on Saturday, and at three
+    if new.besides or (days and near != "other"):
+        return "beside", {"may_be_several": 1.0}
+    if likeness == "part" and near == "same" and not _versions(new.value, held.value):
+        return "refines", {}
+    if near != "other" and not _is_one(new, held, near=near) and _may_replace(new, held):
+        return "updates", {
+            "may_replace": 1.0,
+            "other_kind_of_value": float(not _same_kind(new.value, held.value)),
+        }
+    if near == "other" or not _is_one(new, held, near=near):
+        return "beside", {
+            "may_be_several": 1.0,
+            "other_kind_of_value": float(not _same_kind(new.value, held.value)),
+        }
+    return "updates", {
+        "other_kind_of_value": float(not _same_kind(new.value, held.value)),
+        "unspecific": float(_unspecific(new, held)),
+    }
+
+
+def _taken_back(
+    new: Claim, held: Claim, *, likeness: str, near: str
+) -> tuple[Relation, dict[str, float]]:
+    if not held.positive:
+        return (
+            ("restates", {})
+            if likeness == "same" and near == "same"
+            else ("beside", {"may_be_several": 1.0})
+        )
+    whole = new.value.type == "none" and (new.ends or held.value.type == "none") and near == "same"
+    if near != "other" and (whole or likeness != "other"):
+        narrower = (
+            likeness == "part" and new.value.words > held.value.words
+        )  # who likes no blue cheese may like cheese
+        return "contradicts", {"takes_back_another" if narrower else "takes_back": 1.0}
+    return "beside", {"takes_back_another": 1.0, "may_be_several": 1.0}
+
+
+def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
+    """Whether a thing has one such value at a time."""
+    one, other = new.value, held.value
+    versions = _versions(one, other)
+    replacing = versions or bool(shared_sort(one.words, other.words))
+    several = _has_several(new, held, unknown=not versions)
+    if same_state(one.words, other.words) or (replacing and (new.change or not several)):
+        return True
+    if near == "same":
+        known_several = (table := BY_NAME.get(new.predicate)) is not None and not table.single
+        measured = one.type != "text" and one.sort == other.sort
+        if new.change and not known_several and (measured or _one_slot(one, other)):
+            return True
+        plain = (
+            new.predicate == "is" and _is_plain(one) and _is_plain(other)
+        )  # a car is red, and fast
+        return (new.settled and held.settled if plain else new.property and held.property) or (
+            new.predicate == "kind" and _head(one) == _head(other)
+        )
+    by_change = BY_NAME.get(new.predicate)
+    if new.predicate == ANY or (by_change is not None and by_change.family == ANY):
+        return held.property and _same_kind(one, other)
+    if by_change is not None and by_change.family in ("place", "time"):
+        return new.change and held.property
+    if {new.predicate, held.predicate} in ({"is", "name"}, {"is", "age"}):
+        return new.change and new.property and held.property
+    return (
+        by_change is not None
+        and by_change.family == "role"
+        and (new.change or _head(one) == _head(other))
+    )
+
+
+def _one_slot(one: StatedValue, other: StatedValue) -> bool:
+    """ "rebuilt every night" and "rebuilt every hour": one word stands where another stood."""
+    first, second = words_of(one.text), words_of(other.text)
+    return (
+        len(first) == len(second) > 1
+        and sum(a != b for a, b in zip(first, second, strict=True)) == 1
+    )
+
+
+def _is_list(value: StatedValue) -> bool:
+    return re.search(r" and | or |, | & ", value.text) is not None
+
+
+def _is_plain(value: StatedValue) -> bool:
+    return value.type == "text" and not _is_name(value.text)
+
+
+def _unspecific(new: Claim, held: Claim) -> bool:
+    apart = not (
+        same_state(new.value.words, held.value.words)
+        or shared_sort(new.value.words, held.value.words)
+    )
+    return (
+        apart
+        and not new.change
+        and not new.settled
+        and _is_plain(new.value)
+        and _is_plain(held.value)
+    )
+
+
+def _may_replace(new: Claim, held: Claim) -> bool:
+    """A change among things of one kind, of which there may be several."""
+    by_change = BY_NAME.get(new.predicate)
+    changing = by_change is not None and by_change.family == ANY
+    alike_verbs = new.predicate == held.predicate and (
+        new.predicate.startswith("to ") or bool(new.value.words & held.value.words)
+    )
+    return new.change and (changing or alike_verbs)
+
+
+def _has_several(new: Claim, held: Claim, *, unknown: bool) -> bool:
+    """Whether either predicate is one of which a thing has several: two databases may be in use
+    side by side. `unknown`: what is told of a verb that the table lacks."""
+    for claim in (new, held):
+        found = BY_NAME.get(claim.predicate)
+        if (found is not None and not found.single) or (
+            found is None and unknown and claim.predicate.startswith("to ")
+        ):
+            return True
+    return False
+
+
+def _versions(one: StatedValue, other: StatedValue) -> bool:
+    """ "Python 3.11" and "Python 3.13": the same but for a number."""
+    if one.type != "text" or other.type != "text":
+        return False
+    differing = one.words ^ other.words
+    return (
+        bool(one.words & other.words)
+        and bool(differing)
+        and all(any(map(str.isdigit, word)) for word in differing)
+    )
+
+
+def _head(value: StatedValue) -> str:
+    return re.sub(r"\W+", " ", value.text).casefold().strip().rpartition(" ")[2]
+
+
+def _same_kind(one: StatedValue, other: StatedValue) -> bool:
+    """Whether two values could stand in one place: names with names, days with days, euros with
+    dollars."""
+    if one.sort != other.sort:
+        return "day" in (one.sort, other.sort) and any(
+            value.dimension == "count" and 1900 <= value.numbers[0] < 2200 for value in (one, other)
+        )
+    if (
+        one.type != "text"
+        or one.words & other.words
+        or shared_sort(one.words, other.words)
+        or same_state(one.words, other.words)
+    ):
+        return True
+    return _is_name(one.text) == _is_name(other.text)
+
+
+def _is_name(text: str) -> bool:
+    bare = re.sub(r"^(?:the|a|an|my|our|his|her|their) ", "", text)
+    return bare[:1].isupper() or re.search(r"\d|\w[_./]\w", bare) is not None
+
+
+def _reasons(
+    new: Claim,
+    held: Claim,
+    relation: Relation,
+    *,
+    near: str,
+    left: frozenset[str],
+    right: frozenset[str],
+    several: bool,
+) -> tuple[str, ...]:
+    found: list[str] = []
+    if left or right:
+        parts = [
+            f"{whose} {', '.join(sorted(words))}"
+            for whose, words in (("the text adds", left), ("the belief adds", right))
+            if words
+        ]
+        found.append(f"The subjects differ: {'; '.join(parts)}.")
+    else:
+        found.append("Both are about the same subject.")
+    if near != "same":
+        found.append(f"The text says {new.predicate!r}, the belief {held.predicate!r}.")
+    said = {
+        "updates": f"{new.value.text!r} takes the place of {held.value.text!r}.",
+        "contradicts": (
+            f"The text takes back {(held.value.text or held.predicate)!r}."
+            if not new.positive
+            else f"The text holds {held.value.text!r} again."
+        ),
+        "restates": f"Both say {held.value.text!r}.",
+        "refines": (
+            f"{new.value.text!r} and {held.value.text!r} may both hold: one says more of the same."
+        ),
+        "names": "The text names it and says nothing of it.",
+        "beside": f"{held.value.text!r} may stay beside {new.value.text!r}.",
+    }
+    found.append(said[relation])
+    if several:
+        found.append("The belief says more than this.")
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""Keeps a memory healthy: pending vectors, forgetting, and what `doxa doctor` examines."""

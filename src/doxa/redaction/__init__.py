@@ -1,0 +1,1 @@
+"""Removes credentials from text before anything is stored."""

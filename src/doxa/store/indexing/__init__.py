@@ -1,0 +1,1 @@
+"""The derived rows that search reads: postings, vectors and their codes."""

@@ -1,0 +1,645 @@
+"""Search rows derived from nodes, kept in the same transaction, so that text is findable the moment
+a write is acknowledged.
+
+The catalogue declares what is searchable:
+    search:<Label>  {"text": [properties], "live_edge": edge type or "", "off": property,
+    "prev_edge": type or "", "said": [properties],
+                     "fields": [properties]}
+A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope,
+with what recall filters by. It is live when `off` is not set on it, and, if `live_edge` is named,
+an edge of that type comes in from a node on which `off` is not set. Each entry of a list in its
+`fields` is a text of its own beside that of its `text`: the row holds its words too. While it is
+live, each atom of the sentences in its `said` properties has a row in `atom`, so that what speaks
+of the same thing is found by key. A posting row holds 5-byte records (doc u32 LE, count u8) of one
+term. A transaction adds its rows to `posting_new`, which is ordered by doc so that a small write
+touches one page, and is short enough to be read whole; `compact` moves them to `posting`, ordered
+by term. Everything here is a function of the graph: `check` recomputes it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import Any, NamedTuple
+
+import apsw
+
+from doxa.base.clock import TIME_MAX
+from doxa.base.errors import DoxaError, InputError
+from doxa.base.values import decode, decode_properties
+from doxa.base.words import ANALYSER, run_ends, term_counts
+from doxa.logic.sentence import Sentence, atoms, parse_sentence
+from doxa.store.indexing.vectors import DUE_NEXT, forget_vectors
+from doxa.store.visibility.judge import Verdict, common_window
+
+RECORD = struct.Struct("<IB")
+COUNT_MAX = 255
+COMPACT_AFTER_ROWS = 4_000
+POSTING_BYTES_MAX = 2_048 * RECORD.size
+TRUSTS = (
+    "untrusted",
+    "candidate",
+    "stated",
+    "verified",
+)  # stored by rank; a later one is trusted more
+TRUST_DEFAULT = "stated"
+
+# records in memory before they are written, so that a declaration over a large file stays small: of
+# ordinary text 100 MB
+_POSTINGS_HELD = 1_000_000
+_PAGE_DOCS = 1_000
+_FIRST_ANALYSER = "snowball-english-1"
+_INSERT = (
+    "INSERT INTO doc(scope, doc, node, live, prev, length, vis_from, vis_until, vectors, changed,"
+    " kind, space, speaker, thread, time, valid_from, valid_until, trust) VALUES(?, ?, ?, ?, ?, ?,"
+    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SET_ATTRIBUTES = (
+    "UPDATE doc SET kind = ?, space = ?, speaker = ?, thread = ?, time = ?, valid_from = ?,"
+    " valid_until = ?, trust = ? WHERE scope = ? AND doc = ?"
+)
+_DOCS_AFTER = (
+    "SELECT d.scope, d.doc, n.labels, json(n.props) FROM doc d JOIN node n ON n.id = d.node WHERE"
+    " (d.scope, d.doc) > (?, ?) ORDER BY d.scope, d.doc LIMIT ?"
+)
+# The number stays, since what lies in other processes' memory under it must not become another
+# name.
+_FORGET_NAMES = (
+    "UPDATE token SET text = 'erased:' || id WHERE substr(text, 1, 7) <> 'erased:' AND id NOT IN"
+    " (SELECT scope FROM doc WHERE node > 0 UNION SELECT kind FROM doc UNION SELECT space FROM doc"
+    " UNION SELECT speaker FROM doc UNION SELECT thread FROM doc)"
+)
+
+
+class SearchRule(NamedTuple):
+    text: tuple[str, ...]
+    live_edge: str
+    off: str
+    prev_edge: str
+    said: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Every property whose words a row holds."""
+        return (*self.text, *self.fields)
+
+
+def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
+    return {
+        name[7:]: SearchRule(
+            tuple(r["text"]),
+            r["live_edge"],
+            r["off"],
+            r["prev_edge"],
+            tuple(r.get("said", ())),
+            tuple(r.get("fields", ())),
+        )
+        for name, r in catalogue.items()
+        if name.startswith("search:")
+    }
+
+
+def parse_rule(name: str, value: object) -> SearchRule:
+    """A declaration as the catalogue takes it. Raises InputError: what recall cannot follow must
+    not get into a file."""
+    if isinstance(value, dict) and value.keys() | {"said", "fields"} == set(SearchRule._fields):
+        lists, rest = (
+            (value["text"], value.get("said", ()), value.get("fields", ())),
+            (value["live_edge"], value["off"], value["prev_edge"]),
+        )
+        if all(isinstance(part, (list, tuple)) for part in lists) and all(
+            isinstance(part, str) for part in (*chain(*lists), *rest)
+        ):
+            texts, said, fields = map(tuple, lists)
+            return SearchRule(texts, *rest, said, fields)
+    raise InputError(
+        f"{name} is no search declaration: {str(value)[:80]!r}.",
+        next_step=(
+            'Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge":'
+            ' type or ""}, and "said", "fields" if any.'
+        ),
+        name=name,
+    )
+
+
+def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
+    """The text that is indexed and embedded as a whole: each declared property, lists joined. Who
+    speaks is a column, not a word of the text."""
+    parts: list[str] = []
+    for name in rule.text:
+        value = props.get(name)
+        if value is None or value == "":
+            continue
+        parts.append(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    return "\n".join(parts)
+
+
+def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the fields of a node say, entry by entry, with the field's name. What an older file or a
+    hand has put there otherwise says nothing."""
+    lists = ((name, value) for name in rule.fields if isinstance(value := props.get(name), list))
+    return [
+        (name, text)
+        for name, value in lists
+        for text in value
+        if isinstance(text, str) and text.strip()
+    ]
+
+
+def texts_of(rule: SearchRule | None, props: Mapping[str, Any]) -> tuple[str, ...]:
+    """All whose words a row holds: its text, then the entries of its fields. Nothing without a
+    rule."""
+    return (text_of(rule, props), *(text for _, text in entries_of(rule, props))) if rule else ()
+
+
+def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
+    """The terms of a row with their counts, and its length in terms, from what texts_of gives.
+
+    All entries count as one: of each term the most that one of them holds, and of their lengths the
+    greatest. So what many entries repeat does not count many times, and having many makes no row so
+    long that its own words are lost in it.
+    """
+    texts = tuple(texts) or ("",)
+    own, *entries = map(term_counts, texts)
+    most: Counter[str] = Counter()
+    for counts in entries:
+        most |= counts
+    ends = Counter[str]()
+    for text in texts:
+        ends |= run_ends(text)
+    return own + most + ends, own.total() + max((counts.total() for counts in entries), default=0)
+
+
+def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
+    """The sentences that a node states. What an older file or a hand has put there and is no
+    sentence says nothing."""
+    for name in rule.said:
+        value = props.get(name)
+        for text in value if isinstance(value, list) else ():
+            with suppress(DoxaError):
+                yield parse_sentence(text)
+
+
+def keys_of(rule: SearchRule, props: Mapping[str, Any]) -> set[str]:
+    """The atoms that a node speaks of, as `atom` holds them."""
+    return {atom.key for sentence in said_of(rule, props) for atom in atoms(sentence)}
+
+
+def rule_of(labels: Iterable[str], rules: Mapping[str, SearchRule]) -> SearchRule | None:
+    return next((rules[label] for label in labels if label in rules), None)
+
+
+class Attributes(NamedTuple):
+    """What recall filters by, as a search row holds it; the texts lie in the table of tokens."""
+
+    scope: str
+    kind: str
+    space: str
+    speaker: str
+    thread: str
+    time: int
+    valid_from: int
+    valid_until: int
+    trust: int
+
+
+def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
+    """Times that are no integers, and a trust that is no label, count as not given and as least
+    trusted."""
+    trust, time, valid_from, valid_until = (
+        props.get(name) for name in ("trust", "time", "valid_from", "valid_until")
+    )
+    trust = TRUST_DEFAULT if trust is None else trust
+    return Attributes(
+        "scope:" + str(props.get("project", "")),
+        "kind:" + str(props.get("kind", "")),
+        "space:" + str(props.get("space", "")),
+        "speaker:" + str(props.get("speaker", "")),
+        "thread:" + str(props.get("thread", "")),
+        time if type(time) is int else born,
+        valid_from if type(valid_from) is int else -TIME_MAX,
+        valid_until if type(valid_until) is int else TIME_MAX,
+        TRUSTS.index(trust) if trust in TRUSTS else 0,
+    )
+
+
+class SearchWriter:
+    """Collects the nodes that a transaction touched and brings their search rows up to date before
+    the commit.
+
+    A node whose text, project or rule changed gets a new row under a new number, so that no reader
+    mistakes old words, vectors or codes for its own; a change of anything else is written to the
+    row it has.
+    """
+
+    def __init__(self, db: apsw.Connection, rules: Mapping[str, SearchRule]) -> None:
+        self._db = db
+        self._rules = self._rules_before = rules
+        self._live_edges = {rule.live_edge for rule in rules.values() if rule.live_edge}
+        self._prev_edges = {rule.prev_edge for rule in rules.values() if rule.prev_edge}
+        self._dirty: dict[int, None] = {}
+        self._speaking: dict[int, None] = {}  # nodes whose atoms are to be looked at
+        self._before: dict[int, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
+        self._owners: set[int] = set()
+        self._gone: set[int] = set()
+        self._tokens: dict[str, int] = {}
+        self._change = 0
+        self._postings: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+        self._held = 0  # records in it
+        self._numbers: dict[int, int] = {}
+        self._followers: dict[int, None] = {}
+        self._forget_names = False
+
+    def node_touched(
+        self,
+        identity: int,
+        labels: Iterable[str],
+        *,
+        before: tuple[tuple[str, ...], Mapping[str, Any]],
+    ) -> None:
+        """`before` is its labels and properties before the touch; what the transaction found at
+        first counts."""
+        if any(
+            label in self._rules or label in self._rules_before for label in (*labels, *before[0])
+        ):
+            self._dirty[identity] = self._speaking[identity] = None
+            self._before.setdefault(identity, before)
+        self._owners.add(identity)
+
+    def node_made(self, identity: int, labels: Iterable[str]) -> None:
+        """As above for a new node: no edge can point from it yet."""
+        if any(label in self._rules for label in labels):
+            self._dirty[identity] = self._speaking[identity] = None
+
+    def node_gone(self, identity: int) -> None:
+        self._gone.add(identity)
+        self._speaking[identity] = None
+
+    def edge_touched(self, kind: str, dst: int) -> None:
+        if kind in self._live_edges or kind in self._prev_edges:
+            self._dirty[dst] = self._speaking[dst] = None
+
+    def rule_set(self, label: str, rule: SearchRule | None) -> None:
+        """A label became searchable, is searched otherwise, or no longer: all its nodes follow in
+        this transaction."""
+        if self._rules.get(label) == rule:
+            return
+        others = {name: known for name, known in self._rules.items() if name != label}
+        self._rules = others if rule is None else others | {label: rule}
+        self._live_edges |= {rule.live_edge} - {""} if rule else set()
+        self._prev_edges |= {rule.prev_edge} - {""} if rule else set()
+        labelled = dict.fromkeys(
+            row[0]
+            for row in self._db.execute(
+                "SELECT node FROM node_label WHERE label = ? ORDER BY node", (label,)
+            )
+        )
+        self._dirty |= labelled
+        self._speaking |= labelled
+
+    @property
+    def rules(self) -> Mapping[str, SearchRule]:
+        """The declarations in force, those of this transaction too."""
+        return self._rules
+
+    def erased(self) -> None:
+        """Names that no search row uses any more are to go with the content."""
+        self._forget_names = True
+
+    def flush(self) -> bool:
+        """Write what changed. True if any search row did."""
+        self.flush_atoms()
+        if self._dirty or self._gone:
+            self._change = self._db.execute(
+                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
+            ).get
+            for (
+                identity
+            ) in self._dirty:  # in order of writing: a doc's predecessor has its number first
+                if identity not in self._gone:
+                    self._refresh(identity)
+            for identity in self._gone:
+                self._remove(identity)
+            self._write_postings()
+            self._relink()
+        if self._forget_names:
+            self._db.execute(_FORGET_NAMES)
+        return bool(self._change)
+
+    def flush_atoms(self) -> None:
+        """Bring `atom` up to date with what was written so far, so that it can be asked within the
+        transaction."""
+        for kind in self._live_edges:
+            for owner in self._owners:
+                for (dst,) in self._db.execute(
+                    "SELECT dst FROM edge WHERE src = ? AND type = ?", (owner, kind)
+                ):
+                    self._dirty[dst] = self._speaking[dst] = None
+        self._owners.clear()
+        for identity in self._speaking:
+            self._speak(identity)
+        self._speaking.clear()
+
+    def _speak(self, identity: int) -> None:
+        row: Any = self._db.execute(
+            "SELECT labels, json(props) FROM node WHERE id = ?", (identity,)
+        ).fetchone()
+        props = decode_properties(row[1]) if row else {}
+        rule = rule_of(decode(row[0]), self._rules) if row else None
+        wanted: set[tuple[int, str]] = set()
+        if rule is not None and rule.said:
+            keys = keys_of(rule, props)
+            if keys and self._is_live(identity, rule, props):
+                scope = self._token("scope:" + str(props.get("project", "")))
+                wanted = {(scope, key) for key in keys}
+        held = set(self._db.execute("SELECT scope, key FROM atom WHERE node = ?", (identity,)))
+        for scope, key in held - wanted:
+            self._db.execute(
+                "DELETE FROM atom WHERE scope = ? AND key = ? AND node = ?", (scope, key, identity)
+            )
+        for scope, key in wanted - held:
+            self._db.execute("INSERT INTO atom VALUES(?, ?, ?)", (scope, key, identity))
+
+    def rebuild(self) -> None:
+        """Cut the text of every search row into words anew, for another analyser. Numbers, vectors
+        and attributes stay."""
+        self._change = self._db.execute(
+            "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
+        ).get
+        for table in ("posting", "posting_new"):
+            self._db.execute(f"DELETE FROM {table}")
+        self._db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")
+        at = (-1, -1)
+        while rows := _fetched(self._db, _DOCS_AFTER, (*at, _PAGE_DOCS)):
+            for scope, number, labels, props in rows:
+                rule = rule_of(decode(labels), self._rules)
+                length = self._index(scope, number, texts_of(rule, decode_properties(props)))
+                self._db.execute(
+                    "UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?",
+                    (length, self._change, scope, number),
+                )
+            at = rows[-1][:2]
+        self._write_postings()
+        compact(self._db)
+
+    def _refresh(self, identity: int) -> None:
+        sql = (
+            "SELECT labels, json(props), vis_from, vis_until, born, json(fades) FROM node WHERE"
+            " id = ?"
+        )
+        row: Any = self._db.execute(sql, (identity,)).fetchone()
+        labels, props = (tuple(decode(row[0])), decode_properties(row[1])) if row else ((), {})
+        rule = rule_of(labels, self._rules)
+        old: Any = self._db.execute(
+            "SELECT scope, doc FROM doc WHERE node = ?", (identity,)
+        ).fetchone()
+        if old is not None:
+            labels_before, props_before = self._before.get(identity, (labels, props))
+            rule_before = rule_of(labels_before, self._rules_before)
+            before = texts_of(rule_before, props_before)
+            if (
+                rule is None
+                or texts_of(rule, props) != before
+                or props.get("project") != props_before.get("project")
+            ):
+                self._note_followers(identity)
+                self._remove(identity, texts=before if rule_before else None)
+                old = None
+        if rule is None:
+            return
+        live, here = self._is_live(identity, rule, props), attributes_of(props, born=row[4])
+        window = common_window(Verdict(row[2], row[3], row[5]), rule.read)
+        if old is None:
+            scope = self._token(here.scope)
+            number = self._next_number(scope)
+            length = self._index(scope, number, texts_of(rule, props))
+            fixed = (
+                scope,
+                number,
+                identity,
+                live,
+                self._prev(identity, rule, scope),
+                length,
+                *window,
+                0,
+                self._change,
+            )
+            self._db.execute(_INSERT, (*fixed, *map(self._token, here[1:5]), *here[5:]))
+            self._db.execute(DUE_NEXT, (scope, number))
+            self._note_followers(identity)
+            return
+        self._db.execute(
+            "UPDATE doc SET live = ?, prev = ?, vis_from = ?, vis_until = ?, changed = ? WHERE"
+            " scope = ? AND doc = ?",
+            (live, self._prev(identity, rule, old[0]), *window, self._change, *old),
+        )
+        if identity in self._before:
+            self._db.execute(_SET_ATTRIBUTES, (*map(self._token, here[1:5]), *here[5:], *old))
+
+    def _next_number(self, scope: int) -> int:
+        if scope not in self._numbers:
+            self._numbers[scope] = self._db.execute(
+                "SELECT coalesce(max(doc), -1) + 1 FROM doc WHERE scope = ?", (scope,)
+            ).get
+        self._numbers[scope] += 1
+        return self._numbers[scope] - 1
+
+    def _index(self, scope: int, number: int, texts: tuple[str, ...]) -> int:
+        """Note the words of a row to be written; returns its length in words."""
+        counts, length = words_of(texts)
+        for term, count in counts.items():
+            self._postings[scope, term].append((number, min(count, COUNT_MAX)))
+        self._held += len(counts)
+        if self._held > _POSTINGS_HELD:
+            self._write_postings()
+        return length
+
+    def _write_postings(self) -> None:
+        for (scope, term), entries in self._postings.items():
+            entries.sort()
+            data = b"".join([RECORD.pack(number, count) for number, count in entries])
+            self._db.execute(
+                "INSERT INTO posting_new(scope, first, term, data) VALUES(?, ?, ?, ?)",
+                (scope, entries[0][0], term, data),
+            )
+        added = len(self._postings)
+        self._postings.clear()
+        self._held = 0
+        self._compact_when_due(added)
+
+    def _note_followers(self, identity: int) -> None:
+        """Rows whose predecessor gets or loses its number after they were written."""
+        for kind in self._prev_edges:
+            for (dst,) in self._db.execute(
+                "SELECT d.node FROM edge e JOIN doc d ON d.node = e.dst WHERE e.src = ? AND"
+                " e.type = ?",
+                (identity, kind),
+            ):
+                self._followers[dst] = None
+
+    def _relink(self) -> None:
+        for identity in self._followers:
+            row: Any = self._db.execute(
+                "SELECT d.scope, d.doc, n.labels FROM doc d JOIN node n ON n.id = d.node WHERE"
+                " d.node = ?",
+                (identity,),
+            ).fetchone()
+            rule = rule_of(decode(row[2]), self._rules) if row else None
+            if rule:
+                prev = self._prev(identity, rule, row[0])
+                self._db.execute(
+                    "UPDATE doc SET prev = ?, changed = ? WHERE scope = ? AND doc = ?",
+                    (prev, self._change, *row[:2]),
+                )
+
+    def _is_live(self, identity: int, rule: SearchRule, props: Mapping[str, Any]) -> bool:
+        if props.get(rule.off):
+            return False
+        if not rule.live_edge:
+            return True
+        found = self._db.execute(
+            "SELECT 1 FROM edge e JOIN node n ON n.id = e.src WHERE e.dst = ? AND e.type = ? AND"
+            " NOT coalesce(n.props ->> ?, 0) LIMIT 1",
+            (identity, rule.live_edge, "$." + rule.off),
+        ).get
+        return found is not None
+
+    def _prev(self, identity: int, rule: SearchRule, scope: int) -> int:
+        """The number of the doc before this one in its conversation, or -1."""
+        if not rule.prev_edge:
+            return -1
+        found = self._db.execute(
+            "SELECT d.doc FROM edge e JOIN doc d ON d.node = e.src WHERE e.dst = ? AND e.type = ?"
+            " AND d.scope = ? ORDER BY e.id LIMIT 1",
+            (identity, rule.prev_edge, scope),
+        ).get
+        return -1 if found is None else int(found)
+
+    def _token(self, text: str) -> int:
+        known = self._tokens.get(text)
+        if known is None:
+            known = self._db.execute("SELECT id FROM token WHERE text = ?", (text,)).get
+            if known is None:
+                known = self._db.execute(
+                    "INSERT INTO token(text) VALUES(?) RETURNING id", (text,)
+                ).get
+            self._tokens[text] = known
+        return known
+
+    def _remove(self, identity: int, *, texts: tuple[str, ...] | None = None) -> None:
+        """The row's terms, vectors and attributes go. The number stays taken, so that no other doc
+        inherits it; a row without content keeps it.
+
+        `texts` are what the row was made of, if that is known: then only their words are looked up,
+        else every posting of the scope is read.
+        """
+        row: Any = self._db.execute(
+            "SELECT scope, doc FROM doc WHERE node = ?", (identity,)
+        ).fetchone()
+        if row is None:
+            return
+        scope, number = row
+        words = None if texts is None else tuple(words_of(texts)[0])
+        for table in ("posting", "posting_new"):
+            # instr finds a byte run at any offset; rewrite() keeps only whole records, so a false
+            # hit changes nothing
+            sql = f"SELECT term, first, data FROM {table} WHERE scope = ? AND instr(data, ?) > 0"
+            record = number.to_bytes(4, "little")
+            if words is None:
+                hits: list[Any] = self._db.execute(sql, (scope, record)).fetchall()
+            else:
+                bound = apsw.carray(words) if words else None
+                hits = (
+                    self._db.execute(
+                        sql + " AND term IN (SELECT value FROM carray(?))", (scope, record, bound)
+                    ).fetchall()
+                    if bound
+                    else []
+                )
+            for term, first, data in hits:
+                self._rewrite(table, (scope, term, first), data=data, without=number)
+        forget_vectors(self._db, scope, number)
+        self._db.execute(
+            "UPDATE doc SET live = 0, node = ?, length = 0, kind = 0, space = 0, speaker = 0,"
+            " thread = 0, time = 0, prev = -1, vectors = 1, changed = ? WHERE scope = ? AND"
+            " doc = ?",
+            (-(scope << 32 | number) - 1, self._change, scope, number),
+        )
+
+    def _rewrite(self, table: str, key: tuple[int, str, int], *, data: bytes, without: int) -> None:
+        kept = b"".join(
+            data[i : i + 5]
+            for i in range(0, len(data), 5)
+            if RECORD.unpack_from(data, i)[0] != without
+        )
+        if kept == data:
+            return
+        self._db.execute(f"DELETE FROM {table} WHERE scope = ? AND term = ? AND first = ?", key)
+        if kept:
+            first = RECORD.unpack_from(kept, 0)[0]
+            self._db.execute(
+                f"INSERT INTO {table}(scope, term, first, data) VALUES(?, ?, ?, ?)",
+                (key[0], key[1], first, kept),
+            )
+
+    def _compact_when_due(self, added: int) -> None:
+        rows = self._db.execute(
+            "INSERT INTO meta VALUES('posting_new', ?) ON CONFLICT(key) DO UPDATE SET value = value"
+            " + excluded.value RETURNING value",
+            (added,),
+        ).get
+        if rows >= COMPACT_AFTER_ROWS:
+            compact(self._db)
+
+
+def analyser_of(db: apsw.Connection) -> str:
+    """The rules by which the words of this index were cut. A file that does not say is of the first
+    ones."""
+    found = db.execute("SELECT value FROM meta WHERE key = 'analyser'").get
+    return _FIRST_ANALYSER if found is None else str(found)
+
+
+def note_analyser(db: apsw.Connection) -> None:
+    db.execute("INSERT OR REPLACE INTO meta VALUES('analyser', ?)", (ANALYSER,))
+
+
+def _fetched(db: apsw.Connection, sql: str, args: tuple[int, ...]) -> list[Any]:
+    return db.execute(sql, args).fetchall()
+
+
+def compact(db: apsw.Connection) -> None:
+    """Append the new posting rows of each term to its last long row, or make others of at most
+    POSTING_BYTES_MAX. Reads stay the same; they only get shorter, and so does what an erasure
+    writes."""
+    pending: dict[tuple[int, str], list[bytes]] = defaultdict(list)
+    for scope, term, data in db.execute(
+        "SELECT scope, term, data FROM posting_new ORDER BY scope, term, first"
+    ):
+        pending[scope, term].append(data)
+    for (scope, term), parts in pending.items():
+        data = b"".join(parts)
+        last: Any = db.execute(
+            "SELECT first, data FROM posting WHERE scope = ? AND term = ? ORDER BY first DESC"
+            " LIMIT 1",
+            (scope, term),
+        ).fetchone()
+        if last and len(last[1]) + len(data) <= POSTING_BYTES_MAX:
+            db.execute(
+                "UPDATE posting SET data = ? WHERE scope = ? AND term = ? AND first = ?",
+                (last[1] + data, scope, term, last[0]),
+            )
+        else:
+            for start in range(0, len(data), POSTING_BYTES_MAX):
+                row = (
+                    scope,
+                    term,
+                    RECORD.unpack_from(data, start)[0],
+                    data[start : start + POSTING_BYTES_MAX],
+                )
+                db.execute("INSERT INTO posting(scope, term, first, data) VALUES(?, ?, ?, ?)", row)
+    db.execute("DELETE FROM posting_new")
+    db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")

@@ -1,0 +1,201 @@
+"""The visibility windows that lie beside nodes and edges, kept by the transaction that changes what
+they depend on.
+
+    vis_from <= now < vis_until      the element is visible; vis_from -1: it is judged when it is
+    read
+    fades                            null, or the windows of single properties (judge.py)
+
+A window is a function of the element, its access metadata and the catalogue's policies, so it is
+derived: `check` recomputes it, and a replay makes it again. When policies change, all windows
+follow: at once in a small file, else batch by batch (`sweep`), in order of ids. Until a sweep is
+done, elements beyond where it has come to are judged when they are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import apsw
+
+from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
+from doxa.base.values import decode, decode_properties
+from doxa.store.indexing.search import SearchRule, rule_of
+from doxa.store.visibility.access import Access, decode_access
+from doxa.store.visibility.judge import SEEN, Judge, Subject, Verdict, common_window
+
+# the key in meta: {"node": swept up to this id, "edge": ...}; a kind that is not there is done
+SWEEP = "sweep"
+_NODES = (
+    "SELECT n.id, n.labels, json(n.props), n.since, n.born, 0, 0, n.vis_from, n.vis_until,"
+    " json(n.fades), json(a.data) FROM node n LEFT JOIN access a ON a.edge = 0 AND a.element = n.id"
+)
+_EDGES = (
+    "SELECT n.id, json_array(n.type), json(n.props), n.since, n.born, n.src, n.dst, n.vis_from,"
+    " n.vis_until, json(n.fades), json(a.data) FROM edge n LEFT JOIN access a ON a.edge = 1 AND"
+    " a.element = n.id"
+)
+Seen = tuple[Subject, Access, Verdict]
+
+
+def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
+    """An element with its metadata and the verdict that lies beside it."""
+    row: Any = db.execute(f"{_EDGES if edge else _NODES} WHERE n.id = ?", (identity,)).fetchone()
+    return None if row is None else _seen(row, edge)
+
+
+def _seen(row: Any, edge: bool) -> Seen:
+    subject = Subject(edge, row[0], tuple(decode(row[1])), decode_properties(row[2]), *row[3:7])
+    return subject, decode_access(row[10]), Verdict(*row[7:10])
+
+
+def after(db: apsw.Connection, identity: int, limit: int, *, edge: bool) -> Iterator[Seen]:
+    """Elements with greater ids, in order."""
+    rows: list[Any] = db.execute(
+        f"{_EDGES if edge else _NODES} WHERE n.id > ? ORDER BY n.id LIMIT ?", (identity, limit)
+    ).fetchall()
+    return (_seen(row, edge) for row in rows)
+
+
+class WindowWriter:
+    """Keeps the windows of what one transaction writes."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        judge: Judge,
+        search: Callable[[], Mapping[str, SearchRule]],
+        *,
+        suppressing: bool,
+    ) -> None:
+        self._db = db
+        self._search = search
+        self._judge = judge
+        self.renew: Callable[[Judge], Judge] | None = (
+            None  # set when rules changed: makes the judge by them when one is needed
+        )
+        self.idle = (
+            not judge.rules.any and not suppressing
+        )  # no element has anything but the window that it is made with
+
+    @property
+    def judge(self) -> Judge:
+        """By the rules as they are now."""
+        if self.renew is not None:
+            renew, self.renew = self.renew, None
+            self._judge = renew(self._judge)
+        return self._judge
+
+    def changed(self, subject: Subject, *, made: bool = False) -> None:
+        """After an element was written. `made`: it is new, so that nothing is known of its use."""
+        if self.idle:
+            return
+        rule = self.judge.rule(subject)
+        if made:
+            self.write(subject, self.judge.verdict(subject, Access(), rule), before=SEEN)
+            return
+        found = load(self._db, subject.id, edge=subject.edge)
+        assert found is not None
+        self.write(subject, self.judge.verdict(subject, found[1], rule), before=found[2])
+
+    def write(
+        self, subject: Subject, verdict: Verdict, *, before: Verdict, docs: bool = False
+    ) -> bool:
+        """Put a verdict beside its element. `docs`: its search row too, which no search writer will
+        bring up to date. True if it is another."""
+        if verdict == before:
+            return False
+        table = "edge" if subject.edge else "node"
+        self._db.execute(
+            f"UPDATE {table} SET vis_from = ?, vis_until = ?, fades = jsonb(?) WHERE id = ?",
+            (verdict.start, verdict.end, verdict.fades, subject.id),
+        )
+        if docs and not subject.edge:
+            rule = rule_of(subject.names, self._search())
+            if rule is not None:
+                start, end = common_window(verdict, rule.read)
+                self._db.execute(
+                    "UPDATE doc SET vis_from = ?, vis_until = ?, changed = ? WHERE node = ?",
+                    (start, end, self._change(), subject.id),
+                )
+        return True
+
+    def _change(self) -> int:
+        return int(
+            self._db.execute(
+                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
+            ).get
+        )
+
+    # After a change of policies
+
+    def policies_changed(self, *, nodes: bool, edges: bool) -> bool:
+        """Windows of these kinds may be others now: all of them are looked at, here and now if they
+        are few. True if some are left."""
+        held = swept(self._db) or {}
+        kinds = {
+            kind for kind, asked in (("node", nodes), ("edge", edges)) if asked or kind in held
+        }
+        for kind in sorted(kinds):
+            count = self._db.execute(
+                f"SELECT count(*) FROM (SELECT 1 FROM {kind} LIMIT ?)",
+                (SWEEP_AT_ONCE_ITEMS_MAX + 1,),
+            ).get
+            if count <= SWEEP_AT_ONCE_ITEMS_MAX:
+                self.sweep(kind, 0, SWEEP_AT_ONCE_ITEMS_MAX + 1)
+                held.pop(kind, None)
+            else:
+                held[kind] = 0
+        note_swept(self._db, held)
+        return bool(held)
+
+    def sweep(self, kind: str, identity: int, limit: int) -> int | None:
+        """Judge the next elements after an id anew; the id that it came to, or None if it came to
+        the end."""
+        last, count = identity, 0
+        for subject, access, before in after(self._db, identity, limit, edge=kind == "edge"):
+            self.write(
+                subject,
+                self.judge.verdict(subject, access, self.judge.rule(subject)),
+                before=before,
+                docs=True,
+            )
+            last, count = subject.id, count + 1
+        return last if count == limit else None
+
+
+def swept(db: apsw.Connection) -> dict[str, int] | None:
+    """How far a sweep that is not done has come, by kind; None if there is none."""
+    found = db.execute("SELECT value FROM meta WHERE key = ?", (SWEEP,)).get
+    return None if found is None else dict(json.loads(found))
+
+
+def note_swept(db: apsw.Connection, held: dict[str, int]) -> None:
+    if held:
+        db.execute(
+            "INSERT OR REPLACE INTO meta VALUES(?, ?)", (SWEEP, json.dumps(held, sort_keys=True))
+        )
+    else:
+        db.execute("DELETE FROM meta WHERE key = ?", (SWEEP,))
+
+
+def problems(db: apsw.Connection, judge: Judge, search: Mapping[str, SearchRule]) -> Iterator[str]:
+    """Where windows are not what the element, its use and the policies say. What a sweep has not
+    come to is passed over."""
+    pending = swept(db) or {}
+    for kind, table in (("node", _NODES), ("edge", _EDGES)):
+        for row in db.execute(
+            f"{table} WHERE n.id <= ? ORDER BY n.id", (pending.get(kind, 2**63 - 1),)
+        ):
+            subject, access, held = _seen(row, kind == "edge")
+            wanted = judge.verdict(subject, access, judge.rule(subject))
+            if wanted != held:
+                yield f"{kind} {subject.id} has the window {held}, not {wanted}"
+            rule = None if subject.edge else rule_of(subject.names, search)
+            if rule is not None:
+                doc: Any = db.execute(
+                    "SELECT vis_from, vis_until FROM doc WHERE node = ?", (subject.id,)
+                ).fetchone()
+                if doc is not None and tuple(doc) != common_window(wanted, rule.read):
+                    yield f"the search row of node {subject.id} has another window than the node"

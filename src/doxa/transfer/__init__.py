@@ -1,0 +1,1 @@
+"""Moves memory between files: export and import as JSON lines."""
