@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from doxa.query.chunk import ROWS_MAX, Template, chunks, parts
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
+from doxa.query.sql.row_batches import ROWS_MAX, Template, chunks, parts
 from doxa.store import Identity, Store
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from doxa.base.temporal_python import from_python, to_python
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 

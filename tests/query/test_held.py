@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.cypher.errors import QueryError
-from doxa.query import held
-from doxa.query.aggregate import Average, Sum, parts_of
-from doxa.query.builtin import builtin
+from doxa.query.core import memory_budget as held
+from doxa.query.core.memory_budget import Held, weight
+from doxa.query.engine import QueryEngine
+from doxa.query.exec.projection_steps import _best
 from doxa.query.functions import texts
-from doxa.query.held import Held, weight
-from doxa.query.procedures import Registry
-from doxa.query.project import _best
-from doxa.query.run import QueryEngine
+from doxa.query.functions.aggregates import Average, Sum, parts_of
+from doxa.query.procedures.builtin import builtin
+from doxa.query.procedures.registry import Registry
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 
@@ -162,7 +162,7 @@ def test_parts_have_exactly_the_sum(values: list[float]) -> None:
     st.lists(FLOATS | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=60), st.integers(1, 20)
 )
 def test_sums_are_the_exact_sum_rounded_once(values: list[Any], batch: int) -> None:
-    from doxa.query import aggregate
+    from doxa.query.functions import aggregates as aggregate
 
     kept, aggregate._FLOATS = aggregate._FLOATS, batch
     try:
@@ -201,7 +201,7 @@ def test_sums_at_the_edge(values: list[float], expected: float) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers()), max_size=300), st.integers(0, 40))
 def test_the_best_rows_are_those_of_a_whole_sort(rows: list[tuple[int, int]], most: int) -> None:
-    from doxa.query import project
+    from doxa.query.exec import projection_steps as project
 
     kept, project._MORE_ROWS = project._MORE_ROWS, 3
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 

@@ -11,9 +11,9 @@ import pytest
 
 from doxa.base.errors import DoxaError
 from doxa.cypher.errors import QueryError
-from doxa.query.builtin import builtin
-from doxa.query.procedures import Registry
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
+from doxa.query.procedures.builtin import builtin
+from doxa.query.procedures.registry import Registry
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 

@@ -11,9 +11,10 @@ import pytest
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from doxa.cypher.errors import QueryError
-from doxa.query.graph import Graph
-from doxa.query.run import QueryEngine, Run
-from doxa.query.span import Span
+from doxa.query.core.deadline import Span
+from doxa.query.core.graph import Graph
+from doxa.query.core.run import Run
+from doxa.query.engine import QueryEngine
 from doxa.store import Identity, Store
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import DoxaError
 from doxa.cypher.errors import QueryError
-from doxa.query.fulltext import parse_query
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
+from doxa.query.procedures.fulltext_query import parse_query
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check
 

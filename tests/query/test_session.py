@@ -10,9 +10,9 @@ import pytest
 
 from doxa.base.errors import StoreError
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.core.valid_time import instant_ns
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.visibility import instant_ns
 from doxa.store import Identity, Store
 
 

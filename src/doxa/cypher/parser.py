@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from doxa.cypher import tree as t
 from doxa.cypher.clauses import ClauseParser
-from doxa.cypher.dashes import without_dashes
+from doxa.cypher.dash_comments import without_dashes
 from doxa.cypher.errors import Problem, explained, fail, too_deep
-from doxa.cypher.policy import PolicyParser
-from doxa.cypher.schema import SchemaParser
+from doxa.cypher.policy_commands import PolicyParser
+from doxa.cypher.schema_commands import SchemaParser
 
 
 class Parser(SchemaParser, PolicyParser, ClauseParser):

@@ -3,19 +3,16 @@ what each step did."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doxa.base.errors import DoxaError
 from doxa.cypher import tree as t
 from doxa.cypher.printer import expression, path, schema_command
-from doxa.query.conditions import assumed_kind, judged
-from doxa.query.evaluate import Row
-
-if TYPE_CHECKING:
-    from doxa.query.run import Run
+from doxa.query.core.run import Run
+from doxa.query.sql.statement import prepare_statement
+from doxa.query.sql.value_kinds import assumed_kind, judged
 
 
 @dataclass(slots=True)
@@ -45,24 +42,6 @@ class Described:
         yield f"{'  ' * depth}{self.name}{'  ' + self.detail if self.detail else ''}{measured}"
         for child in self.children:
             yield from child.lines(depth + 1)
-
-
-class Profile:
-    """Counts rows and time of steps as they run."""
-
-    def __init__(self) -> None:
-        self.measured: dict[int, list[float]] = {}
-
-    def watch(self, step: Any, rows: Iterator[Row]) -> Iterator[Row]:
-        held = self.measured.setdefault(id(step), [0, 0.0])
-        while True:
-            start = time.perf_counter()
-            row = next(rows, None)
-            held[1] += (time.perf_counter() - start) * 1000
-            if row is None:
-                return
-            held[0] += 1
-            yield row
 
 
 def described(steps: Any, run: Run) -> Described:
@@ -99,7 +78,7 @@ def _step(step: Any, run: Run) -> Described:
 
 def _detail(step: Any, run: Run) -> str:
     if hasattr(step, "region"):
-        prepared = step.region.statement(run, _kinds(step, run))
+        prepared = prepare_statement(step.region, run, _kinds(step, run))
         return f"{prepared.way}  {prepared.sql}" if prepared.way else str(prepared.sql)
     if hasattr(step, "edge"):
         return _pattern(step.edge)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from doxa.base.temporal_python import to_python
 from doxa.cypher import tree as t
-from doxa.cypher.errors import QueryError, placed
-from doxa.query.errors import fail
-from doxa.query.evaluate import Row
+from doxa.query.core.errors import fail
+from doxa.query.core.memory_budget import Held
+from doxa.query.core.row import Row
+from doxa.query.engine import Plan, Result
+from doxa.query.error_translation import told
 from doxa.query.explain import Described, described, described_command
-from doxa.query.held import Held
-from doxa.query.notices import Notice
-from doxa.query.run import Plan, Result, Run
-from doxa.store import Interrupted
+from doxa.query.notifications import Notice
 
 
 class GraphResult:
@@ -106,52 +104,6 @@ class GraphResult:
         release, self._release = self._release, None
         if release is not None:
             release()
-
-
-def taken(result: Result) -> list[Row]:
-    with told(result.run):
-        return list(result)
-
-
-class told:
-    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query:
-    why it was stopped, where it went wrong."""
-
-    __slots__ = ("run",)
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def __enter__(self) -> None:
-        self.run.graph.reader.watch(self.run.span.stopped)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.run.graph.reader.watch(None)
-        if error is None or isinstance(error, StopIteration):
-            return
-        if isinstance(error, QueryError):
-            placed(error, self.run.text)
-        elif isinstance(error, Interrupted):
-            self.run.span.look()
-        elif isinstance(error, MemoryError):
-            fail(
-                "There is no memory left for this query.",
-                kind="MemoryLimit",
-                detail="OutOfMemory",
-                hint="Narrow it, or work in batches.",
-            )
-        elif isinstance(error, RecursionError):
-            fail(
-                "A value of this query nests too deep.",
-                kind="ArgumentError",
-                detail="NestingTooDeep",
-                hint="Build flatter lists and maps.",
-            )
 
 
 def _python(value: Any) -> Any:

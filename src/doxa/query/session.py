@@ -19,29 +19,24 @@ from typing import Any
 from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cypher import tree as t
-from doxa.query.accesses import AccessLog
-from doxa.query.errors import fail
-from doxa.query.evaluate import Compiler, Nested
-from doxa.query.explain import Profile
-from doxa.query.given import converted
-from doxa.query.graph import Graph
-from doxa.query.notices import Notice, notices_of, policy_notices
-from doxa.query.policy_schema import POLICY_COMMANDS, run_policy
-from doxa.query.result import GraphResult, taken, told
-from doxa.query.run import Plan, QueryEngine, Result, Run
-from doxa.query.schema import run_schema
-from doxa.query.span import Span
-from doxa.query.visibility import ValidTime, instant_ns
+from doxa.query.core.access_log import AccessLog
+from doxa.query.core.deadline import Span
+from doxa.query.core.errors import fail
+from doxa.query.core.graph import Graph
+from doxa.query.core.profile import Profile
+from doxa.query.core.run import Run
+from doxa.query.core.valid_time import ValidTime, instant_ns
+from doxa.query.engine import Plan, QueryEngine, Result
+from doxa.query.error_translation import taken, told
+from doxa.query.expressions.constants import _worth
+from doxa.query.notifications import Notice, notices_of, policy_notices
+from doxa.query.parameters import converted
+from doxa.query.result import GraphResult
+from doxa.query.schema.commands import run_schema
+from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.store import Identity, Reader, Store, Transaction
 
 _WHO = ("_session", "_agent", "_tenant", "_source")  # null unless the context says
-
-
-def _worth(expression: t.Expression, run: Run) -> Any:
-    """The value of an expression that stands by itself."""
-    if isinstance(expression, t.Parameter):
-        return run.parameter(expression.name)
-    return Compiler(Nested()).compile(expression, {})((), run)
 
 
 class GraphSession:

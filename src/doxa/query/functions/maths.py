@@ -8,9 +8,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from doxa.query.errors import fail, shown
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.operators import whole
 from doxa.query.functions.registry import Function
-from doxa.query.operators import whole
 
 _MODES = {
     "UP": decimal.ROUND_UP,

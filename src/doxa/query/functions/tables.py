@@ -3,7 +3,7 @@ them, since they look at expressions."""
 
 from __future__ import annotations
 
-from doxa.query.functions import general, maths, persistence, spatial, temporal, texts
+from doxa.query.functions import decay, general, maths, spatial, temporal, texts
 from doxa.query.functions.registry import collected
 
 FUNCTIONS = collected(
@@ -12,5 +12,5 @@ FUNCTIONS = collected(
     texts.FUNCTIONS,
     temporal.FUNCTIONS,
     spatial.FUNCTIONS,
-    persistence.FUNCTIONS,
+    decay.FUNCTIONS,
 )

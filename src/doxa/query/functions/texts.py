@@ -6,9 +6,9 @@ import unicodedata
 from typing import Any
 
 from doxa.base.limits import VALUE_CHARS_MAX, VALUE_ITEMS_MAX
-from doxa.query.errors import fail, shown
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.memory_budget import too_long
 from doxa.query.functions.registry import Function
-from doxa.query.held import too_long
 
 
 def _text(value: Any, function: str) -> str:

@@ -1,0 +1,158 @@
+"""The elements that one run returns and passes through, recorded for the access metadata."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
+from doxa.query.core.elements import HOLDING, Edge, Node, Path, detach
+from doxa.query.core.row import Row
+from doxa.store import Noted, Reader
+
+
+class Origins(list[Any]):
+    """Several elements and ids in one hidden column."""
+
+
+HIDING = HOLDING | {Origins}
+
+
+class AccessLog:
+    """The elements that one run returned and passed through, each once; noted when its rows have
+    been taken."""
+
+    def __init__(
+        self, note: Callable[[Noted], None], parameters: Mapping[str, Any], names: frozenset[str]
+    ) -> None:
+        self._note = note
+        self._parameters, self._names = parameters, names
+        self._returned: list[Any] = []
+        self._walked: list[Any] = []
+        self._direct: array[int] = array("q")
+        self._width = self._first = 0
+        self._seen: set[int] = set()  # what was gathered of many rows
+        self._past: set[int] = set()
+        self.full = False
+
+    def rows(
+        self,
+        rows: Iterable[Row],
+        width: int,
+        seen: int,
+        *,
+        reader: Reader,
+        revealed: set[tuple[bool, int]],
+    ) -> Iterator[Row]:
+        """The rows without their hidden columns, detached. Of these the first `seen` are what was
+        returned. All is noted at the end, or when the taker stops."""
+        returned, walked, most, middle = (
+            self._returned,
+            self._walked,
+            ACCESS_QUERY_ITEMS_MAX,
+            width + seen,
+        )
+        try:
+            for row in rows:
+                if len(returned) > most or len(walked) > most:
+                    self.gather()
+                if len(row) > width:
+                    if not self.full:
+                        returned += row[width:middle]
+                        walked += row[middle:]
+                    row = row[:width]
+                for value in row:
+                    if type(value) in HOLDING:
+                        detach(value)
+                        if not self.full:
+                            returned.append(value)
+                yield row
+        finally:
+            self._finish(reader, revealed)
+
+    def gather(self) -> None:
+        """Keep each element once; full when there are as many as one query notes."""
+        rows = self._direct
+        for place in range(self._width):
+            (self._seen if place < self._first else self._past).update(rows[place :: self._width])
+        collect_ids(self._returned, self._seen)
+        collect_ids(self._walked, self._past)
+        del rows[:]
+        self._returned.clear()
+        self._walked.clear()
+        self.full = (
+            len(self._seen) >= ACCESS_QUERY_ITEMS_MAX or len(self._past) >= ACCESS_QUERY_ITEMS_MAX
+        )
+
+    def directly(self, width: int, first: int) -> array[int]:
+        """Where a region puts the ids of its own rows, `width` for each; the `first` of them were
+        returned."""
+        self._width, self._first = width, first
+        return self._direct
+
+    def returned(self, node: int) -> None:
+        """A node that a procedure returned in parts."""
+        self._returned.append(node)
+
+    def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
+        rows = self._direct
+        if not (rows or self._returned or self._walked or self._seen or self._past):
+            return
+        parameters, returned, walked = self._parameters, self._seen, self._past
+        collect_ids(self._returned, returned)
+        collect_ids(self._walked, walked)
+        given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
+        noted = Noted(
+            reader.now,
+            given,
+            array("q", returned),
+            array("q", walked),
+            rows,
+            self._width,
+            self._first,
+        )
+        self._returned, self._walked, self._direct, self._seen, self._past = (
+            [],
+            [],
+            array("q"),
+            set(),
+            set(),
+        )
+        if revealed:
+            hidden = {
+                -identity if edge else identity
+                for edge, identity in revealed
+                if not reader.is_seen(edge, identity)
+            }
+            noted = noted.without(hidden)
+        if noted.size:
+            self._note(noted)
+
+
+def collect_ids(values: Iterable[Any], into: set[int]) -> None:
+    """The ids of the elements in values, of edges with a minus. Whole numbers, and tuples of them,
+    are ids that were fetched to be noted."""
+    for value in values:
+        kind = type(value)
+        if kind is int:
+            into.add(value)
+        elif kind is tuple:
+            into.update(value)
+        elif kind is Node:
+            into.add(value.id)
+        elif kind is Edge:
+            into.add(-value.id)
+        elif kind is Path:
+            collect_ids(value.elements(), into)
+        elif kind is list or kind is dict:
+            collect_ids(
+                [
+                    item
+                    for item in (value if kind is list else value.values())
+                    if type(item) in HIDING
+                ],
+                into,
+            )
+        elif kind is Origins:
+            collect_ids(value, into)

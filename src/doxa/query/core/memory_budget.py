@@ -1,0 +1,147 @@
+"""What a query may hold in memory: rows that wait for a step to end, and how large one value may
+grow.
+
+A step that must see all rows before it gives the first (a sort, a grouping, DISTINCT, a write)
+keeps them in a `Held`, which refuses beyond a number of bytes. Lists, maps and texts are looked at
+where they are made, so that a value that doubles itself ends in an error, not in swap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from doxa.base.limits import QUERY_HELD_BYTES_MAX, VALUE_CHARS_MAX, VALUE_ITEMS_MAX
+from doxa.query.core.elements import Element, Path
+from doxa.query.core.errors import fail
+
+Row = TypeVar("Row", bound=Sequence[Any])
+IN_A_SET = 120
+_TUPLE = 56
+_SLOT = 8
+_TEXT = 56
+_LIST = 72
+_MAP = 232
+_ELEMENT = 120
+_OTHER = 96
+_SCALARS = {type(None): 0, bool: 0, int: 32, float: 24}
+
+
+class Held:
+    """A growing number of bytes, estimated as CPython holds values. `what` names them in the error."""
+
+    __slots__ = ("_last", "_one", "bytes", "what")
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.bytes = 0
+        self._last: Sequence[Any] = ()
+        self._one: Any = None
+
+    def row(self, row: Sequence[Any], *, extra: int = 0) -> None:
+        """One more row, with so many bytes besides. What it shares with the row before, place by
+        place, is there only once.
+
+        Raises QueryError when it is too much.
+        """
+        last = self._last if len(self._last) == len(row) else (None,) * len(row)
+        self._last = row
+        added = _TUPLE + extra + _SLOT * len(row)
+        for value, before in zip(row, last, strict=True):
+            if value is not before:
+                scalar = _SCALARS.get(type(value))
+                added += weight(value) if scalar is None else scalar
+        self.bytes += added
+        if self.bytes > QUERY_HELD_BYTES_MAX:
+            self._too_much()
+
+    def value(self, value: Any) -> None:
+        """One more value, as an aggregation keeps it."""
+        if value is not self._one:
+            self._one = value
+            scalar = _SCALARS.get(type(value))
+            self.bytes += weight(value) if scalar is None else scalar
+        self.bytes += _SLOT
+        if self.bytes > QUERY_HELD_BYTES_MAX:
+            self._too_much()
+
+    def all(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows as a list."""
+        found = []
+        for row in rows:
+            self.row(row)
+            found.append(row)
+        return found
+
+    def _too_much(self) -> NoReturn:
+        fail(
+            f"The query holds more than {QUERY_HELD_BYTES_MAX:,} bytes of {self.what}.",
+            kind="MemoryLimit",
+            detail="TooManyRows",
+            hint="Narrow it, or work in batches.",
+            limit=QUERY_HELD_BYTES_MAX,
+        )
+
+
+def weight(value: Any) -> int:
+    """About how many bytes a value takes."""
+    kind = type(value)
+    scalar = _SCALARS.get(kind)
+    if scalar is not None:
+        return scalar
+    if kind is list:
+        return _LIST + _SLOT * len(value) + sum(map(weight, value))
+    if kind is str or kind is bytes:
+        return _TEXT + len(value)
+    if kind is dict:
+        return _MAP + sum([_SLOT + len(name) + weight(item) for name, item in value.items()])
+    if isinstance(value, Path):
+        return _LIST + sum([weight(item) for item in (*value.nodes, *value.edges)])
+    if isinstance(value, Element):
+        return _ELEMENT + (weight(value._props) if value.epoch >= 0 else 0)
+    return _OTHER
+
+
+def grown(value: Any) -> Any:
+    """A text, list or map that was just made. Raises QueryError when it is larger than any use of
+    it."""
+    if type(value) is str:
+        if len(value) > VALUE_CHARS_MAX:
+            too_long(VALUE_CHARS_MAX, "characters")
+    else:
+        _counted(value, VALUE_ITEMS_MAX)
+    return value
+
+
+def collected(values: Iterable[Any]) -> list[Any]:
+    """The values as a list, which is looked at while it grows."""
+    found: list[Any] = []
+    left = VALUE_ITEMS_MAX
+    for value in values:
+        found.append(value)
+        if type(value) is list or type(value) is dict:
+            left = _counted(value, left)
+    if len(found) > left:
+        too_long(VALUE_ITEMS_MAX, "items")
+    return found
+
+
+def _counted(value: Any, left: int) -> int:
+    """How many items are left after this value's, with those of what it holds."""
+    left -= len(value)
+    if left < 0:
+        too_long(VALUE_ITEMS_MAX, "items")
+    for item in value.values() if type(value) is dict else value:
+        if type(item) is list or type(item) is dict:
+            left = _counted(item, left)
+    return left
+
+
+def too_long(limit: int, unit: str) -> NoReturn:
+    fail(
+        f"A value of this query would have more than {limit:,} {unit}.",
+        kind="MemoryLimit",
+        detail="ValueTooLarge",
+        hint="Narrow it.",
+        limit=limit,
+    )

@@ -1,0 +1,101 @@
+"""One execution of a plan: what its steps and expressions may ask for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from doxa.cypher.errors import QueryError
+from doxa.query.core.access_log import AccessLog
+from doxa.query.core.deadline import Span
+from doxa.query.core.graph import Graph
+from doxa.query.core.memory_budget import Held
+from doxa.query.core.profile import Profile
+from doxa.query.core.row import Row
+
+T = TypeVar("T")
+
+
+class Batches(Protocol):
+    def commit(self) -> None:
+        """Make what was written durable, and go on in a new transaction."""
+
+    def abandon(self) -> None:
+        """Undo what was written since the last commit, and go on in a new transaction."""
+
+
+class Run:
+    """What steps and expressions may ask of the execution they belong to."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        params: Mapping[str, Any],
+        *,
+        now_ns: int,
+        span: Span | None = None,
+        csv_folder: str | None = None,
+    ) -> None:
+        self.graph = graph
+        self.params = params
+        self.transaction_ns = now_ns
+        self.statement_ns = now_ns
+        self.timezone = "Z"
+        self.csv_folder = csv_folder
+        self.csv_file: str | None = None
+        self.csv_line: int | None = None
+        self.session: Any = None  # what the procedures of rooms above belong to
+        self.outer_row: Row = ()
+        self.profile: Profile | None = None
+        self.accesses: AccessLog | None = None
+        self.revealing = False  # a procedure whose elements `reveal` asks for is running
+        self.batches: Batches | None = (
+            None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
+        )
+        self.text = ""  # for errors that say where
+        self.span = span if span is not None else Span()
+        self.tick, self.look = (
+            self.span.tick,
+            self.span.look,
+        )  # tick is called for every row of work
+
+    def realtime_ns(self) -> int:
+        return time.time_ns()
+
+    def parameter(self, name: str) -> Any:
+        try:
+            return self.params[name]
+        except KeyError:
+            _missing(name, phase="runtime")
+
+    def ticking(self, items: Iterable[T]) -> Iterator[T]:
+        """Items of a long list, with a tick for each."""
+        for item in items:
+            self.tick()
+            yield item
+
+    def whole(self, source: Iterator[Row]) -> list[Row]:
+        """All rows, before anything is written on their account."""
+        return Held("rows before a write").all(source)
+
+    @contextmanager
+    def outer(self, row: Row) -> Iterator[None]:
+        """The row around a nested query, for groups without rows."""
+        before, self.outer_row = self.outer_row, row
+        try:
+            yield
+        finally:
+            self.outer_row = before
+
+
+def _missing(name: str, *, phase: str) -> NoReturn:
+    raise QueryError(
+        f"The parameter ${name} is missing.",
+        kind="ParameterMissing",
+        detail="MissingParameter",
+        next_step="Pass it with the query.",
+        phase=phase,
+        name=name,
+    )

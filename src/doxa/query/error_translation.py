@@ -1,0 +1,58 @@
+"""Failures of a run as errors of a query."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from doxa.cypher.errors import QueryError, placed
+from doxa.query.core.errors import fail
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+from doxa.query.engine import Result
+from doxa.store import Interrupted
+
+
+def taken(result: Result) -> list[Row]:
+    with told(result.run):
+        return list(result)
+
+
+class told:
+    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query:
+    why it was stopped, where it went wrong."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __enter__(self) -> None:
+        self.run.graph.reader.watch(self.run.span.stopped)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.run.graph.reader.watch(None)
+        if error is None or isinstance(error, StopIteration):
+            return
+        if isinstance(error, QueryError):
+            placed(error, self.run.text)
+        elif isinstance(error, Interrupted):
+            self.run.span.look()
+        elif isinstance(error, MemoryError):
+            fail(
+                "There is no memory left for this query.",
+                kind="MemoryLimit",
+                detail="OutOfMemory",
+                hint="Narrow it, or work in batches.",
+            )
+        elif isinstance(error, RecursionError):
+            fail(
+                "A value of this query nests too deep.",
+                kind="ArgumentError",
+                detail="NestingTooDeep",
+                hint="Build flatter lists and maps.",
+            )

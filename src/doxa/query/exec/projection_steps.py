@@ -1,0 +1,246 @@
+"""WITH and RETURN as steps: projection, grouping, DISTINCT, order, SKIP and LIMIT.
+
+Rows keep the outer part of nested queries: the first `keep` slots pass through every projection.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from doxa.query.core.comparison import group_key, order_key
+from doxa.query.core.memory_budget import IN_A_SET, Held
+from doxa.query.core.row import Row
+from doxa.query.core.row_count import count_of
+from doxa.query.core.run import Run
+from doxa.query.core.step import Evaluate
+from doxa.query.expressions.compiler import slot_of
+from doxa.query.functions.aggregates import AGGREGATES, Aggregation, Distinct
+
+_MORE_ROWS = 1_024  # how many rows beyond the best wait for the next sort
+
+
+class ProjectStep:
+    """New columns for each row; with `widen` they are appended, for an ORDER BY that sees both."""
+
+    def __init__(self, columns: list[Evaluate], *, keep: int, widen: bool = False) -> None:
+        self.columns = columns
+        self.keep = keep
+        self.widen = widen
+        self.slots = [slot_of(column) for column in columns]
+        self.taken = _taken(self.slots)
+        self.done = False  # the step before gives the columns already
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self.done:
+            return source
+        columns, keep = self.columns, self.keep
+        if self.taken is not None and not keep:
+            taken = self.taken
+            return map(taken, source) if not self.widen else (row + taken(row) for row in source)
+        if self.widen:
+            return ((*row, *[column(row, run) for column in columns]) for row in source)
+        if keep:
+            return ((*row[:keep], *[column(row, run) for column in columns]) for row in source)
+        return (tuple([column(row, run) for column in columns]) for row in source)
+
+
+def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
+    """What takes these slots of a row; None if a column is more than a slot."""
+    if not slots or None in slots:
+        return None
+    if len(slots) == 1:
+        only = slots[0]
+        assert only is not None
+        return lambda row: (row[only],)
+    return itemgetter(*slots)
+
+
+class NarrowStep:
+    """Only the columns stay, after an ORDER BY or WHERE that saw more."""
+
+    def __init__(self, slots: list[int], *, keep: int) -> None:
+        self.slots = slots
+        self.keep = keep
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        slots, keep = self.slots, self.keep
+        return ((*row[:keep], *[row[slot] for slot in slots]) for row in source)
+
+
+class GroupStep:
+    """One row for each group of keys; without keys, one row in any case."""
+
+    def __init__(
+        self,
+        keys: list[Evaluate],
+        aggregates: list[tuple[str, Evaluate | None, list[Evaluate], bool]],
+        *,
+        keep: int,
+    ) -> None:
+        self.keys = keys
+        self.aggregates = aggregates
+        self.keep = keep
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        groups: dict[Any, tuple[tuple[Any, ...], list[Aggregation]]] = {}
+        keep, keys, aggregates = self.keep, self.keys, self.aggregates
+        held = Held("groups and what they collect")
+        first: Row | None = None
+        for row in source:
+            run.tick()
+            first = first or row
+            values = tuple([key(row, run) for key in keys])
+            name = tuple([group_key(value) for value in values])
+            group = groups.get(name)
+            if group is None:
+                held.row(values, extra=IN_A_SET)
+                group = groups[name] = (
+                    (*row[:keep], *values),
+                    [self._fresh(item, row, run) for item in aggregates],
+                )
+            for aggregation, (_, argument, _, _) in zip(group[1], aggregates, strict=True):
+                value = True if argument is None else argument(row, run)
+                if value is not None and aggregation.add(value):
+                    held.value(value)
+        if not groups and not keys:
+            outer = run.outer_row[:keep]
+            yield (*outer, *[self._fresh(item, (*outer,), run).result() for item in aggregates])
+        for values, aggregations in groups.values():
+            yield (*values, *[aggregation.result() for aggregation in aggregations])
+
+    def _fresh(
+        self, item: tuple[str, Evaluate | None, list[Evaluate], bool], row: Row, run: Run
+    ) -> Aggregation:
+        name, _, extra, distinct = item
+        try:
+            parameters = [one(row, run) for one in extra]
+        except IndexError:  # no row at all: a parameter that depends on rows has no value
+            parameters = [0.5 for _ in extra]
+        made = AGGREGATES[name](*parameters)
+        return Distinct(made) if distinct else made
+
+
+class DistinctStep:
+    """One row of each kind; the last `hidden` columns make no difference."""
+
+    def __init__(self, *, keep: int, hidden: int = 0) -> None:
+        self.keep = keep
+        self.columns = slice(keep, -hidden if hidden else None)
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        seen: set[Any] = set()
+        held = Held("distinct rows")
+        for row in source:
+            run.tick()
+            key = tuple([group_key(value) for value in row[self.columns]])
+            if key not in seen:
+                held.row(key, extra=IN_A_SET)
+                seen.add(key)
+                yield row
+
+
+class SortStep:
+    """ORDER BY; with a limit only the best rows are held."""
+
+    def __init__(
+        self,
+        keys: list[tuple[Evaluate, bool]],
+        *,
+        limit: tuple[Evaluate | None, Evaluate | None] = (None, None),
+    ) -> None:
+        self.keys = keys
+        self.limit = limit
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        keys = self.keys
+
+        def key(row: Row) -> Any:
+            run.tick()
+            return [
+                Descending(order_key(value(row, run))) if down else order_key(value(row, run))
+                for value, down in keys
+            ]
+
+        skip, limit = self.limit
+        if limit is not None:
+            most = count_of(limit, run, "LIMIT") + (
+                count_of(skip, run, "SKIP") if skip is not None else 0
+            )
+            return iter(_best(source, most, key))
+        held = Held("rows to sort").all(source)
+        held.sort(key=key)
+        return iter(held)
+
+
+def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[Row]:
+    """The first rows of an order, holding few more than are wanted: what cannot be among them any
+    more is passed over."""
+    if not most:
+        return []
+    by_key = itemgetter(0)
+    kept: list[tuple[Any, Row]] = []
+    held = Held("rows to sort")
+    worst: Any = None
+    for row in source:
+        name = key(row)
+        if worst is not None and not name < worst:
+            continue
+        held.row(row)
+        kept.append((name, row))
+        if len(kept) >= 2 * most + _MORE_ROWS:
+            kept.sort(key=by_key)
+            del kept[most:]
+            worst = kept[-1][0]
+            held = Held(held.what)
+            held.all(row for _, row in kept)
+    kept.sort(key=by_key)
+    return [row for _, row in kept[:most]]
+
+
+class Descending:
+    """Turns an order around."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    def __lt__(self, other: Descending) -> bool:
+        return other.key < self.key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descending) and other.key == self.key
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class SkipStep:
+    def __init__(self, count: Evaluate) -> None:
+        self.count = count
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        return itertools.islice(source, count_of(self.count, run, "SKIP"), None)
+
+
+class LimitStep:
+    """Stops its source early, unless that writes: `whole` lets it run to its end."""
+
+    def __init__(self, count: Evaluate, *, whole: bool) -> None:
+        self.count = count
+        self.whole = whole
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        most = count_of(self.count, run, "LIMIT")
+        if self.whole:
+            return iter(run.whole(source)[:most])
+        return itertools.islice(source, most)
+
+
+class FinishStep:
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for _ in source:
+            pass
+        return iter(())

@@ -1,0 +1,112 @@
+"""Branches of a query, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from doxa.query.core.access_log import Origins
+from doxa.query.core.comparison import group_key
+from doxa.query.core.memory_budget import IN_A_SET, Held
+from doxa.query.core.names import SEEN, WALKED, is_hidden
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+
+
+@dataclass(slots=True)
+class Branch:
+    """The steps of one branch and its columns; `columns` are slots of the last row. No columns: a
+    query that returns nothing."""
+
+    steps: list[Any]
+    columns: dict[str, int]
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for step in self.steps:
+            source = step.rows(run, source)
+            if run.profile is not None:
+                source = run.profile.watch(step, iter(source))
+        return source
+
+
+class UnionStep:
+    """The branches one after the other, columns in the first branch's order behind the kept slots."""
+
+    def __init__(
+        self, branches: list[Branch], *, every: bool, keep: int, spread: bool = False
+    ) -> None:
+        """`spread`: hidden columns stay as they are; else two follow the others, one of all that
+        was returned and one of what was passed through."""
+        self.branches = branches
+        self.every = every
+        self.keep = keep
+        self.names = tuple(name for name in branches[0].columns if not is_hidden(name))
+        self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)
+        self.spread = spread
+        self.seen = (
+            sum(name.startswith(SEEN) for name in branches[0].columns)
+            if spread
+            else int(self.hidden)
+        )
+        self.width = len(self.names) + (2 if self.hidden else 0)
+        self._places = [self._place(branch) for branch in branches]
+
+    def _place(self, branch: Branch) -> tuple[list[int], list[int], list[int], bool]:
+        """Where a branch has its columns, what was returned and what was passed through; and
+        whether its rows are as they should be."""
+        slots = [branch.columns[name] for name in self.names]
+        seen, walked = (
+            [slot for name, slot in branch.columns.items() if name.startswith(kind)]
+            for kind in (SEEN, WALKED)
+        )
+        order = [*slots, *seen, *walked]
+        return (
+            slots,
+            seen,
+            walked,
+            (self.spread or not self.hidden)
+            and order == list(range(self.keep, self.keep + len(order))),
+        )
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if len(self.branches) == 1:
+            return self._branch(run, source, 0)
+        return self._all(run, source)
+
+    def _branch(self, run: Run, source: Iterator[Row], number: int) -> Iterator[Row]:
+        rows = self.branches[number].rows(run, source)
+        slots, seen, walked, straight = self._places[number]
+        keep = self.keep
+        if straight:
+            return rows
+        if self.hidden and not self.spread:
+            behind = seen, walked
+            return (
+                (
+                    *row[:keep],
+                    *[row[slot] for slot in slots],
+                    *[Origins(row[slot] for slot in one) for one in behind],
+                )
+                for row in rows
+            )
+        return ((*row[:keep], *[row[slot] for slot in (*slots, *seen, *walked)]) for row in rows)
+
+    def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in source:
+            seen: set[Any] = set()
+            held = Held("distinct rows")
+            for number in range(len(self.branches)):
+                for found in self._branch(run, iter((row,)), number):
+                    if not self.every:
+                        key = tuple(
+                            [
+                                group_key(value)
+                                for value in found[self.keep : self.keep + len(self.names)]
+                            ]
+                        )
+                        if key in seen:
+                            continue
+                        held.row(key, extra=IN_A_SET)
+                        seen.add(key)
+                    yield found

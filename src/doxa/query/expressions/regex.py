@@ -1,0 +1,65 @@
+"""The operator =~: regular expressions that match in linear time."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from doxa.query.core.errors import fail
+
+
+def _matches(text: str, expression: str) -> bool:
+    """Whether the whole text matches, in time linear in its length (RE2): an expression may come
+    from anybody."""
+    try:
+        return _regex(expression).fullmatch(text) is not None
+    except (_regex_error(), UnicodeEncodeError) as error:
+        said = (
+            error.args[0].decode(errors="replace")
+            if error.args and isinstance(error.args[0], bytes)
+            else str(error)
+        )
+        fail(
+            f"{expression[:60]!r} is no regular expression: {said}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Write it without looking ahead or behind and without references back.",
+        )
+
+
+@functools.lru_cache(maxsize=256)
+def _regex(expression: str) -> Any:
+    import re2  # on first use: few queries have one
+
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(_FLAGS.sub(_known_flags, expression), options)
+
+
+_FLAGS = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?([a-zA-Z]+)(-[a-zA-Z]+)?([:)])", re.DOTALL
+)  # the first two are passed over whole
+
+
+def _known_flags(found: re.Match[str]) -> str:
+    """Flags of Java that RE2 lacks because it always does so: u (case in all scripts), U (classes
+    in all scripts) and d (lines end with \\n)."""
+    on, off, end = found.groups()
+    if on is None:
+        return found.group()
+    on, off = on.translate(_ALWAYS), (off or "").translate(_ALWAYS)
+    if off == "-":
+        off = ""
+    return f"(?{on}{off}{end}" if on or off or end == ":" else ""
+
+
+_ALWAYS = str.maketrans("", "", "udU")
+
+
+@functools.cache
+def _regex_error() -> type[Exception]:
+    import re2
+
+    found: type[Exception] = re2.error
+    return found

@@ -1,0 +1,149 @@
+"""What a query returns and passes through, noted for the access metadata: whole elements by their
+values, single properties by where they came from.
+
+A projection that computes something from an element carries the element along in a hidden column,
+so that the rows which leave the query, after every DISTINCT, ORDER BY and LIMIT, still know it:
+
+    MATCH (n)-[r]->(m) WITH n.text AS x, m RETURN x        columns x and, hidden, the elements that
+    x came from
+
+A statistic, an aggregation without collect(), returns no element. What its pattern matched is
+passed through, unless it is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from doxa.cypher import tree as t
+from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
+from doxa.query.core.names import IDENTITY, PASSED, SEEN, WALKED
+from doxa.query.expressions.provenance import Origin
+
+_ASKED_ABOUT = frozenset(
+    ("decayscore", "decay", "policy", "id", "elementid")
+)  # functions that tell of an element without returning any of it
+
+
+class Noting:
+    """What a planner knows of the elements to note. `passing`: whether nodes, and edges, that are
+    passed through are wanted."""
+
+    def __init__(self, query: t.Query, passing: tuple[bool, bool]) -> None:
+        self.passing = passing
+        self.matched: set[str] = set()  # what patterns bind
+        self._other = _bound_otherwise(query)
+
+    def matches(self, nodes: Iterable[str], edges: Iterable[str]) -> None:
+        self.matched |= {*(nodes if self.passing[0] else ()), *(edges if self.passing[1] else ())}
+
+    def _origin(self, names: Iterable[str]) -> Origin:
+        kept = tuple(names)
+        return Origin(
+            kept,
+            all(
+                name.startswith("  ") or (name in self.matched and name not in self._other)
+                for name in kept
+            ),
+        )
+
+    def origin_of(self, source: t.Expression, layout: Mapping[str, int]) -> int | None:
+        """The slot of what a list's items came from, if it is one column that knows."""
+        names = [
+            name
+            for name in _names(t.Item(source, "", False), layout)
+            if layout[name] >= 0 and self._origin((name,)).sure
+        ]
+        return layout[names[0]] if len(names) == 1 else None
+
+    def with_origins(
+        self, projection: t.Projection, layout: Mapping[str, int], *, last: bool
+    ) -> t.Projection:
+        """A projection with hidden columns: of each column where it came from; `last`: one for each
+        thing to note."""
+        items = list(projection.items)
+        if projection.star:
+            items += [
+                t.Item(t.Variable(name), name, True) for name in layout if not name.startswith("  ")
+            ]
+        grouped = any(has_aggregate(item.expression) for item in items)
+        if grouped and not any(_collects(item.expression) for item in items):
+            return projection
+        found = [(item.name, _names(item, layout)) for item in items]
+        seen = dict.fromkeys(name for _, names in found for name in names)
+        whole = (
+            {item.expression.name for item in items if isinstance(item.expression, t.Variable)}
+            if last
+            else set()
+        )
+        passed = [
+            name
+            for name in layout
+            if name in self.matched or name.startswith((WALKED, PASSED, IDENTITY))
+        ]
+        walked = [name for name in passed if not (last and (name in seen or name in whole))]
+        if grouped:
+            columns = (
+                [(SEEN, tuple(seen))]
+                if last
+                else [(f"{SEEN} {name}", names) for name, names in found if names]
+            )
+            added = [
+                t.Item(t.Call("collect", (Origin(names, False),)), name, True)
+                for name, names in columns
+            ]
+        elif last:
+            hidden = [(f"{SEEN} {index}", self._origin((name,))) for index, name in enumerate(seen)]
+            hidden += [
+                (f"{WALKED} {index}", self._origin((name,))) for index, name in enumerate(walked)
+            ]
+            added = [t.Item(origin, name, True) for name, origin in hidden]
+        else:
+            hidden = [(f"{SEEN} {name}", self._origin(names)) for name, names in found if names]
+            added = [
+                t.Item(origin, name, True)
+                for name, origin in (*hidden, (WALKED, self._origin(walked)))
+            ]
+        return replace(projection, items=(*projection.items, *added))
+
+
+def _bound_otherwise(query: t.Query) -> frozenset[str]:
+    """The names that something else than a pattern gives a value."""
+    found: set[str] = set()
+    for part in t.walk(query):
+        if isinstance(part, t.Item) and part.expression != t.Variable(part.name):
+            found.add(part.name)
+        elif isinstance(part, (t.Unwind, t.LoadCsv, t.Foreach)):
+            found.add(part.variable)
+        elif isinstance(part, t.CallProcedure):
+            found |= {name for _, name in part.yields or ()}
+    return frozenset(found)
+
+
+def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
+    """The columns that an item takes something from: variables, and where computed ones came from.
+    One that passes on as it is needs no note."""
+    found: dict[str, None] = {}
+    if isinstance(item.expression, t.Variable):
+        origin = f"{SEEN} {item.expression.name}"
+        return (origin,) if origin in layout else ()
+    todo: list[t.Tree] = [item.expression]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, t.Call) and (
+            part.name.lower() in _ASKED_ABOUT
+            or (is_aggregate(part) and part.name.lower() != "collect")
+        ):
+            continue
+        if isinstance(part, t.Variable):
+            found |= {name: None for name in (part.name, IDENTITY + part.name) if name in layout}
+            found |= {f"{SEEN} {part.name}": None} if f"{SEEN} {part.name}" in layout else {}
+        todo.extend(t.children(part))
+    return tuple(found)
+
+
+def _collects(expression: t.Expression) -> bool:
+    return any(
+        isinstance(part, t.Call) and part.name.lower() == "collect" for part in t.walk(expression)
+    )

@@ -1,0 +1,284 @@
+"""Choosing an index: which declared index can find the elements that must pass certain comparisons,
+and between which keys.
+
+An index is a way in, never a verdict: every condition is still tested on what it finds. It has no
+entry for an element without all of its properties, so the conditions must rule those out.
+
+    index on x       x = 5                       the key of [5]
+                     x IN [5, 7], x = 5 OR x = 7   each key
+                     x > 5 AND x < 9             between the keys of [5] and [9], numbers only
+                     x STARTS WITH 'a'           the keys that begin with that of 'a', less its end
+                     x CONTAINS 'a'              all texts, of which only keys with these bytes lead
+                     on
+                     x IS NOT NULL               all of it
+    index on x, y    x = 5 AND y > 7             among the keys that begin with that of 5
+                     x = 5 AND y IS NOT NULL     all of those
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from doxa.base.values import canonical
+from doxa.cypher.printer import name as quoted
+from doxa.store import Indexes, IndexRule, after_key, key_of, rank_of
+
+RANGES_MAX = 100_000  # more are read as fewer, wider ones
+_ORDERED = frozenset({"range", "text", "point"})
+_LISTS = frozenset({"texts", "numbers", "others"})
+_WITHIN = frozenset({"CONTAINS", "ENDS WITH"})
+Range = tuple[bytes, bytes]  # the least key and the first beyond
+
+
+class Bound(NamedTuple):
+    """A comparison with the value of a test."""
+
+    op: str
+    test: int
+
+
+class Way(NamedTuple):
+    """Comparisons of a property of which one must hold; none if it need only be there. `exact`:
+    each with single values."""
+
+    name: str
+    bounds: tuple[Bound, ...]
+    exact: bool
+
+    @property
+    def single(self) -> bool:
+        return len(self.bounds) <= 1 and all(bound.op != "IN" for bound in self.bounds)
+
+
+@dataclass(frozen=True)
+class Access:
+    """An index and what bounds it: single values of its first properties, then comparisons of the
+    next, all of which must hold."""
+
+    rule: IndexRule
+    label: str
+    points: tuple[Way, ...] = ()
+    ranges: tuple[Way, ...] = ()
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether whole keys are looked up."""
+        return len(self.points) == len(self.rule.properties)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it reads a part of the index."""
+        return bool(self.points) or any(
+            bound.op not in _WITHIN for way in self.ranges for bound in way.bounds
+        )
+
+    @property
+    def worth(self) -> tuple[int, ...]:
+        """How selective it looks: whole keys, then more properties, then single values."""
+        singles = sum(way.single for way in (*self.points, *self.ranges))
+        return (
+            int(self.exact),
+            len(self.points),
+            int(self.narrow),
+            singles,
+            len(self.ranges),
+            -len(self.rule.properties),
+        )
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether there may be several ranges of keys."""
+        return not all(way.single for way in (*self.points, *self.ranges))
+
+    @cached_property
+    def within(self) -> Bound | None:
+        """A text that the keys must hold."""
+        return next(
+            (
+                way.bounds[0]
+                for way in self.ranges
+                if len(way.bounds) == 1 and way.bounds[0].op in _WITHIN
+            ),
+            None,
+        )
+
+    def describe(self) -> str:
+        """index person_name RANGE (:Person {name})"""
+        about = f":{quoted(self.label)} {{{', '.join(map(quoted, self.rule.properties))}}}"
+        return (
+            f"index {quoted(self.rule.name)} {self.rule.kind.upper()}"
+            f" {f'()-[{about}]-()' if self.rule.edge else f'({about})'}"
+        )
+
+    # SQL: what stands before the table of entries, and the test of an entry x. Arguments that are
+    # tuples are keys of `limits`
+
+    def source(self) -> tuple[str, list[Any]]:
+        return ("json_each(?) r CROSS JOIN ", [("ranges",)]) if self.several else ("", [])
+
+    def test(self) -> tuple[str, list[Any]]:
+        sql, args = "x.idx = ? AND x.key >= ? AND x.key < ?", [self.rule.id, ("low",), ("high",)]
+        if self.several:
+            sql, args = (
+                "x.idx = ? AND x.key >= unhex(r.value ->> 0) AND x.key < unhex(r.value ->> 1)",
+                [self.rule.id],
+            )
+        if self.within is not None:
+            sql, args = f"{sql} AND instr(x.key, ?) > 0", [*args, ("within",)]
+        return sql, args
+
+    def limits(self, values: list[Any]) -> Mapping[str, Any] | None:
+        """What bounds the keys, for the values of all tests; None if nothing can be between."""
+        found = self._found(values)
+        if not found:
+            return None
+        limits: dict[str, Any] = {}
+        if self.several:
+            limits["ranges"] = canonical([[low.hex(), high.hex()] for low, high in found]).decode()
+        else:
+            ((limits["low"], limits["high"]),) = found
+        within = self.within
+        if within is not None:
+            limits["within"] = values[within.test].encode() + (
+                b"\x00\x00" if within.op == "ENDS WITH" else b""
+            )
+        return limits
+
+    def _found(self, values: list[Any]) -> list[Range]:
+        if self.exact and not self.several:
+            key = _key([values[way.bounds[0].test] for way in self.points])
+            return [] if key is None else [(key, key + b"\x00")]
+        starts = {b""}
+        for way in self.points:
+            keys = {key for bound in way.bounds for key in _keys(bound, values)}
+            if len(starts) * len(keys) > RANGES_MAX:
+                return _joined((start, after_key(start)) if start else _ALL for start in starts)
+            starts = {start + key for start in starts for key in keys}
+        bounding = [way for way in self.ranges if way.bounds]
+        if not bounding:
+            return _joined((start, after_key(start)) if start else _ALL for start in starts)
+        found = [_ALL]
+        for way in bounding:
+            found = _both(
+                found, _joined(_range(bound.op, values[bound.test]) for bound in way.bounds)
+            )
+        if len(starts) * len(found) > RANGES_MAX:
+            found = [(found[0][0], found[-1][1])] if found else []
+        return _joined((start + low, start + high) for start in starts for low, high in found)
+
+
+_ALL: Range = (b"", b"\xff")
+
+
+def _key(values: list[Any]) -> bytes | None:
+    try:
+        return key_of(values)
+    except KeyError:  # a map or another value that no property can have
+        return None
+
+
+def _keys(bound: Bound, values: list[Any]) -> list[bytes]:
+    value = values[bound.test]
+    return [
+        key for one in (value if bound.op == "IN" else [value]) if (key := _key([one])) is not None
+    ]
+
+
+def _range(op: str, value: Any) -> Range:
+    rank = rank_of(value)
+    if op in _WITHIN:
+        return rank, after_key(rank)
+    key = key_of([value])
+    assert key is not None
+    if op == "STARTS WITH":
+        return key[:-2], after_key(key[:-2])
+    if op == "=":
+        return key, after_key(key)
+    return (rank, after_key(key)) if op in ("<", "<=") else (key, after_key(rank))
+
+
+def _joined(ranges: Iterable[Range]) -> list[Range]:
+    """The same keys in ranges that do not overlap, in order."""
+    found: list[Range] = []
+    for low, high in sorted(ranges):
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], high))
+        else:
+            found.append((low, high))
+    return found
+
+
+def _both(ones: list[Range], others: list[Range]) -> list[Range]:
+    """The keys that are in both."""
+    found, i, j = [], 0, 0
+    while i < len(ones) and j < len(others):
+        low, high = max(ones[i][0], others[j][0]), min(ones[i][1], others[j][1])
+        if low < high:
+            found.append((low, high))
+        if ones[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+# Choosing
+
+
+def way_of(name: str, comparisons: Iterable[tuple[int, str, str]]) -> Way | None:
+    """What an index can do with comparisons of which one must hold, given the kinds of their
+    values: (test, op, kind)."""
+    bounds, exact = [], True
+    for test, op, kind in comparisons:
+        if kind == "null":
+            continue  # never true
+        if op == "=" or (op == "IN" and kind in _LISTS):
+            bounds.append(Bound(op, test))
+        elif _orders(op, kind):
+            bounds.append(Bound(op, test))
+            exact = False
+        else:
+            return None
+    mixed = not exact and any(bound.op in ("=", "IN") for bound in bounds)
+    return Way(name, tuple(bounds), exact) if bounds and not mixed else None
+
+
+def _orders(op: str, kind: str) -> bool:
+    if op in _WITHIN or op == "STARTS WITH":
+        return kind == "text"
+    return op in ("<", "<=", ">", ">=") and kind in ("number", "text", "temporal")
+
+
+def choose(
+    labels: list[str],
+    ways: list[Way],
+    present: frozenset[str],
+    indexes: Indexes,
+    *,
+    edge: bool = False,
+) -> Access | None:
+    """The best index for elements of these labels (or this type) that must pass `ways` and have the
+    properties `present`."""
+    best: Access | None = None
+    for label in labels:
+        for rule in indexes.of_type(label) if edge else indexes.of_labels([label]):
+            found = _access(rule, label, ways, present)
+            if found is not None and (best is None or found.worth > best.worth):
+                best = found
+    return best
+
+
+def _access(rule: IndexRule, label: str, ways: list[Way], present: frozenset[str]) -> Access | None:
+    if rule.kind not in _ORDERED or not present.issuperset(rule.properties):
+        return None
+    points: list[Way] = []
+    for name in rule.properties:
+        exact = [way for way in ways if way.name == name and way.exact]
+        if not exact:
+            ranges = tuple(way for way in ways if way.name == name)
+            return Access(rule, label, tuple(points), ranges) if points or ranges else None
+        points.append(next((way for way in exact if way.single), exact[0]))
+    return Access(rule, label, tuple(points))

@@ -1,0 +1,198 @@
+"""The step that runs a pushed-down pattern for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
+from doxa.query.core.elements import Node
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.graph import Graph
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+from doxa.query.core.step import Evaluate
+from doxa.query.sql.index_selection import Access
+from doxa.query.sql.pushed_pattern import Region
+from doxa.query.sql.row_batches import chunks, parts
+from doxa.query.sql.row_builders import _builders, _parts, _places, _taking
+from doxa.query.sql.statement import Prepared, is_settled, prepare_statement
+from doxa.query.sql.value_kinds import bound_value, judged
+
+_STATEMENTS_MAX = 64
+_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids of rows that are kept before each is kept once
+_PREPARED = itemgetter(1)
+Asked = tuple[
+    Row, Prepared, list[Any]
+]  # a row, its statement, and what stands for the statement's columns
+
+
+# Running
+
+
+class RegionStep:
+    """Runs a region for each row and appends what it found."""
+
+    def __init__(self, region: Region, fallbacks: list[Evaluate]) -> None:
+        self.region = region
+        self.fallbacks = fallbacks
+        self._statements: dict[tuple[Any, ...], Prepared] = {}
+        self._indexable = region.conditions.indexable()
+        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None = (
+            None
+        )
+
+    def project(self, slots: list[int], seen: list[int], walked: list[int]) -> bool:
+        """Give only these slots of the rows, in the same breath; note the ids in the others as
+        returned, or as passed through. For a region that is all that a query matches. False if it
+        cannot be."""
+        places = _places(self.region)
+        noted = [at for slot in (*seen, *walked) for at in places[slot]]
+        if self.region.known or None in noted:
+            return False
+        first = sum(len(places[slot]) for slot in seen)
+        self._last = slots, _taking(noted) if noted else None, len(noted), first
+        return True
+
+    def _projected(self, run: Run) -> Iterator[Row]:
+        assert self._last is not None
+        slots, noted, width, first = self._last
+        parts, build = _parts(self.region, run.graph), self.builder(run)
+        made = [parts[slot] for slot in slots]
+        log = run.accesses if noted is not None else None
+        notes = None if log is None else log.directly(width, first)
+        for _, prepared, values in self._asked(run, iter(((),))):
+            leftover = prepared.leftover
+            for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
+                run.tick()
+                if leftover:
+                    whole = build(found)
+                    if not all(test(whole, run) is True for test in leftover):
+                        continue
+                if notes is not None and noted is not None and log is not None and not log.full:
+                    notes.extend(noted(found))
+                    if len(notes) > _NOTES_MAX:
+                        log.gather()
+                yield tuple([part(found) for part in made])
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self._last is not None:
+            return self._projected(run)
+        return self._found(run, source)
+
+    def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        build = self.builder(run)
+        for chunk in chunks(self._asked(run, source)):
+            for prepared, alike in groupby(chunk, key=_PREPARED):
+                leftover = prepared.leftover
+                for part in parts(list(alike)):
+                    for row, found in _found(run.graph, prepared, part):
+                        run.tick()
+                        after = row + build(found)
+                        if not leftover or all(test(after, run) is True for test in leftover):
+                            yield after
+
+    def _asked(self, run: Run, source: Iterator[Row]) -> Iterator[Asked]:
+        """The rows that may find something."""
+        last: tuple[str, ...] | None = None
+        for row in source:
+            compared = self.prepared(run, row)
+            if compared is None:
+                continue
+            values, kinds = compared
+            if kinds != last:
+                last, prepared = kinds, self._statement(run, kinds)
+            access = prepared.access
+            limits = None if access is None else access.limits(values)
+            if access is None or limits is not None:
+                yield (
+                    row,
+                    prepared,
+                    [self._argument(arg, row, values, limits) for arg in prepared.columns],
+                )
+
+    def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
+        """The values to compare with and their kinds; None if a missing node rules out every row."""
+        for slot in self.region.known.values():
+            if row[slot] is None:
+                return None
+        tests = self.region.conditions.tests
+        return judged(tests, [test.value(row, run) for test in tests])
+
+    def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
+        """The conditions that SQL leaves out for these kinds."""
+        return [
+            test
+            for test, left in zip(
+                self.fallbacks, self.region.conditions.leftover(kinds), strict=True
+            )
+            if left
+        ]
+
+    def bound(
+        self, args: list[Any], access: Access | None, row: Row, values: list[Any]
+    ) -> list[Any] | None:
+        """What the placeholders stand for; None if the index cannot hold anything that fits."""
+        limits = None if access is None else access.limits(values)
+        if access is not None and limits is None:
+            return None
+        return [
+            self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args
+        ]
+
+    def _argument(
+        self, arg: Any, row: Row, values: list[Any], limits: Mapping[str, Any] | None
+    ) -> Any:
+        if len(arg) == 1:
+            assert limits is not None
+            return limits[arg[0]]
+        kind, place = arg
+        if kind == "test":
+            return bound_value(values[place])
+        node = row[place]
+        if not isinstance(node, Node):
+            fail(f"A pattern needs a node here, not {shown(node)}.")
+        return node.id
+
+    def builder(self, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+        """From a row of SQL to what is appended."""
+        return _builders(self.region, run)
+
+    def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
+        graph = run.graph
+        serial = graph.indexes().serial if self._indexable else 0
+        times = graph.as_of, graph.as_of is not None and graph.has_past, graph.sight_key
+        known = (kinds, serial, is_settled(graph), *times)
+        held = self._statements.get(known)
+        if held is None:
+            if len(self._statements) >= _STATEMENTS_MAX:
+                self._statements.clear()
+            held = self._statements[known] = prepare_statement(self.region, run, kinds)._replace(
+                leftover=self.leftover(kinds)
+            )
+        return held
+
+
+def _found(
+    graph: Graph, prepared: Prepared, asked: list[Asked]
+) -> Iterator[tuple[Row, tuple[Any, ...]]]:
+    """Each row with what was found for it."""
+    many = (
+        prepared.template.statement([values for _, _, values in asked]) if len(asked) > 1 else None
+    )
+    if many is not None:
+        return ((asked[found[-1]][0], found) for found in graph.rows(*many))
+    return (
+        (row, found)
+        for row, _, values in asked
+        for found in graph.rows(prepared.sql, _arguments(prepared, values))
+    )
+
+
+def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:
+    if len(prepared.columns) == len(prepared.args):  # each once, in order
+        return values
+    place = dict(zip(prepared.columns, values, strict=True))
+    return [place[arg] if type(arg) is tuple else arg for arg in prepared.args]

@@ -1,0 +1,96 @@
+"""From a row of SQL to the values of a row of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from doxa.base.values import decode_value
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.graph import Graph
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+from doxa.query.sql.pushed_pattern import Region
+
+
+def _places(region: Region) -> list[list[int | None]]:
+    """For each slot of a region's rows, where in a row of SQL the ids lie that it tells of, of
+    edges with a minus; None where they have none."""
+    places: list[list[int | None]] = []
+    at = 0
+    for _, kind, loaded in region.outputs:
+        places.append([None if kind == "edge" else at])
+        at += _width(kind, loaded)
+    if region.passed:
+        places.append(list(range(at, at + len(region.passed))))
+    return places + [[None] for _ in region.columns]
+
+
+def _taking(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
+    """What takes these columns of a row of SQL, always as a tuple; those that lie together as a
+    slice, which is quickest."""
+    first, last = places[0], places[-1] + 1
+    return (
+        itemgetter(slice(first, last))
+        if places == list(range(first, last))
+        else itemgetter(*places)
+    )
+
+
+def _width(kind: str, loaded: bool) -> int:
+    """How many columns of SQL an output takes."""
+    return (
+        1
+        if kind.endswith("id")
+        else (5 if loaded else 4)
+        if kind == "edge"
+        else (3 if loaded else 1)
+    )
+
+
+def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+    parts = _parts(region, run.graph)
+    if len(parts) == 1:
+        only = parts[0]
+        return lambda found: (only(found),)
+    return lambda found: tuple([part(found) for part in parts])
+
+
+def _parts(region: Region, graph: Graph) -> list[Callable[[tuple[Any, ...]], Any]]:
+    parts: list[Callable[[tuple[Any, ...]], Any]] = []
+    at = 0
+    for _, kind, loaded in region.outputs:
+        parts.append(_builder(graph, kind, loaded=loaded, at=at))
+        at += _width(kind, loaded)
+    if region.passed:
+        parts.append(_ids(at, len(region.passed)))
+        at += len(region.passed)
+    parts.extend(_column(at + index) for index in range(len(region.columns)))
+    return parts
+
+
+def _ids(at: int, count: int) -> Callable[[tuple[Any, ...]], Any]:
+    """So many ids as one value."""
+    return itemgetter(at) if count == 1 else itemgetter(*range(at, at + count))
+
+
+def _column(at: int) -> Callable[[tuple[Any, ...]], Any]:
+    return lambda found: None if found[at] is None else decode_value(found[at])
+
+
+def _builder(graph: Any, kind: str, *, loaded: bool, at: int) -> Callable[[tuple[Any, ...]], Any]:
+
+    if kind.endswith("id"):
+        return itemgetter(at)
+    if kind == "edge":
+        if loaded:
+            return lambda found: graph.edge_of(
+                found[at], found[at + 1], found[at + 2], found[at + 3], found[at + 4]
+            )
+        return lambda found: Edge(
+            found[at], graph, kind=found[at + 1], start=found[at + 2], end=found[at + 3]
+        )
+    if loaded:
+        return lambda found: graph.node_of(found[at], found[at + 1], found[at + 2])
+    return lambda found: Node(found[at], graph)
