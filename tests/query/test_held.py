@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from doxa.cypher.errors import QueryError
 from doxa.query.core import memory_budget as held
-from doxa.query.core.memory_budget import Held, weight
+from doxa.query.core.memory_budget import MemoryBudget, estimated_bytes
 from doxa.query.engine import QueryEngine
 from doxa.query.exec.projection_steps import _best
 from doxa.query.functions import texts
@@ -139,13 +139,13 @@ def test_long_lists_hear_a_timeout(session: GraphSession) -> None:
 
 def test_what_rows_share_counts_once() -> None:
     shared = list(range(10_000))
-    one, many = Held("rows"), Held("rows")
+    one, many = MemoryBudget("rows"), MemoryBudget("rows")
     one.row((shared, 1))
     for number in range(100):
         many.row((shared, number))
-    assert weight(shared) < one.bytes < many.bytes < 1.2 * one.bytes
+    assert estimated_bytes(shared) < one.bytes < many.bytes < 1.2 * one.bytes
     many.row((list(shared), 1))
-    assert many.bytes > 2 * weight(shared)
+    assert many.bytes > 2 * estimated_bytes(shared)
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)

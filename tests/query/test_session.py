@@ -181,7 +181,7 @@ def test_explain_shows_the_plan_and_runs_nothing(session: GraphSession) -> None:
     assert found is not None
     text = "\n".join(found.lines())
     assert "FROM entry x" in text
-    assert "Walk  (a)-[:R*1..2]->(b)" in text
+    assert "VariableLength  (a)-[:R*1..2]->(b)" in text
     assert "Filter  b.y > a.x" in text
     session.run("EXPLAIN CREATE (:A {x: 99})").records()
     session.run("EXPLAIN CREATE INDEX never FOR (a:A) ON (a.y)").records()
@@ -195,7 +195,7 @@ def test_profile_counts_rows(session: GraphSession) -> None:
     found = result.description()
     assert found is not None
     counted = {step.name: step.rows for step in found.children}
-    assert counted == {"Region": 10, "Filter": 5, "Project": 5}
+    assert counted == {"PatternScan": 10, "Filter": 5, "Project": 5}
 
 
 SEED_EXAMPLE = (

@@ -20,15 +20,15 @@ from doxa.cypher.parser import parse
 from doxa.cypher.semantics.check import Checked, check
 from doxa.query.core.elements import detached
 from doxa.query.core.graph import Graph
-from doxa.query.core.memory_budget import Held
+from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.core.row import Row
-from doxa.query.core.run import Run, _missing
+from doxa.query.core.run import Run, missing_parameter
 from doxa.query.exec.union import UnionStep
 from doxa.query.notifications import Outline, outline_of
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
 from doxa.query.procedures.registry import Procedure, Registry
-from doxa.query.procedures.show import shown_as_query
+from doxa.query.procedures.show import show_as_query
 from doxa.store import Reader
 
 
@@ -41,7 +41,7 @@ class Plan:
     checked: Checked
     steps: UnionStep | None
     _outline: Outline | None = None
-    noted: dict[tuple[bool, bool], Plan] = field(
+    tracked_plans: dict[tuple[bool, bool], Plan] = field(
         default_factory=dict
     )  # the same query with hidden columns, by what is noted
 
@@ -107,7 +107,7 @@ class QueryEngine:
             return held
         statement = parse(text)
         if isinstance(statement.body, t.Show):
-            statement = replace(statement, body=shown_as_query(statement.body))
+            statement = replace(statement, body=show_as_query(statement.body))
         checked = check(statement, text, procedure=self.registry.signature)
         steps = None
         if isinstance(statement.body, t.Query):
@@ -123,16 +123,16 @@ class QueryEngine:
         self._plans[text] = plan
         return plan
 
-    def noting(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
+    def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
         """The same query, whose rows know which elements they came from; `what`: whether nodes, and
         edges, passed through are noted."""
-        held = plan.noted.get(what)
+        held = plan.tracked_plans.get(what)
         if held is None:
             assert isinstance(plan.statement.body, t.Query)
             steps = Planner(
-                plan.statement.body, self._procedure, optimise=self.optimise, noting=what
+                plan.statement.body, self._procedure, optimise=self.optimise, tracking=what
             ).plan(plan.statement.body)
-            held = plan.noted[what] = Plan(
+            held = plan.tracked_plans[what] = Plan(
                 plan.text, plan.statement, plan.checked, steps, plan._outline
             )
         return held
@@ -172,7 +172,7 @@ class QueryEngine:
         else:
             rows = detached(rows)
         if plan.writes:
-            rows = iter(Held("rows of a write").all(rows))
+            rows = iter(MemoryBudget("rows of a write").all(rows))
         return Result(plan.steps.names, rows, run)
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:
@@ -184,7 +184,7 @@ class QueryEngine:
                     signature = self._procedure(clause.name).signature
                     for name, _ in signature.args:
                         if name not in run.params:
-                            _missing(name, phase="compile")
+                            missing_parameter(name, phase="compile")
 
 
 def _exhausted(rows: Iterator[Row]) -> Iterator[Row]:

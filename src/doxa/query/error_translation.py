@@ -12,12 +12,12 @@ from doxa.query.engine import Result
 from doxa.store import Interrupted
 
 
-def taken(result: Result) -> list[Row]:
-    with told(result.run):
+def take_rows(result: Result) -> list[Row]:
+    with translated_errors(result.run):
         return list(result)
 
 
-class told:
+class translated_errors:
     """Work of a run: SQL underneath hears its span, and failures are told in the words of a query:
     why it was stopped, where it went wrong."""
 
@@ -27,7 +27,7 @@ class told:
         self.run = run
 
     def __enter__(self) -> None:
-        self.run.graph.reader.watch(self.run.span.stopped)
+        self.run.graph.reader.watch(self.run.deadline.is_over)
 
     def __exit__(
         self,
@@ -41,7 +41,7 @@ class told:
         if isinstance(error, QueryError):
             placed(error, self.run.text)
         elif isinstance(error, Interrupted):
-            self.run.span.look()
+            self.run.deadline.raise_if_cancelled()
         elif isinstance(error, MemoryError):
             fail(
                 "There is no memory left for this query.",

@@ -10,9 +10,10 @@ from typing import Any
 from doxa.base.errors import DoxaError
 from doxa.cypher import tree as t
 from doxa.cypher.printer import expression, path, schema_command
+from doxa.query.core.names import is_internal
 from doxa.query.core.run import Run
 from doxa.query.sql.statement import prepare_statement
-from doxa.query.sql.value_kinds import assumed_kind, judged
+from doxa.query.sql.value_kinds import assumed_kind, classify_arguments
 
 
 @dataclass(slots=True)
@@ -77,9 +78,11 @@ def _step(step: Any, run: Run) -> Described:
 
 
 def _detail(step: Any, run: Run) -> str:
-    if hasattr(step, "region"):
-        prepared = prepare_statement(step.region, run, _kinds(step, run))
-        return f"{prepared.way}  {prepared.sql}" if prepared.way else str(prepared.sql)
+    if hasattr(step, "pushed"):
+        prepared = prepare_statement(step.pushed, run, _kinds(step, run))
+        return (
+            f"{prepared.access_path}  {prepared.sql}" if prepared.access_path else str(prepared.sql)
+        )
     if hasattr(step, "edge"):
         return _pattern(step.edge)
     if hasattr(step, "expression"):
@@ -101,9 +104,9 @@ def _kinds(step: Any, run: Run) -> tuple[str, ...]:
     """The kinds of the values compared with, as assumed where they depend on a row or were not
     given."""
     kinds = []
-    for test in step.region.conditions.tests:
+    for test in step.pushed.conditions.tests:
         try:
-            kinds.append(judged([test], [test.value((), run)])[1][0])
+            kinds.append(classify_arguments([test], [test.value((), run)])[1][0])
         except (
             DoxaError,
             IndexError,
@@ -113,7 +116,5 @@ def _kinds(step: Any, run: Run) -> tuple[str, ...]:
 
 
 def _pattern(edge: Any) -> str:
-    ends = [
-        t.NodePattern(None if name.startswith("  ") else name) for name in (edge.left, edge.right)
-    ]
+    ends = [t.NodePattern(None if is_internal(name) else name) for name in (edge.left, edge.right)]
     return path(t.PathPattern((ends[0], edge.pattern, ends[1])))

@@ -14,7 +14,7 @@ from doxa.cypher.errors import locate
 from doxa.query.core.graph import Graph
 
 
-class Notice(NamedTuple):
+class Notification(NamedTuple):
     """A remark on a statement. `line` and `column` count from 1, `offset` from 0; `gql` is its GQL
     status."""
 
@@ -89,7 +89,7 @@ def outline_of(query: t.Query) -> Outline:
     return Outline(*_names(query), list(_products(query)), set())
 
 
-def notices_of(outline: Outline, text: str, graph: Graph) -> list[Notice]:
+def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notification]:
     """The remarks on a query, in the order of its text. A name counts as unknown if nothing of the
     present graph has it."""
     said = (
@@ -131,7 +131,7 @@ def notices_of(outline: Outline, text: str, graph: Graph) -> list[Notice]:
     ]
 
 
-def policy_notices(command: t.Clause, text: str, graph: Graph) -> list[Notice]:
+def policy_notifications(command: t.Clause, text: str, graph: Graph) -> list[Notification]:
     """Where a binding or policy that was just made is for the very target of one registered before,
     so that it does nothing."""
     rules = graph.reader.declared().judge.rules
@@ -156,10 +156,10 @@ def policy_notices(command: t.Clause, text: str, graph: Graph) -> list[Notice]:
     return found
 
 
-def _notice(kind: _Kind, description: str, text: str, at: int) -> Notice:
+def _notice(kind: _Kind, description: str, text: str, at: int) -> Notification:
     line, column, _ = locate(text, at)
     code = f"Neo.ClientNotification.Statement.{kind.code}"
-    return Notice(
+    return Notification(
         code,
         kind.title,
         description,

@@ -21,7 +21,7 @@ _NATIVE = (datetime.date, datetime.time, datetime.timedelta)
 _AS_IT_IS = frozenset((bool, float, type(None), bytes))
 
 
-def converted(params: Mapping[str, Any]) -> dict[str, Any]:
+def convert_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters by name. Dates and times of Python become Cypher's, tuples and arrays lists.
     InputError for what Cypher has no type for."""
     found = {}

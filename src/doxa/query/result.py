@@ -8,12 +8,12 @@ from typing import Any
 from doxa.base.temporal_python import to_python
 from doxa.cypher import tree as t
 from doxa.query.core.errors import fail
-from doxa.query.core.memory_budget import Held
+from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.core.row import Row
 from doxa.query.engine import Plan, Result
-from doxa.query.error_translation import told
+from doxa.query.error_translation import translated_errors
 from doxa.query.explain import Described, described, described_command
-from doxa.query.notifications import Notice
+from doxa.query.notifications import Notification
 
 
 class GraphResult:
@@ -28,7 +28,7 @@ class GraphResult:
         self.columns = result.columns
         self.run = result.run
         self.plan: Plan | None = None
-        self.look_up: Callable[[], list[Notice]] = list
+        self.look_up: Callable[[], list[Notification]] = list
         self._rows: Iterator[Row] = iter(result)
         self._release = release
         self._failed = failed
@@ -38,7 +38,7 @@ class GraphResult:
 
     def __next__(self) -> Row:
         try:
-            with told(self.run):
+            with translated_errors(self.run):
                 return next(self._rows)
         except StopIteration:
             self.close()
@@ -85,7 +85,7 @@ class GraphResult:
             return described_command(self.plan.statement.body)
         return described(self.plan.steps, self.run)
 
-    def notices(self) -> list[Notice]:
+    def notices(self) -> list[Notification]:
         """What is odd about the statement though it ran: unknown labels and types, patterns that
         nothing connects."""
         return self.look_up()
@@ -93,8 +93,8 @@ class GraphResult:
     def buffer(self) -> None:
         """Take the rest into memory and let go of the snapshot."""
         if self._release is not None:
-            with told(self.run):
-                self._rows = iter(Held("rows of an unfinished result").all(self._rows))
+            with translated_errors(self.run):
+                self._rows = iter(MemoryBudget("rows of an unfinished result").all(self._rows))
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:

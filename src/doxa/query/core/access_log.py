@@ -12,11 +12,11 @@ from doxa.query.core.row import Row
 from doxa.store import Noted, Reader
 
 
-class Origins(list[Any]):
+class ProvenanceValues(list[Any]):
     """Several elements and ids in one hidden column."""
 
 
-HIDING = HOLDING | {Origins}
+HIDING = HOLDING | {ProvenanceValues}
 
 
 class AccessLog:
@@ -29,11 +29,11 @@ class AccessLog:
         self._note = note
         self._parameters, self._names = parameters, names
         self._returned: list[Any] = []
-        self._walked: list[Any] = []
+        self._traversed: list[Any] = []
         self._direct: array[int] = array("q")
         self._width = self._first = 0
-        self._seen: set[int] = set()  # what was gathered of many rows
-        self._past: set[int] = set()
+        self._returned_ids: set[int] = set()  # what was gathered of many rows
+        self._traversed_ids: set[int] = set()
         self.full = False
 
     def rows(
@@ -47,20 +47,20 @@ class AccessLog:
     ) -> Iterator[Row]:
         """The rows without their hidden columns, detached. Of these the first `seen` are what was
         returned. All is noted at the end, or when the taker stops."""
-        returned, walked, most, middle = (
+        returned, traversed, most, middle = (
             self._returned,
-            self._walked,
+            self._traversed,
             ACCESS_QUERY_ITEMS_MAX,
             width + seen,
         )
         try:
             for row in rows:
-                if len(returned) > most or len(walked) > most:
-                    self.gather()
+                if len(returned) > most or len(traversed) > most:
+                    self.deduplicate()
                 if len(row) > width:
                     if not self.full:
                         returned += row[width:middle]
-                        walked += row[middle:]
+                        traversed += row[middle:]
                     row = row[:width]
                 for value in row:
                     if type(value) in HOLDING:
@@ -71,21 +71,24 @@ class AccessLog:
         finally:
             self._finish(reader, revealed)
 
-    def gather(self) -> None:
+    def deduplicate(self) -> None:
         """Keep each element once; full when there are as many as one query notes."""
         rows = self._direct
         for place in range(self._width):
-            (self._seen if place < self._first else self._past).update(rows[place :: self._width])
-        collect_ids(self._returned, self._seen)
-        collect_ids(self._walked, self._past)
+            (self._returned_ids if place < self._first else self._traversed_ids).update(
+                rows[place :: self._width]
+            )
+        collect_ids(self._returned, self._returned_ids)
+        collect_ids(self._traversed, self._traversed_ids)
         del rows[:]
         self._returned.clear()
-        self._walked.clear()
+        self._traversed.clear()
         self.full = (
-            len(self._seen) >= ACCESS_QUERY_ITEMS_MAX or len(self._past) >= ACCESS_QUERY_ITEMS_MAX
+            len(self._returned_ids) >= ACCESS_QUERY_ITEMS_MAX
+            or len(self._traversed_ids) >= ACCESS_QUERY_ITEMS_MAX
         )
 
-    def directly(self, width: int, first: int) -> array[int]:
+    def direct_ids(self, width: int, first: int) -> array[int]:
         """Where a region puts the ids of its own rows, `width` for each; the `first` of them were
         returned."""
         self._width, self._first = width, first
@@ -97,22 +100,24 @@ class AccessLog:
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
         rows = self._direct
-        if not (rows or self._returned or self._walked or self._seen or self._past):
+        if not (
+            rows or self._returned or self._traversed or self._returned_ids or self._traversed_ids
+        ):
             return
-        parameters, returned, walked = self._parameters, self._seen, self._past
+        parameters, returned, traversed = self._parameters, self._returned_ids, self._traversed_ids
         collect_ids(self._returned, returned)
-        collect_ids(self._walked, walked)
+        collect_ids(self._traversed, traversed)
         given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
         noted = Noted(
             reader.now,
             given,
             array("q", returned),
-            array("q", walked),
+            array("q", traversed),
             rows,
             self._width,
             self._first,
         )
-        self._returned, self._walked, self._direct, self._seen, self._past = (
+        self._returned, self._traversed, self._direct, self._returned_ids, self._traversed_ids = (
             [],
             [],
             array("q"),
@@ -154,5 +159,5 @@ def collect_ids(values: Iterable[Any], into: set[int]) -> None:
                 ],
                 into,
             )
-        elif kind is Origins:
+        elif kind is ProvenanceValues:
             collect_ids(value, into)

@@ -8,10 +8,10 @@ import time
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.query.core.errors import fail
 
-_TICKS_PER_LOOK = 1_024
+_TICKS_PER_CHECK = 1_024
 
 
-class Span:
+class Deadline:
     """The time of one statement, from when it is made. `cancelled` may be set from any thread."""
 
     __slots__ = ("_deadline", "_ticks", "_timeout_ms", "cancelled")
@@ -25,11 +25,11 @@ class Span:
     def tick(self) -> None:
         """Called for every row of work: looks now and then whether to go on."""
         self._ticks += 1
-        if self._ticks >= _TICKS_PER_LOOK:
+        if self._ticks >= _TICKS_PER_CHECK:
             self._ticks = 0
-            self.look()
+            self.raise_if_cancelled()
 
-    def look(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Raise if the statement was cancelled or has taken too long."""
         if self.cancelled:
             fail("The query was cancelled.", kind="TransactionError", detail="Terminated")
@@ -41,7 +41,7 @@ class Span:
                 hint="Narrow it, or raise the timeout.",
             )
 
-    def stopped(self) -> bool:
+    def is_over(self) -> bool:
         """Whether to end: asked from inside of a long SQL statement or a wait, which then fails,
         and `look` says why."""
         return self.cancelled or time.monotonic() > self._deadline

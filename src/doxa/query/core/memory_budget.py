@@ -16,7 +16,7 @@ from doxa.query.core.elements import Element, Path
 from doxa.query.core.errors import fail
 
 Row = TypeVar("Row", bound=Sequence[Any])
-IN_A_SET = 120
+SET_ENTRY_BYTES = 120
 _TUPLE = 56
 _SLOT = 8
 _TEXT = 56
@@ -27,7 +27,7 @@ _OTHER = 96
 _SCALARS = {type(None): 0, bool: 0, int: 32, float: 24}
 
 
-class Held:
+class MemoryBudget:
     """A growing number of bytes, estimated as CPython holds values. `what` names them in the error."""
 
     __slots__ = ("_last", "_one", "bytes", "what")
@@ -50,7 +50,7 @@ class Held:
         for value, before in zip(row, last, strict=True):
             if value is not before:
                 scalar = _SCALARS.get(type(value))
-                added += weight(value) if scalar is None else scalar
+                added += estimated_bytes(value) if scalar is None else scalar
         self.bytes += added
         if self.bytes > QUERY_HELD_BYTES_MAX:
             self._too_much()
@@ -60,7 +60,7 @@ class Held:
         if value is not self._one:
             self._one = value
             scalar = _SCALARS.get(type(value))
-            self.bytes += weight(value) if scalar is None else scalar
+            self.bytes += estimated_bytes(value) if scalar is None else scalar
         self.bytes += _SLOT
         if self.bytes > QUERY_HELD_BYTES_MAX:
             self._too_much()
@@ -83,37 +83,39 @@ class Held:
         )
 
 
-def weight(value: Any) -> int:
+def estimated_bytes(value: Any) -> int:
     """About how many bytes a value takes."""
     kind = type(value)
     scalar = _SCALARS.get(kind)
     if scalar is not None:
         return scalar
     if kind is list:
-        return _LIST + _SLOT * len(value) + sum(map(weight, value))
+        return _LIST + _SLOT * len(value) + sum(map(estimated_bytes, value))
     if kind is str or kind is bytes:
         return _TEXT + len(value)
     if kind is dict:
-        return _MAP + sum([_SLOT + len(name) + weight(item) for name, item in value.items()])
+        return _MAP + sum(
+            [_SLOT + len(name) + estimated_bytes(item) for name, item in value.items()]
+        )
     if isinstance(value, Path):
-        return _LIST + sum([weight(item) for item in (*value.nodes, *value.edges)])
+        return _LIST + sum([estimated_bytes(item) for item in (*value.nodes, *value.edges)])
     if isinstance(value, Element):
-        return _ELEMENT + (weight(value._props) if value.epoch >= 0 else 0)
+        return _ELEMENT + (estimated_bytes(value._props) if value.epoch >= 0 else 0)
     return _OTHER
 
 
-def grown(value: Any) -> Any:
+def check_size(value: Any) -> Any:
     """A text, list or map that was just made. Raises QueryError when it is larger than any use of
     it."""
     if type(value) is str:
         if len(value) > VALUE_CHARS_MAX:
-            too_long(VALUE_CHARS_MAX, "characters")
+            refuse_size(VALUE_CHARS_MAX, "characters")
     else:
         _counted(value, VALUE_ITEMS_MAX)
     return value
 
 
-def collected(values: Iterable[Any]) -> list[Any]:
+def collect_values(values: Iterable[Any]) -> list[Any]:
     """The values as a list, which is looked at while it grows."""
     found: list[Any] = []
     left = VALUE_ITEMS_MAX
@@ -122,7 +124,7 @@ def collected(values: Iterable[Any]) -> list[Any]:
         if type(value) is list or type(value) is dict:
             left = _counted(value, left)
     if len(found) > left:
-        too_long(VALUE_ITEMS_MAX, "items")
+        refuse_size(VALUE_ITEMS_MAX, "items")
     return found
 
 
@@ -130,14 +132,14 @@ def _counted(value: Any, left: int) -> int:
     """How many items are left after this value's, with those of what it holds."""
     left -= len(value)
     if left < 0:
-        too_long(VALUE_ITEMS_MAX, "items")
+        refuse_size(VALUE_ITEMS_MAX, "items")
     for item in value.values() if type(value) is dict else value:
         if type(item) is list or type(item) is dict:
             left = _counted(item, left)
     return left
 
 
-def too_long(limit: int, unit: str) -> NoReturn:
+def refuse_size(limit: int, unit: str) -> NoReturn:
     fail(
         f"A value of this query would have more than {limit:,} {unit}.",
         kind="MemoryLimit",

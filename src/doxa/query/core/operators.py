@@ -9,7 +9,7 @@ from doxa.base import spatial, temporal
 from doxa.query.core.comparison import equals
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
-from doxa.query.core.memory_budget import grown
+from doxa.query.core.memory_budget import check_size
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 _TEMPORAL = (
@@ -47,11 +47,11 @@ def add(left: Any, right: Any) -> Any:
     if is_number(left) and is_number(right):
         return _float(lambda: left + right)
     if one is str and two is str:
-        return grown(left + right)
+        return check_size(left + right)
     if one is list:
-        return grown(left + right if two is list else [*left, right])
+        return check_size(left + right if two is list else [*left, right])
     if two is list:
-        return grown([left, *right])
+        return check_size([left, *right])
     if one is str and (is_number(right) or isinstance(right, _TEMPORAL)):
         return left + text_of(right)
     if two is str and (is_number(left) or isinstance(left, _TEMPORAL)):

@@ -2,10 +2,10 @@
 of conjuncts.
 
     MATCH p = (a:A {x: 1})-[:R]->(b) WHERE a.y > 2
-    nodes a, b · edge "  e0" from a to b of type R · path p: a, "  e0", b · conjuncts a:A, a.x = 1,
+    nodes a, b · edge <0> from a to b of type R · path p: a, <0>, b · conjuncts a:A, a.x = 1,
     a.y > 2
 
-Elements without a name get one that begins with two blanks, which no query can write.
+Elements without a name get an `InternalName`, which no query can write.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from doxa.cypher import tree as t
+from doxa.query.core.names import InternalName, Kind
 
 _PLAIN = (t.Property, t.Variable, t.Parameter, t.Literal)  # what may be evaluated twice
 
@@ -48,7 +49,7 @@ class PatternGraph:
     brings: list[str] = field(default_factory=list)  # named variables, in order of appearance
 
 
-def taken_apart(
+def decompose(
     patterns: tuple[t.PathPattern, ...], where: t.Expression | None, *, fresh: Iterator[int]
 ) -> PatternGraph:
     """`fresh` numbers the unnamed elements, unique in the whole query."""
@@ -96,7 +97,7 @@ def _is_edge(key: str, graph: PatternGraph) -> bool:
 
 
 def _add_node(graph: PatternGraph, node: t.NodePattern, fresh: Iterator[int]) -> str:
-    key = node.variable or f"  n{next(fresh)}"
+    key = node.variable or InternalName(Kind.ELEMENT, next(fresh))
     if key not in graph.nodes:
         graph.nodes.append(key)
         if node.variable:
@@ -121,7 +122,7 @@ def _add_edge(
 ) -> str:
     assert not isinstance(edge, t.NodePattern)
     name = edge.variable if isinstance(edge, t.EdgePattern) else None
-    key = name or f"  e{next(fresh)}"
+    key = name or InternalName(Kind.ELEMENT, next(fresh))
     graph.edges.append(
         EdgeVar(
             key, left, right, edge, pattern.shortest, pattern.variable if pattern.shortest else None

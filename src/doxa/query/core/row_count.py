@@ -7,7 +7,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 
 
-def count_of(evaluate: Evaluate, run: Run, what: str) -> int:
+def row_count(evaluate: Evaluate, run: Run, what: str) -> int:
     value = evaluate((), run)
     if type(value) is not int:
         fail(

@@ -9,9 +9,9 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog
-from doxa.query.core.deadline import Span
+from doxa.query.core.deadline import Deadline
 from doxa.query.core.graph import Graph
-from doxa.query.core.memory_budget import Held
+from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.core.profile import Profile
 from doxa.query.core.row import Row
 
@@ -35,7 +35,7 @@ class Run:
         params: Mapping[str, Any],
         *,
         now_ns: int,
-        span: Span | None = None,
+        deadline: Deadline | None = None,
         csv_folder: str | None = None,
     ) -> None:
         self.graph = graph
@@ -55,10 +55,10 @@ class Run:
             None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
         )
         self.text = ""  # for errors that say where
-        self.span = span if span is not None else Span()
-        self.tick, self.look = (
-            self.span.tick,
-            self.span.look,
+        self.deadline = deadline if deadline is not None else Deadline()
+        self.tick, self.raise_if_cancelled = (
+            self.deadline.tick,
+            self.deadline.raise_if_cancelled,
         )  # tick is called for every row of work
 
     def realtime_ns(self) -> int:
@@ -68,7 +68,7 @@ class Run:
         try:
             return self.params[name]
         except KeyError:
-            _missing(name, phase="runtime")
+            missing_parameter(name, phase="runtime")
 
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
         """Items of a long list, with a tick for each."""
@@ -76,9 +76,9 @@ class Run:
             self.tick()
             yield item
 
-    def whole(self, source: Iterator[Row]) -> list[Row]:
+    def materialize(self, source: Iterator[Row]) -> list[Row]:
         """All rows, before anything is written on their account."""
-        return Held("rows before a write").all(source)
+        return MemoryBudget("rows before a write").all(source)
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:
@@ -90,7 +90,7 @@ class Run:
             self.outer_row = before
 
 
-def _missing(name: str, *, phase: str) -> NoReturn:
+def missing_parameter(name: str, *, phase: str) -> NoReturn:
     raise QueryError(
         f"The parameter ${name} is missing.",
         kind="ParameterMissing",

@@ -23,7 +23,7 @@ Parents = dict[
 ]  # by node: the edges that lead there from the level before, and the nodes they come from
 
 
-class Links:
+class AdjacencyScan:
     """The edges that a pattern may follow, without their properties."""
 
     def __init__(
@@ -55,7 +55,9 @@ class Links:
                 yield row[0], row[1], row[2]
 
 
-def ends(links: Links, start: int, *, least: int, most: int | None) -> Iterator[int]:
+def reachable_nodes(
+    links: AdjacencyScan, start: int, *, least: int, most: int | None
+) -> Iterator[int]:
     """Every node at the end of a trail of `least` (0 or 1) to `most` edges, each once, nearer ones
     first. For directed edges only.
 
@@ -74,7 +76,7 @@ def ends(links: Links, start: int, *, least: int, most: int | None) -> Iterator[
         yield from level
 
 
-def shortest_ids(
+def shortest_path_edges(
     run: Run,
     start: int,
     *,
@@ -87,8 +89,8 @@ def shortest_ids(
 ) -> Iterator[list[int]]:
     """The edges of a shortest walk between two different nodes, or of each one with `every`."""
     sides = [
-        _Side(run, start, types, direction, revealed),
-        _Side(run, end, types, _FLIPPED[direction], revealed),
+        _Frontier(run, start, types, direction, revealed),
+        _Frontier(run, end, types, _FLIPPED[direction], revealed),
     ]
     depth = 0
     while all(side.level for side in sides) and (most is None or depth < most):
@@ -97,21 +99,21 @@ def shortest_ids(
         met = [node for node in here.grow() if node in there.parents]
         if met:
             for node in met:
-                for first in sides[0].ways(node):
-                    for last in sides[1].ways(node):
+                for first in sides[0].paths(node):
+                    for last in sides[1].paths(node):
                         yield first[::-1] + last
                         if not every:
                             return
             return
 
 
-class _Side:
+class _Frontier:
     """A search from one end: what was reached, how, and the nodes of its last level."""
 
     def __init__(
         self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: int
     ) -> None:
-        self.links = Links(run, types=types, direction=direction, revealed=revealed)
+        self.links = AdjacencyScan(run, types=types, direction=direction, revealed=revealed)
         self.parents: Parents = {start: []}
         self.level: Collection[int] = (start,)
 
@@ -125,7 +127,7 @@ class _Side:
         self.level = found.keys()
         return self.level
 
-    def ways(self, node: int) -> Iterator[list[int]]:
+    def paths(self, node: int) -> Iterator[list[int]]:
         """The edges from `node` back to where the search began, each way."""
         stack: list[tuple[int, list[int]]] = [(node, [])]
         while stack:

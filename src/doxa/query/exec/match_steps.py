@@ -13,7 +13,7 @@ from doxa.query.core.pattern import EdgeVar, plain_types
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, Step
-from doxa.query.exec.bfs import Links, ends, shortest_ids
+from doxa.query.exec.bfs import AdjacencyScan, reachable_nodes, shortest_path_edges
 from doxa.query.exec.trails import Adjacency, ordered_trails, shortest, trails
 from doxa.query.expressions.label_tests import label_test
 from doxa.query.sql.visible_edges import ALL
@@ -113,7 +113,7 @@ class BoundEdgeStep:
         return after
 
 
-class WalkStep:
+class VariableLengthStep:
     """A length of edges from a bound node."""
 
     def __init__(
@@ -153,10 +153,10 @@ class WalkStep:
                 fail(f"A pattern needs a node here, not {shown(start)}.")
             passes = self.passes(row, run)
             if self.once and passes is None and not self.open_ended:
-                links = Links(
+                links = AdjacencyScan(
                     run, types=self.types, direction=self.direction, revealed=self.revealed
                 )
-                for end in ends(links, start.id, least=self.least, most=self.most):
+                for end in reachable_nodes(links, start.id, least=self.least, most=self.most):
                     yield (*row, run.graph.node(end), None)
                 continue
             if shared is None or passes is not None:
@@ -237,7 +237,7 @@ class ShortestStep:
         start, end = row[self.left].id, row[self.right].id
         every = self.edge.shortest == "all"
         revealed = self.revealed
-        for ids in shortest_ids(
+        for ids in shortest_path_edges(
             run,
             start,
             end=end,

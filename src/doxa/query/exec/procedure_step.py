@@ -1,4 +1,4 @@
-"""CALL of a procedure."""
+"""CALL of a procedure: its arguments checked, its columns appended to the row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ProcedureStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         signature = self.procedure.signature
-        for row in run.whole(source) if signature.writes else source:
+        for row in run.materialize(source) if signature.writes else source:
             if self.args is None:
                 values = [run.parameter(name) for name, _ in signature.args]
             else:

@@ -11,9 +11,9 @@ from operator import itemgetter
 from typing import Any
 
 from doxa.query.core.comparison import group_key, order_key
-from doxa.query.core.memory_budget import IN_A_SET, Held
+from doxa.query.core.memory_budget import SET_ENTRY_BYTES, MemoryBudget
 from doxa.query.core.row import Row
-from doxa.query.core.row_count import count_of
+from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.expressions.compiler import slot_of
@@ -30,16 +30,20 @@ class ProjectStep:
         self.keep = keep
         self.widen = widen
         self.slots = [slot_of(column) for column in columns]
-        self.taken = _taken(self.slots)
+        self.take_rows = _taken(self.slots)
         self.done = False  # the step before gives the columns already
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.done:
             return source
         columns, keep = self.columns, self.keep
-        if self.taken is not None and not keep:
-            taken = self.taken
-            return map(taken, source) if not self.widen else (row + taken(row) for row in source)
+        if self.take_rows is not None and not keep:
+            take_rows = self.take_rows
+            return (
+                map(take_rows, source)
+                if not self.widen
+                else (row + take_rows(row) for row in source)
+            )
         if self.widen:
             return ((*row, *[column(row, run) for column in columns]) for row in source)
         if keep:
@@ -58,7 +62,7 @@ def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
     return itemgetter(*slots)
 
 
-class NarrowStep:
+class SelectColumnsStep:
     """Only the columns stay, after an ORDER BY or WHERE that saw more."""
 
     def __init__(self, slots: list[int], *, keep: int) -> None:
@@ -87,7 +91,7 @@ class GroupStep:
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         groups: dict[Any, tuple[tuple[Any, ...], list[Aggregation]]] = {}
         keep, keys, aggregates = self.keep, self.keys, self.aggregates
-        held = Held("groups and what they collect")
+        held = MemoryBudget("groups and what they collect")
         first: Row | None = None
         for row in source:
             run.tick()
@@ -96,7 +100,7 @@ class GroupStep:
             name = tuple([group_key(value) for value in values])
             group = groups.get(name)
             if group is None:
-                held.row(values, extra=IN_A_SET)
+                held.row(values, extra=SET_ENTRY_BYTES)
                 group = groups[name] = (
                     (*row[:keep], *values),
                     [self._fresh(item, row, run) for item in aggregates],
@@ -132,12 +136,12 @@ class DistinctStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         seen: set[Any] = set()
-        held = Held("distinct rows")
+        held = MemoryBudget("distinct rows")
         for row in source:
             run.tick()
             key = tuple([group_key(value) for value in row[self.columns]])
             if key not in seen:
-                held.row(key, extra=IN_A_SET)
+                held.row(key, extra=SET_ENTRY_BYTES)
                 seen.add(key)
                 yield row
 
@@ -166,11 +170,11 @@ class SortStep:
 
         skip, limit = self.limit
         if limit is not None:
-            most = count_of(limit, run, "LIMIT") + (
-                count_of(skip, run, "SKIP") if skip is not None else 0
+            most = row_count(limit, run, "LIMIT") + (
+                row_count(skip, run, "SKIP") if skip is not None else 0
             )
             return iter(_best(source, most, key))
-        held = Held("rows to sort").all(source)
+        held = MemoryBudget("rows to sort").all(source)
         held.sort(key=key)
         return iter(held)
 
@@ -182,7 +186,7 @@ def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[R
         return []
     by_key = itemgetter(0)
     kept: list[tuple[Any, Row]] = []
-    held = Held("rows to sort")
+    held = MemoryBudget("rows to sort")
     worst: Any = None
     for row in source:
         name = key(row)
@@ -194,7 +198,7 @@ def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[R
             kept.sort(key=by_key)
             del kept[most:]
             worst = kept[-1][0]
-            held = Held(held.what)
+            held = MemoryBudget(held.what)
             held.all(row for _, row in kept)
     kept.sort(key=by_key)
     return [row for _, row in kept[:most]]
@@ -222,7 +226,7 @@ class SkipStep:
         self.count = count
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        return itertools.islice(source, count_of(self.count, run, "SKIP"), None)
+        return itertools.islice(source, row_count(self.count, run, "SKIP"), None)
 
 
 class LimitStep:
@@ -233,9 +237,9 @@ class LimitStep:
         self.whole = whole
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        most = count_of(self.count, run, "LIMIT")
+        most = row_count(self.count, run, "LIMIT")
         if self.whole:
-            return iter(run.whole(source)[:most])
+            return iter(run.materialize(source)[:most])
         return itertools.islice(source, most)
 
 

@@ -29,10 +29,12 @@ class SubqueryStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.batch is not None:
-            return self._batched(run, run.whole(source), self.batch)
+            return self._batched(run, run.materialize(source), self.batch)
         if self.writes:
             return iter(
-                run.whole(found for row in run.whole(source) for found in self._one(run, row))
+                run.materialize(
+                    found for row in run.materialize(source) for found in self._one(run, row)
+                )
             )
         return (found for row in source for found in self._one(run, row))
 
@@ -96,6 +98,6 @@ class SubqueryStep:
                 yield row
                 return
             if self.writes:
-                yield from run.whole(found)
+                yield from run.materialize(found)
             else:
                 yield from found

@@ -93,26 +93,26 @@ def trails(
     if most == 0:
         return
     path: list[Edge] = []
-    taken = set(used)
+    take_rows = set(used)
     stack = [iter(adjacency.of(start))]
     while stack:
         step = next(stack[-1], None)
         if step is None:
             stack.pop()
             if path:
-                taken.discard(path.pop().id)
+                take_rows.discard(path.pop().id)
             continue
         edge, end = step
-        if edge.id in taken:
+        if edge.id in take_rows:
             continue
         path.append(edge)
-        taken.add(edge.id)
+        take_rows.add(edge.id)
         if len(path) >= least:
             yield list(path), end
         if most is None or len(path) < most:
             stack.append(iter(adjacency.of(end)))
         else:
-            taken.discard(path.pop().id)
+            take_rows.discard(path.pop().id)
 
 
 def shortest(
@@ -185,7 +185,9 @@ def ordered_trails(
         path, node = queue.popleft()
         yield path, node
         if most is None or len(path) < most:
-            taken = {edge.id for edge in path}
+            take_rows = {edge.id for edge in path}
             queue.extend(
-                ([*path, edge], other) for edge, other in adjacency.of(node) if edge.id not in taken
+                ([*path, edge], other)
+                for edge, other in adjacency.of(node)
+                if edge.id not in take_rows
             )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from doxa.query.core.access_log import Origins
+from doxa.query.core.access_log import ProvenanceValues
 from doxa.query.core.comparison import group_key
-from doxa.query.core.memory_budget import IN_A_SET, Held
-from doxa.query.core.names import SEEN, WALKED, is_hidden
+from doxa.query.core.memory_budget import SET_ENTRY_BYTES, MemoryBudget
+from doxa.query.core.names import Kind, is_hidden, is_internal
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 
@@ -45,7 +45,7 @@ class UnionStep:
         self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)
         self.spread = spread
         self.seen = (
-            sum(name.startswith(SEEN) for name in branches[0].columns)
+            sum(is_internal(name, Kind.RETURNED) for name in branches[0].columns)
             if spread
             else int(self.hidden)
         )
@@ -57,8 +57,8 @@ class UnionStep:
         whether its rows are as they should be."""
         slots = [branch.columns[name] for name in self.names]
         seen, walked = (
-            [slot for name, slot in branch.columns.items() if name.startswith(kind)]
-            for kind in (SEEN, WALKED)
+            [slot for name, slot in branch.columns.items() if is_internal(name, kind)]
+            for kind in (Kind.RETURNED, Kind.TRAVERSED)
         )
         order = [*slots, *seen, *walked]
         return (
@@ -86,7 +86,7 @@ class UnionStep:
                 (
                     *row[:keep],
                     *[row[slot] for slot in slots],
-                    *[Origins(row[slot] for slot in one) for one in behind],
+                    *[ProvenanceValues(row[slot] for slot in one) for one in behind],
                 )
                 for row in rows
             )
@@ -95,7 +95,7 @@ class UnionStep:
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
             seen: set[Any] = set()
-            held = Held("distinct rows")
+            held = MemoryBudget("distinct rows")
             for number in range(len(self.branches)):
                 for found in self._branch(run, iter((row,)), number):
                     if not self.every:
@@ -107,6 +107,6 @@ class UnionStep:
                         )
                         if key in seen:
                             continue
-                        held.row(key, extra=IN_A_SET)
+                        held.row(key, extra=SET_ENTRY_BYTES)
                         seen.add(key)
                     yield found

@@ -9,6 +9,7 @@ from typing import Any
 from doxa.cypher import tree as t
 from doxa.query.core.elements import Edge, Node, Path
 from doxa.query.core.errors import fail, shown
+from doxa.query.core.names import InternalName, Kind
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
@@ -28,7 +29,7 @@ class CreateStep:
         return made if self.last else iter(list(made))
 
     def _made(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        for row in run.whole(source):
+        for row in run.materialize(source):
             for pattern in self.patterns:
                 row = pattern.make(row, run)
             yield row
@@ -53,14 +54,14 @@ class PatternMaker:
                 if slot is None:
                     slot = size
                     size += 1
-                    layout[element.variable or f"  made {slot}"] = slot
+                    layout[element.variable or InternalName(Kind.CREATED, slot)] = slot
                 self.slots.append(slot)
             else:
                 assert isinstance(element, t.EdgePattern) and isinstance(element.types, t.LabelName)
                 properties = _properties(element.properties, layout, compiler)
                 self.parts.append(("edge", element.types.name, element.direction, properties))
                 self.slots.append(size)
-                layout[element.variable or f"  made {size}"] = size
+                layout[element.variable or InternalName(Kind.CREATED, size)] = size
                 size += 1
         if pattern.variable:
             layout[pattern.variable] = size
@@ -153,7 +154,7 @@ class MergeStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         merged: list[Row] = []
-        for row in run.whole(source):
+        for row in run.materialize(source):
             for check in self.checks:
                 if check(row, run) is None:
                     fail(
@@ -311,7 +312,7 @@ class ChangeStep:
         self.changers = changers
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        rows = run.whole(source)
+        rows = run.materialize(source)
         for row in rows:
             for one in self.changers:
                 one.change(row, run)
@@ -326,7 +327,7 @@ class DeleteStep:
         self.targets, self.detach = targets, detach
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        rows = run.whole(source)
+        rows = run.materialize(source)
         nodes: dict[int, None] = {}
         edges: dict[int, None] = {}
         for row in rows:
@@ -364,7 +365,7 @@ class ForeachStep:
         self.steps = steps
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        rows = run.whole(source)
+        rows = run.materialize(source)
         for row in rows:
             items = self.source(row, run)
             if items is None:

@@ -10,7 +10,7 @@ from doxa.query.core.step import Evaluate
 from doxa.query.functions.registry import Function
 
 
-def call_of(function: Function, args: list[Evaluate]) -> Evaluate:
+def compile_call(function: Function, args: list[Evaluate]) -> Evaluate:
     """A function call with the null rule applied."""
     call = function.call
     if function.context:

@@ -17,21 +17,21 @@ from doxa.query.core import operators as op
 from doxa.query.core.comparison import equals, less, less_equal, truth
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
-from doxa.query.core.memory_budget import collected, grown
-from doxa.query.core.names import column_name, without_columns
+from doxa.query.core.memory_budget import check_size, collect_values
+from doxa.query.core.names import InternalName, Kind, property_column, without_property_columns
 from doxa.query.core.row import Layout, Row, width
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.core.type_names import conforms
-from doxa.query.expressions.calls import call_of
+from doxa.query.expressions.calls import compile_call
 from doxa.query.expressions.label_tests import label_test
-from doxa.query.expressions.provenance import Origin, compile_origin
-from doxa.query.expressions.quantifiers import _QUANTIFIERS
-from doxa.query.expressions.regex import _matches
+from doxa.query.expressions.provenance import Provenance, compile_provenance
+from doxa.query.expressions.quantifiers import QUANTIFIERS
+from doxa.query.expressions.regex import matches_regex
 from doxa.query.functions.tables import FUNCTIONS
 
 
-class reading:
+class SlotReference:
     """The value of a slot of the row."""
 
     __slots__ = ("slot",)
@@ -45,7 +45,7 @@ class reading:
 
 def slot_of(evaluate: Evaluate) -> int | None:
     """The slot that an expression only reads; None if it does more."""
-    return evaluate.slot if type(evaluate) is reading else None
+    return evaluate.slot if type(evaluate) is SlotReference else None
 
 
 class Compiler:
@@ -78,20 +78,20 @@ class Compiler:
         name = e.name
         return lambda row, run: run.parameter(name)
 
-    def _origin(self, e: Origin, layout: Layout) -> Evaluate:
-        found = compile_origin(e, layout)
-        return reading(found) if isinstance(found, int) else found
+    def _origin(self, e: Provenance, layout: Layout) -> Evaluate:
+        found = compile_provenance(e, layout)
+        return SlotReference(found) if isinstance(found, int) else found
 
     def _variable(self, e: t.Variable, layout: Layout) -> Evaluate:
-        return reading(layout[e.name])
+        return SlotReference(layout[e.name])
 
     def _property(self, e: t.Property, layout: Layout) -> Evaluate:
         name = e.name
         access = op.property_of
         if isinstance(e.of, t.Variable):
-            column = layout.get(column_name(e.of.name, name))
+            column = layout.get(property_column(e.of.name, name))
             if column is not None:
-                return reading(column)
+                return SlotReference(column)
             slot = layout[e.of.name]
 
             def of_variable(row: Row, run: Run) -> Any:
@@ -114,14 +114,14 @@ class Compiler:
 
     def _list(self, e: t.ListOf, layout: Layout) -> Evaluate:
         items = [self.compile(item, layout) for item in e.items]
-        return lambda row, run: collected(item(row, run) for item in items)
+        return lambda row, run: collect_values(item(row, run) for item in items)
 
     def _map(self, e: t.MapOf, layout: Layout) -> Evaluate:
         items = [(key, self.compile(item, layout)) for key, item in e.items]
         names = tuple(key for key, _ in items)
         values = [item for _, item in items]
         return lambda row, run: dict(
-            zip(names, collected(item(row, run) for item in values), strict=True)
+            zip(names, collect_values(item(row, run) for item in values), strict=True)
         )
 
     def _map_projection(self, e: t.MapProjection, layout: Layout) -> Evaluate:
@@ -140,7 +140,7 @@ class Compiler:
                     found.update(value.properties if isinstance(value, (Node, Edge)) else value)
                 else:
                     found[key] = item(row, run)
-            return grown(found)
+            return check_size(found)
 
         return project
 
@@ -281,7 +281,7 @@ class Compiler:
             return lambda row, run: of(row, run) is not None
         if name == "coalesce":
             return self._coalesce(e, layout)
-        return call_of(FUNCTIONS[name], [self.compile(arg, layout) for arg in e.args])
+        return compile_call(FUNCTIONS[name], [self.compile(arg, layout) for arg in e.args])
 
     def _coalesce(self, e: t.Call, layout: Layout) -> Evaluate:
         items = [self.compile(arg, layout) for arg in e.args]
@@ -310,7 +310,7 @@ class Compiler:
             rows = ((*row, item) for item in items)
             if where is not None:
                 rows = (one for one in rows if where(one, run) is True)
-            return collected(
+            return collect_values(
                 projection(one, run) if projection is not None else one[-1]
                 for one in run.ticking(rows)
             )
@@ -320,7 +320,7 @@ class Compiler:
     def _quantifier(self, e: t.Quantifier, layout: Layout) -> Evaluate:
         source = self.compile(e.source, layout)
         where = self.condition(e.where, _wider(layout, e.variable))
-        decide = _QUANTIFIERS[e.kind]
+        decide = QUANTIFIERS[e.kind]
 
         def quantify(row: Row, run: Run) -> Any:
             items = _iterated(source(row, run))
@@ -352,14 +352,14 @@ class Compiler:
     def _pattern_comprehension(self, e: t.PatternComprehension, layout: Layout) -> Evaluate:
         query, variables = self.nested.pattern(e.pattern, e.where, layout)
         projection = self.compile(e.projection, variables)
-        return lambda row, run: collected(projection(found, run) for found in query(row, run))
+        return lambda row, run: collect_values(projection(found, run) for found in query(row, run))
 
     def _pattern_test(self, e: t.PatternTest, layout: Layout) -> Evaluate:
         query, _ = self.nested.pattern(e.pattern, None, layout)
         return lambda row, run: any(True for _ in query(row, run))
 
     def _path_value(self, e: t.PathValue, layout: Layout) -> Evaluate:
-        name = "  path"
+        name = InternalName(Kind.PATH)
         pattern = t.PathPattern(e.pattern.elements, name, e.pattern.shortest, at=e.at)
         query, variables = self.nested.pattern(pattern, None, layout)
         slot = variables[name]
@@ -373,7 +373,7 @@ class Compiler:
             return lambda row, run: any(True for _ in query(row, run))
         if e.kind == "COUNT":
             return lambda row, run: sum(1 for _ in query(row, run))
-        return lambda row, run: collected(found[0] for found in query(row, run))
+        return lambda row, run: collect_values(found[0] for found in query(row, run))
 
 
 def _placed(evaluate: Evaluate, at: int) -> Evaluate:
@@ -387,15 +387,15 @@ def _placed(evaluate: Evaluate, at: int) -> Evaluate:
                 error.at = at
             raise
         except InputError as error:
-            told = QueryError(
+            translated = QueryError(
                 error.message,
                 kind="ArgumentError",
                 detail="InvalidArgumentValue",
                 next_step=error.next_step,
                 phase="runtime",
             )
-            told.at = at
-            raise told from error
+            translated.at = at
+            raise translated from error
 
     return tried
 
@@ -419,7 +419,7 @@ def _wider(layout: Layout, *names: str) -> Layout:
     """The layout with variables appended after the row's last slot."""
     size = width(layout)
     return {
-        **without_columns(layout, names),
+        **without_property_columns(layout, names),
         **{name: size + index for index, name in enumerate(names)},
     }
 
@@ -451,13 +451,13 @@ _TEXT: dict[str, Callable[[str, str], bool]] = {
     "STARTS WITH": str.startswith,
     "ENDS WITH": str.endswith,
     "CONTAINS": str.__contains__,
-    "=~": _matches,
+    "=~": matches_regex,
 }
 _FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest, t.Parameter))
 _METHODS: dict[type[t.Expression], Callable[..., Evaluate]] = {
     t.Literal: Compiler._literal,
     t.Parameter: Compiler._parameter,
-    Origin: Compiler._origin,
+    Provenance: Compiler._origin,
     t.Variable: Compiler._variable,
     t.Property: Compiler._property,
     t.Index: Compiler._index,

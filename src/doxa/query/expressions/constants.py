@@ -9,7 +9,7 @@ from doxa.query.core.run import Run
 from doxa.query.expressions.compiler import Compiler, Nested
 
 
-def _worth(expression: t.Expression, run: Run) -> Any:
+def evaluate_constant(expression: t.Expression, run: Run) -> Any:
     """The value of an expression that stands by itself."""
     if isinstance(expression, t.Parameter):
         return run.parameter(expression.name)

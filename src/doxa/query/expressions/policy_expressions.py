@@ -50,7 +50,7 @@ class PolicyCondition:
         self.dynamic = dynamic
 
     def __call__(self, subject: Subject, access: Access, now: int) -> bool:
-        return self._evaluate((_element(subject, access),), _Moment(now, {})) is True  # type: ignore[arg-type]  # what an expression asks of a run
+        return self._evaluate((_element(subject, access),), _PolicyRun(now, {})) is True  # type: ignore[arg-type]  # what an expression asks of a run
 
 
 class PolicyValue:
@@ -63,10 +63,10 @@ class PolicyValue:
     def __call__(
         self, subject: Subject, access: Access, now: int, parameters: Mapping[str, Any]
     ) -> Any:
-        return self._evaluate((_element(subject, access),), _Moment(now, parameters))  # type: ignore[arg-type]  # as above
+        return self._evaluate((_element(subject, access),), _PolicyRun(now, parameters))  # type: ignore[arg-type]  # as above
 
 
-class _Moment:
+class _PolicyRun:
     """The part of a run that an expression over one element can reach. A parameter that was not
     given is null."""
 
@@ -86,7 +86,7 @@ class _Moment:
         """The work on one element is bounded by its size, and lists that are made by a limit of
         their own."""
 
-    look = tick
+    raise_if_cancelled = tick
 
     def ticking(self, items: Iterable[Any]) -> Iterable[Any]:
         return items

@@ -5,28 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from doxa.cypher import tree as t
-from doxa.query.core.access_log import HIDING, Origins
+from doxa.query.core.access_log import HIDING, ProvenanceValues
+from doxa.query.core.names import is_internal
 from doxa.query.core.row import Layout
 from doxa.query.core.step import Evaluate
 
 
 @dataclass(frozen=True, slots=True)
-class Origin(t.Expression):
+class Provenance(t.Expression):
     """A value for hidden columns only: what these columns hold. `sure`: that are elements, or ids
     fetched to be noted, and no value of a user."""
 
     names: tuple[str, ...]
-    sure: bool
+    certain: bool
 
 
-def compile_origin(origin: Origin, layout: Layout) -> Evaluate | int:
+def compile_provenance(origin: Provenance, layout: Layout) -> Evaluate | int:
     """A function, or the slot that is to be read."""
     slots = [layout[name] for name in origin.names if layout.get(name, -1) >= 0]
-    if origin.sure and len(slots) == 1:
+    if origin.certain and len(slots) == 1:
         return slots[0]
-    bare = frozenset(
-        layout[name] for name in origin.names if name.startswith("  ") and name in layout
-    )
-    return lambda row, run: Origins(
+    bare = frozenset(layout[name] for name in origin.names if is_internal(name) and name in layout)
+    return lambda row, run: ProvenanceValues(
         [value for slot in slots if type(value := row[slot]) in HIDING or slot in bare]
     )

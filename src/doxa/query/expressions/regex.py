@@ -9,7 +9,7 @@ from typing import Any
 from doxa.query.core.errors import fail
 
 
-def _matches(text: str, expression: str) -> bool:
+def matches_regex(text: str, expression: str) -> bool:
     """Whether the whole text matches, in time linear in its length (RE2): an expression may come
     from anybody."""
     try:

@@ -14,7 +14,7 @@ from doxa.base import temporal
 from doxa.query.core import operators as op
 from doxa.query.core.comparison import group_key, order_key
 from doxa.query.core.errors import fail, shown
-from doxa.query.core.memory_budget import grown
+from doxa.query.core.memory_budget import check_size
 
 _FLOATS = 4_096  # so many wait to be added up
 
@@ -48,7 +48,7 @@ class Count(Aggregation):
 
 class Collect(Aggregation):
     def result(self) -> Any:
-        return grown(self.values)
+        return check_size(self.values)
 
 
 class Sum(Aggregation):

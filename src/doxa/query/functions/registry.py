@@ -48,7 +48,7 @@ class Function(NamedTuple):
     context: bool = False  # True: the first argument is the FunctionContext
 
 
-def collected(*families: Iterable[Function]) -> dict[str, Function]:
+def function_table(*families: Iterable[Function]) -> dict[str, Function]:
     """Every function by its name in lower case: Cypher's function names have no case."""
     result: dict[str, Function] = {}
     for family in families:

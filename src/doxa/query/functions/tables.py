@@ -4,9 +4,9 @@ them, since they look at expressions."""
 from __future__ import annotations
 
 from doxa.query.functions import decay, general, maths, spatial, temporal, texts
-from doxa.query.functions.registry import collected
+from doxa.query.functions.registry import function_table
 
-FUNCTIONS = collected(
+FUNCTIONS = function_table(
     general.FUNCTIONS,
     maths.FUNCTIONS,
     texts.FUNCTIONS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from doxa.base.limits import VALUE_CHARS_MAX, VALUE_ITEMS_MAX
 from doxa.query.core.errors import fail, shown
-from doxa.query.core.memory_budget import too_long
+from doxa.query.core.memory_budget import refuse_size
 from doxa.query.functions.registry import Function
 
 
@@ -52,7 +52,7 @@ def _replace(text: Any, search: Any, by: Any) -> str:
         len(other) > len(sought)
         and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX
     ):
-        too_long(VALUE_CHARS_MAX, "characters")
+        refuse_size(VALUE_CHARS_MAX, "characters")
     return whole.replace(sought, other) if sought else whole
 
 
@@ -64,7 +64,7 @@ def _split(text: Any, by: Any) -> list[str]:
         by = by[0] if by else ""
     separator = _text(by, "split")
     if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
-        too_long(VALUE_ITEMS_MAX, "items")
+        refuse_size(VALUE_ITEMS_MAX, "items")
     return whole.split(separator) if separator else list(whole)
 
 

@@ -18,46 +18,49 @@ from dataclasses import replace
 
 from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
-from doxa.query.core.names import IDENTITY, PASSED, SEEN, WALKED
-from doxa.query.expressions.provenance import Origin
+from doxa.query.core.names import InternalName, Kind, is_internal
+from doxa.query.expressions.provenance import Provenance
 
 _ASKED_ABOUT = frozenset(
     ("decayscore", "decay", "policy", "id", "elementid")
 )  # functions that tell of an element without returning any of it
 
 
-class Noting:
+class AccessTracking:
     """What a planner knows of the elements to note. `passing`: whether nodes, and edges, that are
     passed through are wanted."""
 
-    def __init__(self, query: t.Query, passing: tuple[bool, bool]) -> None:
-        self.passing = passing
+    def __init__(self, query: t.Query, track_traversed: tuple[bool, bool]) -> None:
+        self.track_traversed = track_traversed
         self.matched: set[str] = set()  # what patterns bind
         self._other = _bound_otherwise(query)
 
-    def matches(self, nodes: Iterable[str], edges: Iterable[str]) -> None:
-        self.matched |= {*(nodes if self.passing[0] else ()), *(edges if self.passing[1] else ())}
+    def add_matched(self, nodes: Iterable[str], edges: Iterable[str]) -> None:
+        self.matched |= {
+            *(nodes if self.track_traversed[0] else ()),
+            *(edges if self.track_traversed[1] else ()),
+        }
 
-    def _origin(self, names: Iterable[str]) -> Origin:
+    def _provenance(self, names: Iterable[str]) -> Provenance:
         kept = tuple(names)
-        return Origin(
+        return Provenance(
             kept,
             all(
-                name.startswith("  ") or (name in self.matched and name not in self._other)
+                is_internal(name) or (name in self.matched and name not in self._other)
                 for name in kept
             ),
         )
 
-    def origin_of(self, source: t.Expression, layout: Mapping[str, int]) -> int | None:
+    def provenance_of(self, source: t.Expression, layout: Mapping[str, int]) -> int | None:
         """The slot of what a list's items came from, if it is one column that knows."""
         names = [
             name
             for name in _names(t.Item(source, "", False), layout)
-            if layout[name] >= 0 and self._origin((name,)).sure
+            if layout[name] >= 0 and self._provenance((name,)).certain
         ]
         return layout[names[0]] if len(names) == 1 else None
 
-    def with_origins(
+    def with_provenance(
         self, projection: t.Projection, layout: Mapping[str, int], *, last: bool
     ) -> t.Projection:
         """A projection with hidden columns: of each column where it came from; `last`: one for each
@@ -65,7 +68,7 @@ class Noting:
         items = list(projection.items)
         if projection.star:
             items += [
-                t.Item(t.Variable(name), name, True) for name in layout if not name.startswith("  ")
+                t.Item(t.Variable(name), name, True) for name in layout if not is_internal(name)
             ]
         grouped = any(has_aggregate(item.expression) for item in items)
         if grouped and not any(_collects(item.expression) for item in items):
@@ -77,33 +80,45 @@ class Noting:
             if last
             else set()
         )
-        passed = [
+        candidates = [
             name
             for name in layout
-            if name in self.matched or name.startswith((WALKED, PASSED, IDENTITY))
+            if name in self.matched
+            or is_internal(name, Kind.TRAVERSED, Kind.TRAVERSED_IDS, Kind.ELEMENT_ID)
         ]
-        walked = [name for name in passed if not (last and (name in seen or name in whole))]
+        traversed = [name for name in candidates if not (last and (name in seen or name in whole))]
         if grouped:
             columns = (
-                [(SEEN, tuple(seen))]
+                [(InternalName(Kind.RETURNED), tuple(seen))]
                 if last
-                else [(f"{SEEN} {name}", names) for name, names in found if names]
+                else [(InternalName(Kind.RETURNED, name), names) for name, names in found if names]
             )
             added = [
-                t.Item(t.Call("collect", (Origin(names, False),)), name, True)
+                t.Item(t.Call("collect", (Provenance(names, False),)), name, True)
                 for name, names in columns
             ]
         elif last:
-            hidden = [(f"{SEEN} {index}", self._origin((name,))) for index, name in enumerate(seen)]
+            hidden = [
+                (InternalName(Kind.RETURNED, index), self._provenance((name,)))
+                for index, name in enumerate(seen)
+            ]
             hidden += [
-                (f"{WALKED} {index}", self._origin((name,))) for index, name in enumerate(walked)
+                (InternalName(Kind.TRAVERSED, index), self._provenance((name,)))
+                for index, name in enumerate(traversed)
             ]
             added = [t.Item(origin, name, True) for name, origin in hidden]
         else:
-            hidden = [(f"{SEEN} {name}", self._origin(names)) for name, names in found if names]
+            hidden = [
+                (InternalName(Kind.RETURNED, name), self._provenance(names))
+                for name, names in found
+                if names
+            ]
             added = [
                 t.Item(origin, name, True)
-                for name, origin in (*hidden, (WALKED, self._origin(walked)))
+                for name, origin in (
+                    *hidden,
+                    (InternalName(Kind.TRAVERSED), self._provenance(traversed)),
+                )
             ]
         return replace(projection, items=(*projection.items, *added))
 
@@ -126,7 +141,7 @@ def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
     One that passes on as it is needs no note."""
     found: dict[str, None] = {}
     if isinstance(item.expression, t.Variable):
-        origin = f"{SEEN} {item.expression.name}"
+        origin = InternalName(Kind.RETURNED, item.expression.name)
         return (origin,) if origin in layout else ()
     todo: list[t.Tree] = [item.expression]
     while todo:
@@ -137,8 +152,16 @@ def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
         ):
             continue
         if isinstance(part, t.Variable):
-            found |= {name: None for name in (part.name, IDENTITY + part.name) if name in layout}
-            found |= {f"{SEEN} {part.name}": None} if f"{SEEN} {part.name}" in layout else {}
+            found |= {
+                name: None
+                for name in (part.name, InternalName(Kind.ELEMENT_ID, part.name))
+                if name in layout
+            }
+            found |= (
+                {InternalName(Kind.RETURNED, part.name): None}
+                if InternalName(Kind.RETURNED, part.name) in layout
+                else {}
+            )
         todo.extend(t.children(part))
     return tuple(found)
 

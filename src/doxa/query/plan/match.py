@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 
 from doxa.cypher import tree as t
 from doxa.query.core.elements import Edge
-from doxa.query.core.names import IDENTITY, PASSED, column_name
+from doxa.query.core.names import InternalName, Kind, is_internal, property_column
 from doxa.query.core.pattern import (
     EdgeVar,
     PatternGraph,
     conjuncts,
+    decompose,
     equalities,
     free_variables,
     plain_types,
-    taken_apart,
     variables_of,
 )
 from doxa.query.core.row import Layout, Row
@@ -32,18 +32,18 @@ from doxa.query.exec.match_steps import (
     QuantifiedStep,
     ShortestStep,
     UniqueStep,
-    WalkStep,
+    VariableLengthStep,
 )
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.expressions.label_tests import label_test
 from doxa.query.sql.conditions import Condition, Conditions
-from doxa.query.sql.pattern_scan import RegionStep
-from doxa.query.sql.pushed_pattern import Region
+from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.visible_edges import ALL, EDGES
 
 # SQLite joins a bounded number of tables and nests conditions to a bounded depth: a larger pattern
 # is found in several statements.
-_REGION_EDGES = 30
+_PATTERN_EDGES_MAX = 30
 
 
 class MatchPlanner:
@@ -66,8 +66,8 @@ class MatchPlanner:
         pushing: bool = True,
         ends_only: bool = False,
         revealed: frozenset[str] = frozenset(),
-        wanted: frozenset[str] = frozenset(),
-        lean: frozenset[str] = frozenset(),
+        tracked: frozenset[str] = frozenset(),
+        property_only: frozenset[str] = frozenset(),
     ) -> None:
         self.graph = graph
         self.layout = dict(layout)
@@ -92,28 +92,28 @@ class MatchPlanner:
         self.segments = 0
         path_keys = {key for _, keys in graph.paths for key in keys}
         named = {
-            key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not key.startswith("  ")
+            key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not is_internal(key)
         }
-        self.lean = lean & named  # of these at most single properties are wanted
-        self.wanted = wanted  # noted, returned or passed through
-        self.kept = (named - self.lean) | path_keys
+        self.property_only = property_only & named  # of these at most single properties are wanted
+        self.tracked = tracked  # noted, returned or passed through
+        self.required = (named - self.property_only) | path_keys
         for edge in graph.edges:
             if not edge.fixed:
-                self.kept |= {edge.left, edge.right, edge.key}
+                self.required |= {edge.left, edge.right, edge.key}
         if (
             sum(1 for edge in graph.edges if not edge.fixed or edge.key in layout)
             and len(graph.edges) > 1
         ):
-            self.kept |= {edge.key for edge in graph.edges}
-        self.kept |= self._apart()
+            self.required |= {edge.key for edge in graph.edges}
+        self.required |= self._possibly_equal_edges()
 
     def plan(self) -> tuple[list[Step], dict[str, int], int]:
         """The steps, the layout after them and the row's width."""
         self._bound_edges()
         self._filters()
         while self.pending or any(node not in self.layout for node in self.graph.nodes):
-            if not self._walk_from_known():
-                self._region(self._component())
+            if not self._plan_expansion():
+                self._push_down(self._next_component())
             self._filters()
         self._paths()
         self._filters(last=True)
@@ -178,21 +178,25 @@ class MatchPlanner:
 
     # Regions
 
-    def _component(self) -> tuple[list[str], list[EdgeVar]]:
+    def _next_component(self) -> tuple[list[str], list[EdgeVar]]:
         """A connected piece of fixed edges and unknown nodes; one that touches what is bound comes
         first."""
-        pieces = self._pieces()
-        touching = [piece for piece in pieces if any(node in self.layout for node in piece[0])]
-        return touching[0] if touching else max(pieces, key=self._promise)
+        components = self._components()
+        touching = [
+            component
+            for component in components
+            if any(node in self.layout for node in component[0])
+        ]
+        return touching[0] if touching else max(components, key=self._selectivity)
 
-    def _pieces(self) -> list[tuple[list[str], list[EdgeVar]]]:
+    def _components(self) -> list[tuple[list[str], list[EdgeVar]]]:
         fixed = [edge for edge in self.pending if edge.fixed]
         touching: dict[str, list[EdgeVar]] = {}
         for edge in fixed:
             for end in dict.fromkeys((edge.left, edge.right)):
                 touching.setdefault(end, []).append(edge)
         seen: set[str] = set()
-        pieces: list[tuple[list[str], list[EdgeVar]]] = []
+        components: list[tuple[list[str], list[EdgeVar]]] = []
         for start in self.graph.nodes:
             if start in seen or start in self.layout:
                 continue
@@ -200,7 +204,7 @@ class MatchPlanner:
             edges: dict[str, EdgeVar] = {}
             while frontier:
                 for edge in touching.get(frontier.pop(), ()):
-                    if len(edges) >= _REGION_EDGES:
+                    if len(edges) >= _PATTERN_EDGES_MAX:
                         break
                     edges[edge.key] = edge
                     for other in (edge.left, edge.right):
@@ -209,44 +213,44 @@ class MatchPlanner:
                             if other not in self.layout:
                                 frontier.append(other)
             seen.update(node for node in nodes if node not in self.layout)
-            pieces.append((list(nodes), list(edges.values())))
+            components.append((list(nodes), list(edges.values())))
         loose = [edge for edge in fixed if edge.left in self.layout and edge.right in self.layout]
-        pieces.extend(
+        components.extend(
             ([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge])
             for edge in loose
         )
-        return pieces
+        return components
 
-    def _apart(self) -> set[str]:
+    def _possibly_equal_edges(self) -> set[str]:
         """Edges of one piece that could be an edge of another: they are kept, so that none is taken
         twice."""
-        pieces = [edges for _, edges in self._pieces() if edges]
-        if sum(edge.fixed for edge in self.pending) > _REGION_EDGES:
+        components = [edges for _, edges in self._components() if edges]
+        if sum(edge.fixed for edge in self.pending) > _PATTERN_EDGES_MAX:
             return {*self.graph.nodes, *(edge.key for edge in self.graph.edges)}
         return {
             edge.key
-            for one in pieces
-            for other in pieces
+            for one in components
+            for other in components
             if one is not other
             for edge in one
             for second in other
-            if _may_be_one(edge, second)
+            if _may_be_equal(edge, second)
         }
 
-    def _promise(self, piece: tuple[list[str], list[EdgeVar]]) -> int:
+    def _selectivity(self, component: tuple[list[str], list[EdgeVar]]) -> int:
         """How selective the conditions of a piece look."""
         best = 0
         for conjunct in self.conjuncts:
             match conjunct:
-                case t.HasLabels(t.Variable(key)) if key in piece[0]:
+                case t.HasLabels(t.Variable(key)) if key in component[0]:
                     best = max(best, 1)
-                case t.Comparison((t.Property(t.Variable(key)), _), ("=",)) if key in piece[0]:
+                case t.Comparison((t.Property(t.Variable(key)), _), ("=",)) if key in component[0]:
                     best = max(best, 2)
         return best
 
-    def _region(self, piece: tuple[list[str], list[EdgeVar]]) -> None:
-        nodes, edges = piece
-        self.lean_here: list[str] = []
+    def _push_down(self, component: tuple[list[str], list[EdgeVar]]) -> None:
+        nodes, edges = component
+        self.property_only_here: list[str] = []
         outside = frozenset(self.layout)
         known = {key: self.layout[key] for key in nodes if key in self.layout}
         new = frozenset(nodes) - known.keys()
@@ -257,48 +261,50 @@ class MatchPlanner:
             compiler=self.compiler,
             layout=self.layout,
         )
-        region = Region(nodes, edges, known, conditions, revealed=self.revealed)
+        pushed = PushedDownPattern(nodes, edges, known, conditions, revealed=self.revealed)
         for conjunct in list(self.conjuncts):
             if self.pushing and conditions.push(conjunct):
                 self.conjuncts.remove(conjunct)
         tested = conditions.named()
         later = {name for conjunct in self.conjuncts for name in free_variables(conjunct)}
         for key in nodes:
-            if key not in region.known and (key in self.kept or key in later or key in tested):
-                region.outputs.append((key, "node", self.loads(key) or key in later))
+            if key not in pushed.known and (key in self.required or key in later or key in tested):
+                pushed.outputs.append((key, "node", self.loads(key) or key in later))
                 self._slot(key)
-            elif key not in region.known:
-                self._unkept(region, key, edge=False)
+            elif key not in pushed.known:
+                self._add_unrequired(pushed, key, edge=False)
         for edge in edges:
             self.pending.remove(edge)
-            if edge.key in self.kept or edge.key in later or edge.key in tested:
-                region.outputs.append((edge.key, "edge", self.loads(edge.key) or edge.key in later))
+            if edge.key in self.required or edge.key in later or edge.key in tested:
+                pushed.outputs.append((edge.key, "edge", self.loads(edge.key) or edge.key in later))
                 self._slot(edge.key)
                 self.edge_slots.append(edge.key)
             else:
-                self._unkept(region, edge.key, edge=True)
-        if region.passed:
-            self._slot(f"{PASSED}{next(self.fresh)}")
-        for key in dict.fromkeys((*(key for key, _, _ in region.outputs), *self.lean_here)):
+                self._add_unrequired(pushed, edge.key, edge=True)
+        if pushed.traversed:
+            self._slot(InternalName(Kind.TRAVERSED_IDS, next(self.fresh)))
+        for key in dict.fromkeys(
+            (*(key for key, _, _ in pushed.outputs), *self.property_only_here)
+        ):
             for name in self.columns(key):
-                region.columns.append((key, name))
-                self._slot(column_name(key, name))
+                pushed.columns.append((key, name))
+                self._slot(property_column(key, name))
         if edges:
             self.segments += 1
         self.steps.append(
-            RegionStep(region, [self._fallback(condition) for condition in conditions.held])
+            PatternScanStep(pushed, [self._fallback(condition) for condition in conditions.held])
         )
 
-    def _unkept(self, region: Region, key: str, *, edge: bool) -> None:
+    def _add_unrequired(self, pushed: PushedDownPattern, key: str, *, edge: bool) -> None:
         """An element that no value is wanted of: at most single properties, and its id to note it."""
-        read = key in self.lean and bool(self.columns(key))
+        read = key in self.property_only and bool(self.columns(key))
         if read:
-            self.lean_here.append(key)
-        if key in self.wanted and read:
-            region.outputs.append((key, "edge id" if edge else "node id", False))
-            self._slot(f"{IDENTITY}{key}")
-        elif key in self.wanted:
-            region.passed.append((key, edge))
+            self.property_only_here.append(key)
+        if key in self.tracked and read:
+            pushed.outputs.append((key, "edge id" if edge else "node id", False))
+            self._slot(InternalName(Kind.ELEMENT_ID, key))
+        elif key in self.tracked:
+            pushed.traversed.append((key, edge))
         self.layout.setdefault(key, -1)
 
     def _fallback(self, condition: Condition) -> Evaluate:
@@ -311,7 +317,7 @@ class MatchPlanner:
 
     # Lengths
 
-    def _walk_from_known(self) -> bool:
+    def _plan_expansion(self) -> bool:
         """Plan one length, shortest path or quantified part whose start is bound. Fixed edges at
         bound nodes come first."""
         if any(
@@ -327,14 +333,14 @@ class MatchPlanner:
             if self._known(edge.left) or self._known(edge.right):
                 self.pending.remove(edge)
                 self.segments += 2
-                self._walk(edge)
+                self._expand(edge)
                 return True
         return False
 
     def _known(self, key: str) -> bool:
         return key in self.layout
 
-    def _walk(self, edge: EdgeVar) -> None:
+    def _expand(self, edge: EdgeVar) -> None:
         if isinstance(edge.pattern, t.QuantifiedPattern):
             self._quantified(edge, edge.pattern)
             return
@@ -365,9 +371,9 @@ class MatchPlanner:
                 )
             )
             return
-        once = self.ends_only and edge.key.startswith("  ")
+        once = self.ends_only and is_internal(edge.key)
         self.steps.append(
-            WalkStep(
+            VariableLengthStep(
                 edge,
                 left=(left, left_known),
                 right=(right, right_known),
@@ -396,7 +402,7 @@ class MatchPlanner:
         self, pattern: t.EdgePattern
     ) -> Callable[[Row, Run], Callable[[Edge], bool] | None]:
         """What each edge of a length must satisfy, for one row."""
-        name = pattern.variable or "  each"
+        name = pattern.variable or InternalName(Kind.STEP)
         inner = {**self.layout, name: self.size}
         variable = t.Variable(name, at=pattern.at)
         tests = [
@@ -434,7 +440,7 @@ class MatchPlanner:
         near_slot = self.layout[near]
         far_slot, far_known = self._place(far)
         names = variables_of(part.path)
-        inner = taken_apart((part.path,), part.where, fresh=self.fresh)
+        inner = decompose((part.path,), part.where, fresh=self.fresh)
         inner_start = inner.nodes[0] if forward else inner.nodes[-1]
         inner_end = inner.nodes[-1] if forward else inner.nodes[0]
         if len(inner.nodes) == 1:
@@ -458,7 +464,7 @@ class MatchPlanner:
             fresh=self.fresh,
             revealed=frozenset(revealed),
         )
-        planner.kept |= {*inner.nodes, *(one.key for one in inner.edges)}
+        planner.required |= {*inner.nodes, *(one.key for one in inner.edges)}
         steps, after, _ = planner.plan()
         base = self.size
         slots = {name: self._slot(name) for name in names}
@@ -496,7 +502,7 @@ class MatchPlanner:
             self.steps.append(UniqueStep(slots))
 
 
-def _may_be_one(one: EdgeVar, other: EdgeVar) -> bool:
+def _may_be_equal(one: EdgeVar, other: EdgeVar) -> bool:
     """Whether two parts of a pattern can match the same edge: unless their types say no."""
     if not (isinstance(one.pattern, t.EdgePattern) and isinstance(other.pattern, t.EdgePattern)):
         return True

@@ -12,8 +12,8 @@ from typing import Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
-from doxa.query.core.names import _PIN, SEEN, WALKED
-from doxa.query.core.pattern import taken_apart
+from doxa.query.core.names import OUTER, InternalName, Kind, is_internal
+from doxa.query.core.pattern import decompose
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
 from doxa.query.exec.load_csv import CsvStep
@@ -33,11 +33,11 @@ from doxa.query.exec.update_steps import (
     changer,
 )
 from doxa.query.expressions.compiler import Compiler, Nested
-from doxa.query.plan.access_tracking import Noting
+from doxa.query.plan.access_tracking import AccessTracking
 from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
-from doxa.query.plan.usage import _lean, _usage
+from doxa.query.plan.usage import property_only_variables, variable_usage
 from doxa.query.procedures.registry import Procedure
 
 FindProcedure = Callable[[str], Procedure]
@@ -54,9 +54,9 @@ class Planner(Nested):
         find_procedure: FindProcedure,
         *,
         optimise: bool = True,
-        noting: tuple[bool, bool] | None = None,
+        tracking: tuple[bool, bool] | None = None,
     ) -> None:
-        self.noting = None if noting is None else Noting(query, noting)
+        self.tracking = None if tracking is None else AccessTracking(query, tracking)
         self.revealed: frozenset[str] = (
             frozenset()
         )  # by `reveal`, in the branch that is being planned
@@ -65,13 +65,15 @@ class Planner(Nested):
         self.compiler = Compiler(self)
         self.fresh = itertools.count()
         self.alone = True  # no UNION
-        self.loaded, self.properties = _usage(query)
+        self.loaded, self.properties = variable_usage(query)
         if any(isinstance(part, (*UPDATES, t.CallProcedure)) for part in t.walk(query)):
             self.loaded, self.properties = (
                 self.loaded | frozenset(self.properties),
                 {},
             )  # a single property read early would miss a write
-        self.lean = _lean(query, self.loaded) if optimise else frozenset[str]()
+        self.property_only = (
+            property_only_variables(query, self.loaded) if optimise else frozenset[str]()
+        )
 
     # Queries
 
@@ -124,7 +126,7 @@ class Planner(Nested):
     ) -> Branch:
         steps: list[Any] = []
         columns: dict[str, int] = {}
-        current = {**layout, **({_PIN: keep - 1} if keep else {})}
+        current = {**layout, **({OUTER: keep - 1} if keep else {})}
         width = keep
         wrote = False
         for clause, following in zip(clauses, (*clauses[1:], None), strict=True):
@@ -149,7 +151,9 @@ class Planner(Nested):
                 steps += added
                 if importing and clause is clauses[0]:
                     current = {
-                        name: slot for name, slot in current.items() if slot >= keep or name == _PIN
+                        name: slot
+                        for name, slot in current.items()
+                        if slot >= keep or name == OUTER
                     }
                 width = max(_width(current), keep)
             else:
@@ -175,14 +179,12 @@ class Planner(Nested):
         writes: bool,
         last: bool = False,
     ) -> tuple[list[Any], dict[str, int]]:
-        if self.noting is not None:
-            projection = self.noting.with_origins(
+        if self.tracking is not None:
+            projection = self.tracking.with_provenance(
                 projection, {name: slot for name, slot in layout.items() if slot >= 0}, last=last
             )
         scope = {
-            name: "any"
-            for name, slot in layout.items()
-            if slot >= keep and not name.startswith("  ")
+            name: "any" for name, slot in layout.items() if slot >= keep and not is_internal(name)
         }
         return plan_projection(
             projection,
@@ -212,15 +214,25 @@ class Planner(Nested):
             case t.Unwind(source, variable):
                 step = UnwindStep(self.compiler.compile(source, layout))
                 after = {
-                    name: slot for name, slot in layout.items() if name != f"{SEEN} {variable}"
+                    name: slot
+                    for name, slot in layout.items()
+                    if name != InternalName(Kind.RETURNED, variable)
                 }
-                origin = self.noting.origin_of(source, layout) if self.noting is not None else None
+                origin = (
+                    self.tracking.provenance_of(source, layout)
+                    if self.tracking is not None
+                    else None
+                )
                 return (
                     [step],
                     {
                         **after,
                         variable: width,
-                        **({} if origin is None else {f"{SEEN} {variable}": origin}),
+                        **(
+                            {}
+                            if origin is None
+                            else {InternalName(Kind.RETURNED, variable): origin}
+                        ),
                     },
                     width + 1,
                 )
@@ -243,9 +255,9 @@ class Planner(Nested):
     def _match(
         self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False
     ) -> tuple[list[Any], dict[str, int], int]:
-        graph = taken_apart(clause.patterns, clause.where, fresh=self.fresh)
-        if self.noting is not None:
-            self.noting.matches(graph.nodes, (edge.key for edge in graph.edges))
+        graph = decompose(clause.patterns, clause.where, fresh=self.fresh)
+        if self.tracking is not None:
+            self.tracking.add_matched(graph.nodes, (edge.key for edge in graph.edges))
         planner = MatchPlanner(
             graph,
             layout,
@@ -257,8 +269,8 @@ class Planner(Nested):
             pushing=self.optimise,
             ends_only=ends_only,
             revealed=self.revealed,
-            wanted=frozenset(self.noting.matched) if self.noting is not None else frozenset(),
-            lean=self.lean,
+            tracked=frozenset(self.tracking.matched) if self.tracking is not None else frozenset(),
+            property_only=self.property_only,
         )
         steps, after, size = planner.plan()
         visible = {name: slot for name, slot in after.items() if slot >= 0}
@@ -310,7 +322,7 @@ class Planner(Nested):
     ) -> tuple[list[Any], dict[str, int], int]:
         made = dict(layout)
         maker = PatternMaker(clause.pattern, made, width, compiler=self.compiler)
-        graph = taken_apart((clause.pattern,), None, fresh=self.fresh)
+        graph = decompose((clause.pattern,), None, fresh=self.fresh)
         planner = MatchPlanner(
             graph,
             layout,
@@ -320,7 +332,7 @@ class Planner(Nested):
             fresh=self.fresh,
             pushing=self.optimise,
         )
-        planner.kept |= {*graph.nodes, *(edge.key for edge in graph.edges)}
+        planner.required |= {*graph.nodes, *(edge.key for edge in graph.edges)}
         steps, found, _ = planner.plan()
         keys = _keys_in_order(clause.pattern, graph)
         slots = [found[key] for key, slot in zip(keys, maker.slots, strict=True) if slot >= width]
@@ -397,8 +409,8 @@ class Planner(Nested):
         names = list(union.names)
         after = {**layout, **{name: width + index for index, name in enumerate(names)}}
         if union.hidden:  # behind the columns: where they came from, and what was passed through
-            after |= {f"{SEEN} {name}": width + len(names) for name in names}
-            after[f"{WALKED} {next(self.fresh)}"] = width + len(names) + 1
+            after |= {InternalName(Kind.RETURNED, name): width + len(names) for name in names}
+            after[InternalName(Kind.TRAVERSED, next(self.fresh))] = width + len(names) + 1
         batch = clause.batch
         rows = (
             self.compiler.compile(batch.rows, {})
@@ -424,7 +436,7 @@ class Planner(Nested):
         self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout
     ) -> tuple[Callable[[Row, Run], Any], Layout]:
         size = _width(layout)
-        graph = taken_apart((pattern,), where, fresh=self.fresh)
+        graph = decompose((pattern,), where, fresh=self.fresh)
         planner = MatchPlanner(
             graph,
             layout,
@@ -448,12 +460,12 @@ class Planner(Nested):
 
     def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
         keep = _width(layout)
-        noting, self.noting = (
-            self.noting,
+        tracking, self.tracking = (
+            self.tracking,
             None,
         )  # what stands inside an expression is tested, or counted
         union = self.union(query, layout, keep)
-        self.noting = noting
+        self.tracking = tracking
 
         def results(row: Row, run: Run) -> Iterator[Row]:
             with run.outer(row):
@@ -488,7 +500,7 @@ def _width(layout: Layout) -> int:
 
 def _keys_in_order(pattern: t.PathPattern, graph: Any) -> list[str]:
     """The keys of a pattern's elements, in its order."""
-    anonymous_nodes = iter([key for key in graph.nodes if key.startswith("  ")])
+    anonymous_nodes = iter([key for key in graph.nodes if is_internal(key)])
     edges = iter(graph.edges)
     keys = []
     for element in pattern.elements:

@@ -7,22 +7,30 @@ from typing import Any
 from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
 from doxa.cypher.semantics.projection import Resolved, in_columns, resolve, substitute
-from doxa.query.core.names import SEEN, WALKED, is_hidden, without_columns
-from doxa.query.core.row import Layout
+from doxa.query.core.names import (
+    InternalName,
+    Kind,
+    is_hidden,
+    is_internal,
+    without_property_columns,
+)
+from doxa.query.core.row import Layout, width
 from doxa.query.exec.match_steps import FilterStep
 from doxa.query.exec.projection_steps import (
     DistinctStep,
     GroupStep,
     LimitStep,
-    NarrowStep,
     ProjectStep,
+    SelectColumnsStep,
     SkipStep,
     SortStep,
 )
 from doxa.query.expressions.compiler import Compiler
-from doxa.query.sql.grouping import folded_group
-from doxa.query.sql.pattern_scan import RegionStep
-from doxa.query.sql.top_rows import folded_top
+from doxa.query.sql.grouping import push_down_grouping
+from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.top_rows import push_down_top_rows
+
+_HIDDEN = (Kind.RETURNED, Kind.TRAVERSED)
 
 
 def project_directly(steps: list[Any], names: list[str]) -> None:
@@ -33,27 +41,24 @@ def project_directly(steps: list[Any], names: list[str]) -> None:
         or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)
     ):
         return
-    region, project = steps[0], steps[1]
+    pushed, project = steps[0], steps[1]
     if (
-        not (isinstance(region, RegionStep) and isinstance(project, ProjectStep))
+        not (isinstance(pushed, PatternScanStep) and isinstance(project, ProjectStep))
         or project.widen
         or project.keep
-        or project.taken is None
+        or project.take_rows is None
     ):
         return
-    kinds = [
-        SEEN if name.startswith(SEEN) else WALKED if name.startswith(WALKED) else ""
-        for name in names
-    ]
+    kinds = [next((kind for kind in _HIDDEN if is_internal(name, kind)), None) for name in names]
     parts = [
         [
             slot
             for slot, kind in zip(project.slots, kinds, strict=True)
             if kind == wanted and slot is not None
         ]
-        for wanted in ("", SEEN, WALKED)
+        for wanted in (None, *_HIDDEN)
     ]
-    project.done = region.project(*parts)
+    project.done = pushed.project(*parts)
 
 
 # Planning
@@ -70,74 +75,89 @@ def plan_projection(
     keep: int,
     writes: bool,
 ) -> tuple[list[Any], dict[str, int]]:
-    """The steps of a WITH or RETURN, and the layout after it. `scope` are the visible names
-    (without the outer ones).
+    """The steps of a WITH or RETURN, and the layout after it. `scope` holds the visible names
+    without the outer ones.
 
-    `before` are the steps so far; if they are one region, grouping and top-k may move into its
-    statement.
+    `before` holds the steps so far. If they are one pattern scan, grouping and top rows may move
+    into its statement.
     """
-
     resolved = resolve(projection, scope)
-    outer = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
     columns = [item.name for item in resolved.columns]
+    outer = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
+    final = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
     steps: list[Any] = []
     if resolved.grouped:
-        after = _plan_groups(
+        groups = _plan_groups(
             resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before
         )
-        after = {**outer, **after}
-    elif projection.distinct or not (resolved.order or where is not None):
-        steps.append(
-            ProjectStep(
-                [compiler.compile(item.expression, layout) for item in resolved.columns], keep=keep
-            )
-        )
-        after = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
+        after = {**outer, **groups}
     else:
-        width = max(layout.values(), default=-1) + 1
-        steps.append(
-            ProjectStep(
-                [compiler.compile(item.expression, layout) for item in resolved.columns],
-                keep=keep,
-                widen=True,
-            )
-        )
-        after = {
-            **without_columns(layout, columns),
-            **{name: width + index for index, name in enumerate(columns)},
-        }
+        # ORDER BY and WHERE see the columns and what was there before, unless DISTINCT hides it
+        widen = not projection.distinct and bool(resolved.order or where is not None)
+        values = [compiler.compile(item.expression, layout) for item in resolved.columns]
+        steps.append(ProjectStep(values, keep=keep, widen=widen))
+        after = _widened(layout, columns) if widen else final
     if projection.distinct:
         steps.append(DistinctStep(keep=keep, hidden=sum(map(is_hidden, columns))))
+    steps += _plan_order(
+        projection, resolved, after, before=before, compiler=compiler, keep=keep, writes=writes
+    )
+    if where is not None:
+        condition = in_columns(where, resolved.columns)
+        steps.append(FilterStep(compiler.condition(condition, after), condition))
+    if after != final:
+        steps.append(SelectColumnsStep([after[name] for name in columns], keep=keep))
+    return steps, final
+
+
+def _widened(layout: Layout, columns: list[str]) -> dict[str, int]:
+    """The layout with columns appended to the row."""
+    size = width(layout)
+    added = {name: size + index for index, name in enumerate(columns)}
+    return {**without_property_columns(layout, columns), **added}
+
+
+def _plan_order(
+    projection: t.Projection,
+    resolved: Resolved,
+    layout: dict[str, int],
+    *,
+    before: list[Any],
+    compiler: Compiler,
+    keep: int,
+    writes: bool,
+) -> list[Any]:
+    """The steps of ORDER BY, SKIP and LIMIT."""
+    steps: list[Any] = []
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
     limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
     if resolved.order:
         if limit is not None and not resolved.narrow and not keep and len(before) == 1:
-            sources = {item.name: item.expression for item in resolved.columns}
-            order = [
-                (
-                    sources.get(i.expression.name, i.expression)
-                    if isinstance(i.expression, t.Variable)
-                    else i.expression,
-                    i.descending,
-                )
-                for i in resolved.order
-            ]
-            before[0] = folded_top(before[0], order, skip=skip, limit=limit) or before[0]
+            order = _order_before_projection(resolved)
+            before[0] = push_down_top_rows(before[0], order, skip=skip, limit=limit) or before[0]
         keys = [
-            (compiler.compile(item.expression, after), item.descending) for item in resolved.order
+            (compiler.compile(item.expression, layout), item.descending) for item in resolved.order
         ]
         steps.append(SortStep(keys, limit=(skip, limit) if not writes else (None, None)))
     if skip is not None:
         steps.append(SkipStep(skip))
     if limit is not None:
         steps.append(LimitStep(limit, whole=writes))
-    if where is not None:
-        shown = in_columns(where, resolved.columns)
-        steps.append(FilterStep(compiler.condition(shown, after), shown))
-    final = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
-    if after != final:
-        steps.append(NarrowStep([after[name] for name in columns], keep=keep))
-    return steps, final
+    return steps
+
+
+def _order_before_projection(resolved: Resolved) -> list[tuple[t.Expression, bool]]:
+    """ORDER BY in terms of what the projection computes its columns from."""
+    sources = {item.name: item.expression for item in resolved.columns}
+    return [
+        (
+            sources.get(item.expression.name, item.expression)
+            if isinstance(item.expression, t.Variable)
+            else item.expression,
+            item.descending,
+        )
+        for item in resolved.order
+    ]
 
 
 def _plan_groups(
@@ -157,7 +177,7 @@ def _plan_groups(
     for item in everything:
         for part in t.walk(item.expression):
             if isinstance(part, t.Call) and is_aggregate(part) and part not in calls:
-                calls[part] = f"  aggregate {len(calls)}"
+                calls[part] = InternalName(Kind.AGGREGATE, len(calls))
     group: Any = GroupStep(
         [compiler.compile(item.expression, layout) for item in keys],
         [
@@ -172,7 +192,7 @@ def _plan_groups(
         keep=keep,
     )
     if not keep and len(before) == 1:
-        folded = folded_group(before[0], group, resolved, list(calls))
+        folded = push_down_grouping(before[0], group, resolved, list(calls))
         if folded is not None:
             before.clear()
             group = folded

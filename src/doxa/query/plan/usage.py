@@ -8,7 +8,7 @@ from doxa.cypher import tree as t
 from doxa.query.core.json_paths import pushable_name
 
 
-def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+def variable_usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
     """Which variables are used whole in some expression, and of which ones single properties are."""
     whole: set[str] = set()
     single: dict[str, dict[str, None]] = {}
@@ -30,7 +30,7 @@ def _usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
     return frozenset(whole), {name: tuple(names) for name, names in single.items()}
 
 
-def _lean(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
+def property_only_variables(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
     """The variables of which at most single properties are wanted: named in one pattern only, and
     nowhere else."""
     imported = {

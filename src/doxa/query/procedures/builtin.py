@@ -9,18 +9,18 @@ from typing import Any
 from doxa.cypher.semantics.signatures import ProcedureSignature
 from doxa.query.procedures.fulltext_search import fulltext
 from doxa.query.procedures.graph_schema import (
-    _components,
-    _edge_properties,
-    _labels,
-    _node_properties,
-    _property_keys,
-    _types,
+    components,
+    edge_type_properties,
+    labels,
+    node_type_properties,
+    property_keys,
+    relationship_types,
 )
 from doxa.query.procedures.policy_procedures import register_policies
 from doxa.query.procedures.registry import Procedure, Registry
 from doxa.query.procedures.show import register_shows
 from doxa.query.procedures.temporal_windows import as_of, assert_no_overlap
-from doxa.query.procedures.transaction_log import _by_tx, _diff, _entries
+from doxa.query.procedures.transaction_log import diff, entries, entries_by_tx
 from doxa.query.procedures.vector_search import set_vector, vectors
 
 
@@ -85,17 +85,17 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
         lambda run, name, most, query: vectors(run, name, most, query, edge=True),
         0,
     ),
-    ("db.labels() :: (label :: STRING)", "All labels in use.", _labels, 0),
+    ("db.labels() :: (label :: STRING)", "All labels in use.", labels, 0),
     (
         "db.relationshipTypes() :: (relationshipType :: STRING)",
         "All relationship types in use.",
-        _types,
+        relationship_types,
         0,
     ),
     (
         "db.propertyKeys() :: (propertyKey :: STRING)",
         "All property names in use.",
-        _property_keys,
+        property_keys,
         0,
     ),
     (
@@ -104,7 +104,7 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
             " propertyName :: STRING, propertyTypes :: LIST, mandatory :: BOOLEAN)"
         ),
         "The properties of each set of labels.",
-        _node_properties,
+        node_type_properties,
         0,
     ),
     (
@@ -113,13 +113,13 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
             " propertyTypes :: LIST, mandatory :: BOOLEAN)"
         ),
         "The properties of each relationship type.",
-        _edge_properties,
+        edge_type_properties,
         0,
     ),
     (
         "dbms.components() :: (name :: STRING, versions :: LIST, edition :: STRING)",
         "What drivers ask to know whom they talk to.",
-        _components,
+        components,
         0,
     ),
     (
@@ -161,7 +161,7 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
             " STRING, data :: STRING)"
         ),
         "Entries of the log, at most 10,000.",
-        _entries,
+        entries,
         1,
     ),
     (
@@ -170,7 +170,7 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
             " STRING, timestamp :: STRING, tx_id :: STRING, database :: STRING, data :: STRING)"
         ),
         "The log entries of one transaction.",
-        _by_tx,
+        entries_by_tx,
         1,
     ),
     (
@@ -179,7 +179,7 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
             " before :: MAP, after :: MAP)"
         ),
         "What changed between two system times.",
-        _diff,
+        diff,
         0,
     ),
 )

@@ -40,7 +40,7 @@ class Part:
     prefix: bool = False
 
 
-def parse_query(text: str, properties: Collection[str]) -> list[Part]:
+def parse_fulltext_query(text: str, properties: Collection[str]) -> list[Part]:
     """The parts of any text, of which so many characters are read as of a question to recall."""
     return _Reading(properties).parts_of(text[:QUERY_CHARS_READ])
 

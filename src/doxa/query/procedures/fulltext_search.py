@@ -16,8 +16,14 @@ from doxa.base.values import decode_properties
 from doxa.base.words import has_phrase, terms
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
-from doxa.query.procedures.fulltext_query import Part, parse_query
-from doxa.query.procedures.index_entries import _COUNTED_MAX, Entries, _element, _rule, entries_of
+from doxa.query.procedures.fulltext_query import Part, parse_fulltext_query
+from doxa.query.procedures.index_entries import (
+    COUNTED_MAX,
+    Entries,
+    declared_index,
+    index_entries,
+    visible_element,
+)
 from doxa.store import IndexRule, after_key, int64_array
 
 _K1, _B = 1.2, 0.75
@@ -32,16 +38,18 @@ def fulltext(
 ) -> Iterator[tuple[Any, ...]]:
     """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first.
     Options: skip, limit, and history: beliefs and turns too that are not believed any more."""
-    rule = _rule(run, name, "fulltext", edge=edge)
+    rule = declared_index(run, name, "fulltext", edge=edge)
     if not isinstance(query, str):
         fail(f"A full-text query is text, not {shown(query)}.")
     skip, limit, history = _options(options)
-    scores = _scores(run, rule, entries_of(run, rule), parse_query(query, rule.properties))
+    scores = _score_elements(
+        run, rule, index_entries(run, rule), parse_fulltext_query(query, rule.properties)
+    )
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     passed = 0
     for identity, score in ranked:
         run.tick()
-        element = _element(run, rule, identity, history=history)
+        element = visible_element(run, rule, identity, history=history)
         if element is None:
             continue
         passed += 1
@@ -82,7 +90,9 @@ def _options(options: Any) -> tuple[int | None, int | None, bool]:
     return found[0], found[1], bool(history)
 
 
-def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> dict[int, float]:
+def _score_elements(
+    run: Any, rule: IndexRule, entries: Entries, parts: list[Part]
+) -> dict[int, float]:
     count, typical = _statistics(entries)
     total: dict[int, float] = {}
     must: list[set[int]] = []
@@ -92,7 +102,7 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
     ]
     holding_at_all = sum(len(one) for found in gathered for one in found)
     seen = _seen_of(run, rule, [one for found in gathered for one in found])
-    if count > _COUNTED_MAX and holding_at_all:
+    if count > COUNTED_MAX and holding_at_all:
         count = max(1, round(count * sum(seen) / holding_at_all))
     _forget_faded(run, rule, parts, gathered)
     shares = iter(seen)
@@ -110,8 +120,10 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
             idf = math.log(1 + (count - holds + 0.5) / (holds + 0.5))
             for identity in held:
                 times, length = one[identity]
-                weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
-                total[identity] = total.get(identity, 0.0) + idf * weight
+                estimated_bytes = (
+                    times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
+                )
+                total[identity] = total.get(identity, 0.0) + idf * estimated_bytes
     return {
         identity: score
         for identity, score in total.items()
@@ -200,7 +212,7 @@ def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[in
 
 def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
     """Whether a phrase, or a part about one property, is really there."""
-    element = _element(run, rule, identity)
+    element = visible_element(run, rule, identity)
     if element is None:
         return False
     values = [

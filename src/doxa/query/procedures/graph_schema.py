@@ -11,7 +11,7 @@ from doxa.query.procedures.registry import Rows
 # What there is
 
 
-def _labels(run: Any) -> Rows:
+def labels(run: Any) -> Rows:
     return [
         (row[0],)
         for row in run.graph.rows(
@@ -20,14 +20,14 @@ def _labels(run: Any) -> Rows:
     ]
 
 
-def _types(run: Any) -> Rows:
+def relationship_types(run: Any) -> Rows:
     return [
         (row[0],)
         for row in run.graph.rows(f"SELECT DISTINCT type FROM {run.graph.edge_table()} ORDER BY 1")
     ]
 
 
-def _property_keys(run: Any) -> Rows:
+def property_keys(run: Any) -> Rows:
     parts = [
         f"SELECT j.key FROM {table} t, json_each(t.props) j"
         for table in (run.graph.node_table(), run.graph.edge_table())
@@ -40,7 +40,7 @@ def _property_keys(run: Any) -> Rows:
     ]
 
 
-def _node_properties(run: Any) -> Iterator[tuple[Any, ...]]:
+def node_type_properties(run: Any) -> Iterator[tuple[Any, ...]]:
     table = run.graph.node_table()
     totals = dict(run.graph.rows(f"SELECT labels, count(*) FROM {table} GROUP BY 1"))
     for labels, key, count, kinds in run.graph.rows(_properties_sql(table, "labels")):
@@ -54,7 +54,7 @@ def _node_properties(run: Any) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def _edge_properties(run: Any) -> Iterator[tuple[Any, ...]]:
+def edge_type_properties(run: Any) -> Iterator[tuple[Any, ...]]:
     table = run.graph.edge_table()
     totals = dict(run.graph.rows(f"SELECT type, count(*) FROM {table} GROUP BY 1"))
     for kind, key, count, kinds in run.graph.rows(_properties_sql(table, "type")):
@@ -97,7 +97,7 @@ def _kinds(text: str | None) -> list[str] | None:
     return None if text is None else sorted({_KINDS.get(kind, kind) for kind in text.split(",")})
 
 
-def _components(run: Any) -> Rows:
+def components(run: Any) -> Rows:
 
     return [("Neo4j Kernel", [COMPATIBLE_VERSION], "community")]
 

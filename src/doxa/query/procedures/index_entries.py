@@ -9,13 +9,13 @@ from typing import Any, Protocol
 from doxa.base.values import decode_properties
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
-from doxa.query.core.memory_budget import Held
+from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.sql.visible_edges import ALL, edge_source, edge_tests
 from doxa.store import IndexRule
 
 # in a larger index how many elements are seen is estimated from those that hold a word that is
 # asked for
-_COUNTED_MAX = 100
+COUNTED_MAX = 100
 
 
 class Entries(Protocol):
@@ -27,7 +27,7 @@ class Entries(Protocol):
         """How many keys lie there, and the one in the middle."""
 
 
-def entries_of(run: Any, rule: IndexRule) -> Entries:
+def index_entries(run: Any, rule: IndexRule) -> Entries:
     """The stored keys; as of a past time those that the elements of that time would have, worked
     out from each of them."""
     return _Stored(run.graph, rule) if run.graph.as_of is None else _Past(run, rule)
@@ -52,7 +52,7 @@ class _Stored:
         sql = "SELECT {what} FROM entry WHERE idx = ? AND key >= ? AND key < ?"
         bounds = (self._id, low, high)
         count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
-        if self._seen and count <= _COUNTED_MAX:
+        if self._seen and count <= COUNTED_MAX:
             sql += f" AND element IN (SELECT id FROM {self._seen})"
             count = next(iter(self._graph.rows(sql.format(what="count(*)"), bounds)))[0]
         keys = self._graph.rows(
@@ -63,7 +63,7 @@ class _Stored:
 
 class _Past:
     def __init__(self, run: Any, rule: IndexRule) -> None:
-        held = Held("keys of a past index")
+        held = MemoryBudget("keys of a past index")
         self._rows: list[tuple[bytes, int]] = []
         for identity, props in _members(run.graph, rule):
             for key in rule.keys(props):
@@ -96,7 +96,7 @@ def _members(graph: Any, rule: IndexRule) -> Iterator[tuple[int, dict[str, Any]]
         yield identity, decode_properties(props)
 
 
-def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
+def declared_index(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
     rule: IndexRule | None = run.graph.reader.declared().indexes.by_name.get(name)
     if rule is None or rule.kind != kind or rule.edge != edge:
         what = f"{kind} index on {'relationships' if edge else 'nodes'}"
@@ -110,7 +110,7 @@ def _rule(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
     return rule
 
 
-def _element(
+def visible_element(
     run: Any, rule: IndexRule, identity: int, *, history: bool = False
 ) -> Node | Edge | None:
     """The element, if the query may see it. What recall leaves out, since it is not believed any

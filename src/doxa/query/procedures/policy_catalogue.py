@@ -12,7 +12,7 @@ from doxa.store import Judge
 SYSTEM = "doxa"
 
 
-def _judge(run: Any) -> Judge:
+def policy_judge(run: Any) -> Judge:
     found: Judge = run.graph.reader.declared().judge
     return found
 
@@ -30,7 +30,7 @@ def _scope(held: Mapping[str, Any]) -> str:
 
 
 def decay_profiles(run: Any, detail: str) -> Rows:
-    rules = _judge(run).rules
+    rules = policy_judge(run).rules
     for name, held in rules.of("bundle").items():
         yield "bundle", name, held["scope"], None, None, held["enabled"]
     for name, held in rules.of("binding").items():
@@ -38,12 +38,12 @@ def decay_profiles(run: Any, detail: str) -> Rows:
 
 
 def promotion_profiles(run: Any, detail: str) -> Rows:
-    for name, held in _judge(run).rules.of("profile").items():
+    for name, held in policy_judge(run).rules.of("profile").items():
         yield name, held["scope"], held["multiplier"], held["floor"], held["cap"], held["enabled"]
 
 
 def promotion_policies(run: Any, detail: str) -> Rows:
-    for name, held in _judge(run).rules.of("policy").items():
+    for name, held in policy_judge(run).rules.of("policy").items():
         yield (
             name,
             _scope(held),
@@ -57,15 +57,15 @@ def promotion_policies(run: Any, detail: str) -> Rows:
 # The catalogue in rows
 
 
-def _info(run: Any) -> Rows:
-    rules = _judge(run).rules
+def policy_info(run: Any) -> Rows:
+    rules = policy_judge(run).rules
     counts = [len(rules.of(kind)) for kind in ("bundle", "binding", "profile", "policy")]
     yield not run.graph.reader.neutral, SYSTEM, *counts, "Cypher"
 
 
-def _profiles(run: Any) -> Rows:
+def profile_rows(run: Any) -> Rows:
     """Bundles, bindings and promotion profiles, the columns of all of them in each row."""
-    rules = _judge(run).rules
+    rules = policy_judge(run).rules
     for name, held in rules.of("bundle").items():
         yield (
             "decayBundle",
@@ -113,10 +113,10 @@ def _profiles(run: Any) -> Rows:
         )
 
 
-def _own_profiles(run: Any) -> Rows:
+def profiles_with_properties(run: Any) -> Rows:
     """The same, and what bindings say of single properties."""
-    yield from _profiles(run)
-    rules = _judge(run).rules
+    yield from profile_rows(run)
+    rules = policy_judge(run).rules
     held = rules.of("binding")
     for binding in rules.bindings:
         target = held[binding.name]
@@ -147,8 +147,8 @@ def _own_profiles(run: Any) -> Rows:
             )
 
 
-def _policies(run: Any) -> Rows:
-    rules = _judge(run).rules
+def policy_rows(run: Any) -> Rows:
+    rules = policy_judge(run).rules
     for name, held in rules.of("profile").items():
         yield (
             "promotionProfile",
@@ -180,7 +180,7 @@ def _policies(run: Any) -> Rows:
         )
 
 
-def _deindex_status(run: Any) -> Rows:
+def deindex_status(run: Any) -> Rows:
     """Searches pass over what is hidden; what there may be to wait for is that windows follow a
     change of policies."""
     swept = run.graph.reader.swept()

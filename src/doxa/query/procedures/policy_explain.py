@@ -8,17 +8,17 @@ from doxa.base.clock import format_time
 from doxa.policy.decay import TIME_MAX, TIME_MIN
 from doxa.query.core.errors import fail
 from doxa.query.functions.decay import property_of_options, scoring_time, subject_of
-from doxa.query.procedures.policy_catalogue import _judge
+from doxa.query.procedures.policy_catalogue import policy_judge
 from doxa.query.procedures.registry import Rows
 from doxa.store import Access, Standing, Subject
 
 
-def _resolve(
+def resolve_element(
     run: Any, entity: str | None = None, labels: str | None = None, kind: str | None = None
 ) -> Rows:
     """What an element, or a set of labels, or a type is under. An element goes before a type, a
     type before labels; without one, age is 0."""
-    judge, now = _judge(run), scoring_time(run)
+    judge, now = policy_judge(run), scoring_time(run)
     found = _entity(run, entity) if entity else None
     if found is None:
         edge = bool(kind)
@@ -84,7 +84,7 @@ def _entity(run: Any, entity: str) -> tuple[Subject, Access]:
 # Explaining
 
 
-def _explain(run: Any, value: Any, options: Any = None) -> Rows:
+def explain_element(run: Any, value: Any, options: Any = None) -> Rows:
     if value is None:
         return
 
@@ -98,7 +98,7 @@ def _explain(run: Any, value: Any, options: Any = None) -> Rows:
             hint="Match it again.",
         )
     subject, access = found
-    judge, now = _judge(run), scoring_time(run)
+    judge, now = policy_judge(run), scoring_time(run)
     rule = judge.rule(subject)
     standing = judge.standing(subject, access, now, name=name, rule=rule)
     neutral = run.graph.reader.neutral
@@ -121,10 +121,10 @@ def _explain(run: Any, value: Any, options: Any = None) -> Rows:
         rule.policy.name if rule and rule.policy else None,
         standing.clause.profile if standing.clause else None,
         standing.curve.anchor,
-        _told(standing.anchor),
-        _told(window[0]),
-        _told(window[1]),
-        _told(_change(window, now)),
+        time_text(standing.anchor),
+        time_text(window[0]),
+        time_text(window[1]),
+        time_text(_change(window, now)),
         hidden,
         list(rule.chain) if rule else [],
         list(rule.ties) if rule else [],
@@ -147,7 +147,7 @@ def _ends(run: Any, subject: Subject, neutral: bool) -> str:
     )
 
 
-def _told(time: int | None) -> str | None:
+def time_text(time: int | None) -> str | None:
     """A time as text; what has no bound is null."""
     return None if time is None or not TIME_MIN < time < TIME_MAX else format_time(time)
 
@@ -191,8 +191,8 @@ def _sentence(
     side = "at least" if seen else "below"
     change = None if standing.dynamic else _change(standing.window, now)
     turn = (
-        f" It will be {'hidden' if seen else 'visible'} at {_told(change)}."
-        if _told(change)
+        f" It will be {'hidden' if seen else 'visible'} at {time_text(change)}."
+        if time_text(change)
         else ""
     )
     return (

@@ -17,14 +17,14 @@ from doxa.cypher.semantics.signatures import ProcedureSignature
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
 from doxa.query.procedures.policy_catalogue import (
-    _deindex_status,
-    _info,
-    _own_profiles,
-    _policies,
-    _profiles,
+    deindex_status,
+    policy_info,
+    policy_rows,
+    profile_rows,
+    profiles_with_properties,
 )
-from doxa.query.procedures.policy_explain import _explain, _resolve
-from doxa.query.procedures.policy_simulate import _simulate
+from doxa.query.procedures.policy_explain import explain_element, resolve_element
+from doxa.query.procedures.policy_simulate import simulate
 from doxa.query.procedures.registry import Procedure, Registry, Rows
 
 # By hand
@@ -133,16 +133,16 @@ _BOTH: tuple[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...], str, _Call
             "configuredVia",
         ),
         "How many persistence policies there are, and whether they are in force.",
-        _info,
+        policy_info,
     ),
-    ("profiles", (), _PROFILE_COLUMNS, "Decay profiles: bundles and bindings.", _profiles),
-    ("policies", (), _POLICY_COLUMNS, "Promotion profiles and promotion policies.", _policies),
+    ("profiles", (), _PROFILE_COLUMNS, "Decay profiles: bundles and bindings.", profile_rows),
+    ("policies", (), _POLICY_COLUMNS, "Promotion profiles and promotion policies.", policy_rows),
     (
         "resolve",
         (("entityId", "STRING"), ("labels", "STRING"), ("edgeType", "STRING")),
         _RESOLVED,
         "Which policies an element, labels (separated by commas) or a type are under.",
-        _resolve,
+        resolve_element,
     ),
     (
         "deindexStatus",
@@ -158,7 +158,7 @@ _BOTH: tuple[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...], str, _Call
             "status",
         ),
         "Whether windows still follow a change of policies.",
-        _deindex_status,
+        deindex_status,
     ),
 )
 
@@ -173,7 +173,7 @@ _OWN: tuple[
         _EXPLAINED,
         False,
         "Why an element is visible or hidden, and when that changes.",
-        _explain,
+        explain_element,
     ),
     (
         "simulate",
@@ -191,7 +191,7 @@ _OWN: tuple[
         ),
         False,
         "What a change of policies would hide, and when; nothing is written.",
-        _simulate,
+        simulate,
     ),
     (
         "suppress",
@@ -219,7 +219,9 @@ def register_policies(registry: Registry) -> None:
     for name, args, columns, description, call in _BOTH:
         for prefix in ("nornicdb.knowledgepolicy", "doxa.policy"):
             results = tuple((column, "ANY") for column in columns)
-            carry_out = _own_profiles if (prefix, name) == ("doxa.policy", "profiles") else call
+            carry_out = (
+                profiles_with_properties if (prefix, name) == ("doxa.policy", "profiles") else call
+            )
             registry.add(
                 Procedure(
                     ProcedureSignature(

@@ -12,8 +12,8 @@ from doxa.policy.rules import Rule, Rules
 from doxa.query.core.errors import fail, shown
 from doxa.query.expressions.compiler import Compiler, Nested
 from doxa.query.functions.decay import scoring_time
-from doxa.query.procedures.policy_catalogue import _judge
-from doxa.query.procedures.policy_explain import _told
+from doxa.query.procedures.policy_catalogue import policy_judge
+from doxa.query.procedures.policy_explain import time_text
 from doxa.query.procedures.registry import Rows
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.store import Access, Judge, Subject
@@ -48,7 +48,7 @@ class _Draft:
         return declared(self.held)
 
 
-def _simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
+def simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
     """For each kind of element that a change of policies is about: how many it hides now and by the
     horizon, and the first of them."""
     if not isinstance(ddl, str) or not ddl.strip():
@@ -59,7 +59,7 @@ def _simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
         )
     reader, now = run.graph.reader, scoring_time(run)
     until = now + _horizon_ns(horizon)
-    before = _judge(run)
+    before = policy_judge(run)
     trial = before.of(_drafted(run, ddl, reader.catalogue_all()))
     for edge, changed in zip((False, True), kinds_changed(before.rules, trial.rules), strict=True):
         if changed:
@@ -161,7 +161,7 @@ def _effects(
         at = page[-1][0].id
     for names, effect in sorted(found.items()):
         samples = [
-            {"id": identity, "hiddenAt": _told(hidden)}
+            {"id": identity, "hiddenAt": time_text(hidden)}
             for hidden, identity in sorted(effect.samples)[:_SAMPLES]
         ]
         yield (
@@ -171,7 +171,7 @@ def _effects(
             effect.hidden,
             effect.later,
             effect.shown,
-            _told(effect.first),
+            time_text(effect.first),
             samples,
         )
 

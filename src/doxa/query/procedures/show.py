@@ -26,7 +26,7 @@ from doxa.store import IndexRule
 from doxa.store.constraint import ConstraintRule
 
 
-def shown_as_query(command: t.Show) -> t.Query:
+def show_as_query(command: t.Show) -> t.Query:
     """SHOW as a call with a projection: YIELD becomes WITH."""
     name = f"doxa.show.{command.what}"
     columns = _COLUMNS[command.what]

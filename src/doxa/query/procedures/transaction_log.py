@@ -21,7 +21,7 @@ _DATABASE = "doxa"  # as SHOW DATABASES calls it
 # The log
 
 
-def _entries(run: Any, first: int | None, last: int | None = None) -> Iterator[tuple[Any, ...]]:
+def entries(run: Any, first: int | None, last: int | None = None) -> Iterator[tuple[Any, ...]]:
     if first is None or first < 1:
         fail(
             f"Sequence numbers begin at 1; this is {shown(first)}.",
@@ -41,7 +41,7 @@ def _entries(run: Any, first: int | None, last: int | None = None) -> Iterator[t
         after, left = entries[-1].seq, left - len(entries)
 
 
-def _by_tx(run: Any, tx: Any, most: int | None = None) -> Iterator[tuple[Any, ...]]:
+def entries_by_tx(run: Any, tx: Any, most: int | None = None) -> Iterator[tuple[Any, ...]]:
     number = (
         int(tx)
         if isinstance(tx, str) and tx.isascii() and tx.isdecimal() and len(tx) <= _DIGITS_MAX
@@ -80,7 +80,7 @@ def _entry(reader: Any, entry: Any, times: dict[int, tuple[str, str]]) -> tuple[
     return entry.seq, entry.op, times[entry.tx][0], str(entry.tx), _DATABASE, data
 
 
-def _diff(run: Any, one: Any, other: Any) -> Iterator[tuple[Any, ...]]:
+def diff(run: Any, one: Any, other: Any) -> Iterator[tuple[Any, ...]]:
     """What changed between two system times: (change, element, before, after), by element."""
 
     first, second = sorted((instant_ns(one), instant_ns(other)))

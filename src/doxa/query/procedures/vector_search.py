@@ -8,7 +8,7 @@ from typing import Any
 
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
-from doxa.query.procedures.index_entries import _element, _rule, entries_of
+from doxa.query.procedures.index_entries import declared_index, index_entries, visible_element
 from doxa.store import IndexRule
 from doxa.store.index import FLOAT_MAX
 
@@ -41,7 +41,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     similarity, the nearest first."""
     import numpy as np
 
-    rule = _rule(run, name, "vector", edge=edge)
+    rule = declared_index(run, name, "vector", edge=edge)
     if type(most) is not int or most < 1:
         fail(
             f"The number of neighbours is at least 1, not {shown(most)}.",
@@ -75,7 +75,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
         )
     rows = [
         (key, identity)
-        for key, identity in entries_of(run, rule).between(b"", None)
+        for key, identity in index_entries(run, rule).between(b"", None)
         if len(key) == 4 * len(query)
     ]
     if not rows:
@@ -89,7 +89,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     order = np.lexsort((np.asarray([identity for _, identity in rows]), -similarity))
     found = 0
     for place in order:
-        element = _element(run, rule, rows[int(place)][1])
+        element = visible_element(run, rule, rows[int(place)][1])
         if element is not None and rule.properties[0] in element.properties:  # it may have faded
             yield element, float(similarity[int(place)])
             found += 1

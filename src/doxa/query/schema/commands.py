@@ -108,24 +108,7 @@ def _create_constraint(
         )
     options = checked_options("range", options)
     held = tx.catalogue_all("constraint:")
-    detail = [
-        _constant(item, evaluate) if isinstance(item, t.Expression) else item
-        for item in command.detail
-    ]
-    if command.kind == "values":
-        if not isinstance(detail[0], list):
-            fail(
-                f"IN takes a list of values, not {shown(detail[0])}.",
-                detail="InvalidArgumentValue",
-                hint="Write IN ['x', 'y'].",
-            )
-        detail = list(detail[0])
-        if any(value is None or isinstance(value, dict) for value in detail):
-            fail(
-                "No property is null or a map.",
-                detail="InvalidArgumentValue",
-                hint="List the values that it may have.",
-            )
+    detail = _constraint_detail(command, evaluate)
     wanted = {
         "kind": command.kind,
         "edge": target.edge,
@@ -150,25 +133,56 @@ def _create_constraint(
         _exists("constraint", twin or name)
     index = None
     if command.kind in _OWNING:
-        indexes = tx.catalogue_all("index:")
-        if f"index:{name}" in indexes:
-            _exists("index", name)
-        index = _next_id(indexes)
-        kind, properties = (
-            "window" if command.kind == "temporal" else "range",
-            list(target.properties),
-        )
-        rule = {
-            "kind": kind,
-            "edge": target.edge,
-            "names": [target.names[0]],
-            "properties": properties,
-            "id": index,
-            "options": options,
-        }
-        tx.set_catalogue(f"index:{name}", {**rule, "owner": name})
+        index = _create_owned_index(name, command, options, tx)
     tx.set_catalogue(f"constraint:{name}", {**wanted, "index": index})
     return {"constraints_added": 1}
+
+
+def _constraint_detail(command: t.CreateConstraint, evaluate: Evaluate) -> list[Any]:
+    """The type, values or numbers that a constraint states besides its properties."""
+    detail = [
+        _constant(item, evaluate) if isinstance(item, t.Expression) else item
+        for item in command.detail
+    ]
+    if command.kind != "values":
+        return detail
+    if not isinstance(detail[0], list):
+        fail(
+            f"IN takes a list of values, not {shown(detail[0])}.",
+            detail="InvalidArgumentValue",
+            hint="Write IN ['x', 'y'].",
+        )
+    values = list(detail[0])
+    if any(value is None or isinstance(value, dict) for value in values):
+        fail(
+            "No property is null or a map.",
+            detail="InvalidArgumentValue",
+            hint="List the values that it may have.",
+        )
+    return values
+
+
+def _create_owned_index(
+    name: str, command: t.CreateConstraint, options: dict[str, Any], tx: Transaction
+) -> int:
+    """Declare the index that a constraint is tested with; returns its number."""
+    indexes = tx.catalogue_all("index:")
+    if f"index:{name}" in indexes:
+        _exists("index", name)
+    number = _next_id(indexes)
+    tx.set_catalogue(
+        f"index:{name}",
+        {
+            "kind": "window" if command.kind == "temporal" else "range",
+            "edge": command.target.edge,
+            "names": [command.target.names[0]],
+            "properties": list(command.target.properties),
+            "id": number,
+            "options": options,
+            "owner": name,
+        },
+    )
+    return number
 
 
 def _drop_index(name: str, tx: Transaction, *, present: bool) -> dict[str, int]:

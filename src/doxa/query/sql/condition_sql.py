@@ -6,7 +6,7 @@ from typing import Any
 
 from doxa.query.core.json_paths import json_path
 from doxa.query.sql.pushed_test import PushedTest
-from doxa.query.sql.value_kinds import UNTOLD
+from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 
 # SQL
 
@@ -14,7 +14,7 @@ from doxa.query.sql.value_kinds import UNTOLD
 def test_sql(test: PushedTest, kind: str, *, props: str, argument: Any) -> tuple[str, list[Any]]:
     """The SQL of one test on the JSONB column `props`, and its arguments; `argument` stands for the
     value."""
-    if kind in ("null", *UNTOLD):
+    if kind in ("null", *UNDECIDED_KINDS):
         return ("0" if kind == "null" else "1"), []
     assert test.name is not None
     path = json_path(test.name)

@@ -22,7 +22,7 @@ from doxa.query.core.pattern import free_variables
 from doxa.query.core.row import Layout
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.sql.pushed_test import PushedTest
-from doxa.query.sql.value_kinds import UNTOLD
+from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<>": "<>"}
 _UNSTABLE = ("rand", "randomuuid")
@@ -105,7 +105,10 @@ class Conditions:
 
     def leftover(self, kinds: tuple[str, ...]) -> list[bool]:
         """Of each condition, whether SQL leaves it out for values of these kinds."""
-        return [any(kinds[index] in UNTOLD for index in condition.tests) for condition in self.held]
+        return [
+            any(kinds[index] in UNDECIDED_KINDS for index in condition.tests)
+            for condition in self.held
+        ]
 
     def labels(self) -> list[tuple[str, t.LabelExpression]]:
         """The label tests that every row must pass."""

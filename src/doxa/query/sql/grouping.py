@@ -15,9 +15,9 @@ from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.functions.aggregates import Average, Sum
-from doxa.query.sql.exactness import _inside, _require_plain_tables, _Unsure
-from doxa.query.sql.pattern_scan import RegionStep
-from doxa.query.sql.pushed_pattern import Region
+from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
+from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.statement import Builder
 
 # Grouping
@@ -42,49 +42,49 @@ class Measure:
     distinct: bool = False
 
 
-class FoldStep:
+class GroupedScanStep:
     """One statement for a region and the grouping after it. Rows come out as the grouping's would:
     keys, then aggregations."""
 
     def __init__(
-        self, step: RegionStep, group: Any, keys: list[Key], measures: list[Measure]
+        self, step: PatternScanStep, group: Any, keys: list[Key], measures: list[Measure]
     ) -> None:
         self.step, self.group, self.keys, self.measures = step, group, keys, measures
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
-        if len(rows) == 1 and not self.step.region.known:
+        if len(rows) == 1 and not self.step.pushed.known:
             try:
                 return iter(self._folded(run, rows[0]))
-            except _Unsure:
+            except UndecidedInSQL:
                 pass
         return iter(self.group.rows(run, self.step.rows(run, iter(rows))))
 
     def _folded(self, run: Run, row: Row) -> list[Row]:
-        region = self.step.region
+        pushed = self.step.pushed
         prepared = self.step.prepared(run, row)
         if prepared is None:
-            raise _Unsure  # a null is compared: no rows, which grouping without keys still answers
+            raise UndecidedInSQL  # a null is compared: no rows, which grouping without keys still answers
         values, kinds = prepared
         if self.step.leftover(kinds):
-            raise _Unsure
-        builder = Builder(region, run, kinds, read=self._read())
+            raise UndecidedInSQL
+        builder = Builder(pushed, run, kinds, read=self._read())
         body, args = builder.body()
-        _require_plain_tables(builder)
+        require_plain_tables(builder)
         select, select_args = self._select(builder)
         sql = f"SELECT {', '.join(select)} {body}"
         if self.keys:
             sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
-        found_args = self.step.bound(args, builder.access, row, values)
+        found_args = self.step.bound(args, builder.index_scan, row, values)
         if found_args is None:
-            raise _Unsure
+            raise UndecidedInSQL
         bound = [*select_args, *found_args]
         merged: dict[Any, list[Any]] = {}
         for found in run.graph.rows(sql, bound):
             run.tick()
             self._merge(run, merged, found)
         if not merged and not self.keys:
-            raise _Unsure
+            raise UndecidedInSQL
         return [tuple(group) for group in merged.values()]
 
     def _read(self) -> frozenset[str]:
@@ -122,7 +122,7 @@ class FoldStep:
                 )
         name = tuple([group_key(value) for value in values])
         if name in merged:
-            raise _Unsure
+            raise UndecidedInSQL
         at = len(self.keys)
         for measure in self.measures:
             size = _WIDTH[measure.function]
@@ -179,7 +179,7 @@ def _extreme(found: tuple[Any, ...], *, largest: bool) -> Any:
     """Text comes before numbers."""
     number, numbers, text, texts, others = found
     if others:
-        raise _Unsure
+        raise UndecidedInSQL
     if largest:
         return number if numbers else text if texts else None
     return text if texts else number if numbers else None
@@ -194,48 +194,50 @@ _RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 }
 
 
-def folded_group(step: Any, group: Any, resolved: Resolved, calls: list[t.Call]) -> FoldStep | None:
+def push_down_grouping(
+    step: Any, group: Any, resolved: Resolved, calls: list[t.Call]
+) -> GroupedScanStep | None:
     """A FoldStep for this region and grouping, if SQL can do both."""
-    if not isinstance(step, RegionStep):
+    if not isinstance(step, PatternScanStep):
         return None
-    region = step.region
+    pushed = step.pushed
     keys: list[Key] = []
     for item in resolved.columns:
         if not has_aggregate(item.expression):
-            key = _key(item.expression, region)
+            key = _key(item.expression, pushed)
             if key is None:
                 return None
             keys.append(key)
     measures: list[Measure] = []
     for call in calls:
-        measure = _measure(call, region)
+        measure = _measure(call, pushed)
         if measure is None:
             return None
         measures.append(measure)
-    return FoldStep(step, group, keys, measures)
+    return GroupedScanStep(step, group, keys, measures)
 
 
-def _key(expression: t.Expression, region: Region) -> Key | None:
+def _key(expression: t.Expression, pushed: PushedDownPattern) -> Key | None:
     if (
         isinstance(expression, t.Call)
         and expression.name.lower() == "type"
         and isinstance(expression.args[0], t.Variable)
     ):
         name = expression.args[0].name
-        return Key("type", name) if any(edge.key == name for edge in region.edges) else None
-    held = _inside(expression, region)
+        return Key("type", name) if any(edge.key == name for edge in pushed.edges) else None
+    held = pushed_element(expression, pushed)
     if held is None:
         return None
     if isinstance(expression, t.Property):
         return Key("property", held, expression.name)
-    return Key("node", held) if held in region.nodes else None
+    return Key("node", held) if held in pushed.nodes else None
 
 
-def _measure(call: t.Call, region: Region) -> Measure | None:
+def _measure(call: t.Call, pushed: PushedDownPattern) -> Measure | None:
     name = call.name.lower()
     if call.star:
         return Measure("count")
-    held = _inside(call.args[0], region) if call.args else None
+    held = pushed_element(call.args[0], pushed) if call.args else None
     if name not in _WIDTH or held is None:
         return None
     if isinstance(call.args[0], t.Property):

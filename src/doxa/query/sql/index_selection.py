@@ -40,7 +40,7 @@ class Bound(NamedTuple):
     test: int
 
 
-class Way(NamedTuple):
+class KeyCondition(NamedTuple):
     """Comparisons of a property of which one must hold; none if it need only be there. `exact`:
     each with single values."""
 
@@ -54,14 +54,14 @@ class Way(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Access:
+class IndexScan:
     """An index and what bounds it: single values of its first properties, then comparisons of the
     next, all of which must hold."""
 
     rule: IndexRule
     label: str
-    points: tuple[Way, ...] = ()
-    ranges: tuple[Way, ...] = ()
+    points: tuple[KeyCondition, ...] = ()
+    ranges: tuple[KeyCondition, ...] = ()
 
     @cached_property
     def exact(self) -> bool:
@@ -72,13 +72,13 @@ class Access:
     def narrow(self) -> bool:
         """Whether it reads a part of the index."""
         return bool(self.points) or any(
-            bound.op not in _WITHIN for way in self.ranges for bound in way.bounds
+            bound.op not in _WITHIN for condition in self.ranges for bound in condition.bounds
         )
 
     @property
-    def worth(self) -> tuple[int, ...]:
+    def selectivity(self) -> tuple[int, ...]:
         """How selective it looks: whole keys, then more properties, then single values."""
-        singles = sum(way.single for way in (*self.points, *self.ranges))
+        singles = sum(condition.single for condition in (*self.points, *self.ranges))
         return (
             int(self.exact),
             len(self.points),
@@ -89,18 +89,18 @@ class Access:
         )
 
     @cached_property
-    def several(self) -> bool:
+    def multi_range(self) -> bool:
         """Whether there may be several ranges of keys."""
-        return not all(way.single for way in (*self.points, *self.ranges))
+        return not all(condition.single for condition in (*self.points, *self.ranges))
 
     @cached_property
     def within(self) -> Bound | None:
         """A text that the keys must hold."""
         return next(
             (
-                way.bounds[0]
-                for way in self.ranges
-                if len(way.bounds) == 1 and way.bounds[0].op in _WITHIN
+                condition.bounds[0]
+                for condition in self.ranges
+                if len(condition.bounds) == 1 and condition.bounds[0].op in _WITHIN
             ),
             None,
         )
@@ -117,11 +117,11 @@ class Access:
     # tuples are keys of `limits`
 
     def source(self) -> tuple[str, list[Any]]:
-        return ("json_each(?) r CROSS JOIN ", [("ranges",)]) if self.several else ("", [])
+        return ("json_each(?) r CROSS JOIN ", [("ranges",)]) if self.multi_range else ("", [])
 
     def test(self) -> tuple[str, list[Any]]:
         sql, args = "x.idx = ? AND x.key >= ? AND x.key < ?", [self.rule.id, ("low",), ("high",)]
-        if self.several:
+        if self.multi_range:
             sql, args = (
                 "x.idx = ? AND x.key >= unhex(r.value ->> 0) AND x.key < unhex(r.value ->> 1)",
                 [self.rule.id],
@@ -132,11 +132,11 @@ class Access:
 
     def limits(self, values: list[Any]) -> Mapping[str, Any] | None:
         """What bounds the keys, for the values of all tests; None if nothing can be between."""
-        found = self._found(values)
+        found = self._key_ranges(values)
         if not found:
             return None
         limits: dict[str, Any] = {}
-        if self.several:
+        if self.multi_range:
             limits["ranges"] = canonical([[low.hex(), high.hex()] for low, high in found]).decode()
         else:
             ((limits["low"], limits["high"]),) = found
@@ -147,27 +147,27 @@ class Access:
             )
         return limits
 
-    def _found(self, values: list[Any]) -> list[Range]:
-        if self.exact and not self.several:
-            key = _key([values[way.bounds[0].test] for way in self.points])
+    def _key_ranges(self, values: list[Any]) -> list[Range]:
+        if self.exact and not self.multi_range:
+            key = _key([values[condition.bounds[0].test] for condition in self.points])
             return [] if key is None else [(key, key + b"\x00")]
         starts = {b""}
-        for way in self.points:
-            keys = {key for bound in way.bounds for key in _keys(bound, values)}
+        for condition in self.points:
+            keys = {key for bound in condition.bounds for key in _keys(bound, values)}
             if len(starts) * len(keys) > RANGES_MAX:
-                return _joined((start, after_key(start)) if start else _ALL for start in starts)
+                return _merged((start, after_key(start)) if start else _ALL for start in starts)
             starts = {start + key for start in starts for key in keys}
-        bounding = [way for way in self.ranges if way.bounds]
+        bounding = [condition for condition in self.ranges if condition.bounds]
         if not bounding:
-            return _joined((start, after_key(start)) if start else _ALL for start in starts)
+            return _merged((start, after_key(start)) if start else _ALL for start in starts)
         found = [_ALL]
-        for way in bounding:
-            found = _both(
-                found, _joined(_range(bound.op, values[bound.test]) for bound in way.bounds)
+        for condition in bounding:
+            found = _intersection(
+                found, _merged(_range(bound.op, values[bound.test]) for bound in condition.bounds)
             )
         if len(starts) * len(found) > RANGES_MAX:
             found = [(found[0][0], found[-1][1])] if found else []
-        return _joined((start + low, start + high) for start in starts for low, high in found)
+        return _merged((start + low, start + high) for start in starts for low, high in found)
 
 
 _ALL: Range = (b"", b"\xff")
@@ -200,7 +200,7 @@ def _range(op: str, value: Any) -> Range:
     return (rank, after_key(key)) if op in ("<", "<=") else (key, after_key(rank))
 
 
-def _joined(ranges: Iterable[Range]) -> list[Range]:
+def _merged(ranges: Iterable[Range]) -> list[Range]:
     """The same keys in ranges that do not overlap, in order."""
     found: list[Range] = []
     for low, high in sorted(ranges):
@@ -211,7 +211,7 @@ def _joined(ranges: Iterable[Range]) -> list[Range]:
     return found
 
 
-def _both(ones: list[Range], others: list[Range]) -> list[Range]:
+def _intersection(ones: list[Range], others: list[Range]) -> list[Range]:
     """The keys that are in both."""
     found, i, j = [], 0, 0
     while i < len(ones) and j < len(others):
@@ -228,7 +228,7 @@ def _both(ones: list[Range], others: list[Range]) -> list[Range]:
 # Choosing
 
 
-def way_of(name: str, comparisons: Iterable[tuple[int, str, str]]) -> Way | None:
+def key_condition(name: str, comparisons: Iterable[tuple[int, str, str]]) -> KeyCondition | None:
     """What an index can do with comparisons of which one must hold, given the kinds of their
     values: (test, op, kind)."""
     bounds, exact = [], True
@@ -243,7 +243,7 @@ def way_of(name: str, comparisons: Iterable[tuple[int, str, str]]) -> Way | None
         else:
             return None
     mixed = not exact and any(bound.op in ("=", "IN") for bound in bounds)
-    return Way(name, tuple(bounds), exact) if bounds and not mixed else None
+    return KeyCondition(name, tuple(bounds), exact) if bounds and not mixed else None
 
 
 def _orders(op: str, kind: str) -> bool:
@@ -252,33 +252,37 @@ def _orders(op: str, kind: str) -> bool:
     return op in ("<", "<=", ">", ">=") and kind in ("number", "text", "temporal")
 
 
-def choose(
+def choose_index(
     labels: list[str],
-    ways: list[Way],
+    conditions: list[KeyCondition],
     present: frozenset[str],
     indexes: Indexes,
     *,
     edge: bool = False,
-) -> Access | None:
+) -> IndexScan | None:
     """The best index for elements of these labels (or this type) that must pass `ways` and have the
     properties `present`."""
-    best: Access | None = None
+    best: IndexScan | None = None
     for label in labels:
         for rule in indexes.of_type(label) if edge else indexes.of_labels([label]):
-            found = _access(rule, label, ways, present)
-            if found is not None and (best is None or found.worth > best.worth):
+            found = _index_scan(rule, label, conditions, present)
+            if found is not None and (best is None or found.selectivity > best.selectivity):
                 best = found
     return best
 
 
-def _access(rule: IndexRule, label: str, ways: list[Way], present: frozenset[str]) -> Access | None:
+def _index_scan(
+    rule: IndexRule, label: str, conditions: list[KeyCondition], present: frozenset[str]
+) -> IndexScan | None:
     if rule.kind not in _ORDERED or not present.issuperset(rule.properties):
         return None
-    points: list[Way] = []
+    points: list[KeyCondition] = []
     for name in rule.properties:
-        exact = [way for way in ways if way.name == name and way.exact]
+        exact = [
+            condition for condition in conditions if condition.name == name and condition.exact
+        ]
         if not exact:
-            ranges = tuple(way for way in ways if way.name == name)
-            return Access(rule, label, tuple(points), ranges) if points or ranges else None
-        points.append(next((way for way in exact if way.single), exact[0]))
-    return Access(rule, label, tuple(points))
+            ranges = tuple(condition for condition in conditions if condition.name == name)
+            return IndexScan(rule, label, tuple(points), ranges) if points or ranges else None
+        points.append(next((condition for condition in exact if condition.single), exact[0]))
+    return IndexScan(rule, label, tuple(points))

@@ -14,12 +14,12 @@ from doxa.query.core.graph import Graph
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
-from doxa.query.sql.index_selection import Access
-from doxa.query.sql.pushed_pattern import Region
+from doxa.query.sql.index_selection import IndexScan
+from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import chunks, parts
-from doxa.query.sql.row_builders import _builders, _parts, _places, _taking
+from doxa.query.sql.row_builders import column_getter, id_columns, row_builder, value_builders
 from doxa.query.sql.statement import Prepared, is_settled, prepare_statement
-from doxa.query.sql.value_kinds import bound_value, judged
+from doxa.query.sql.value_kinds import bound_value, classify_arguments
 
 _STATEMENTS_MAX = 64
 _NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids of rows that are kept before each is kept once
@@ -32,37 +32,37 @@ Asked = tuple[
 # Running
 
 
-class RegionStep:
+class PatternScanStep:
     """Runs a region for each row and appends what it found."""
 
-    def __init__(self, region: Region, fallbacks: list[Evaluate]) -> None:
-        self.region = region
+    def __init__(self, pushed: PushedDownPattern, fallbacks: list[Evaluate]) -> None:
+        self.pushed = pushed
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
-        self._indexable = region.conditions.indexable()
+        self._indexable = pushed.conditions.indexable()
         self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None = (
             None
         )
 
-    def project(self, slots: list[int], seen: list[int], walked: list[int]) -> bool:
+    def project(self, slots: list[int], seen: list[int], traversed: list[int]) -> bool:
         """Give only these slots of the rows, in the same breath; note the ids in the others as
         returned, or as passed through. For a region that is all that a query matches. False if it
         cannot be."""
-        places = _places(self.region)
-        noted = [at for slot in (*seen, *walked) for at in places[slot]]
-        if self.region.known or None in noted:
+        places = id_columns(self.pushed)
+        noted = [at for slot in (*seen, *traversed) for at in places[slot]]
+        if self.pushed.known or None in noted:
             return False
         first = sum(len(places[slot]) for slot in seen)
-        self._last = slots, _taking(noted) if noted else None, len(noted), first
+        self._last = slots, column_getter(noted) if noted else None, len(noted), first
         return True
 
     def _projected(self, run: Run) -> Iterator[Row]:
         assert self._last is not None
         slots, noted, width, first = self._last
-        parts, build = _parts(self.region, run.graph), self.builder(run)
+        parts, build = value_builders(self.pushed, run.graph), self.builder(run)
         made = [parts[slot] for slot in slots]
         log = run.accesses if noted is not None else None
-        notes = None if log is None else log.directly(width, first)
+        notes = None if log is None else log.direct_ids(width, first)
         for _, prepared, values in self._asked(run, iter(((),))):
             leftover = prepared.leftover
             for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
@@ -74,7 +74,7 @@ class RegionStep:
                 if notes is not None and noted is not None and log is not None and not log.full:
                     notes.extend(noted(found))
                     if len(notes) > _NOTES_MAX:
-                        log.gather()
+                        log.deduplicate()
                 yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -104,9 +104,9 @@ class RegionStep:
             values, kinds = compared
             if kinds != last:
                 last, prepared = kinds, self._statement(run, kinds)
-            access = prepared.access
-            limits = None if access is None else access.limits(values)
-            if access is None or limits is not None:
+            index_scan = prepared.index_scan
+            limits = None if index_scan is None else index_scan.limits(values)
+            if index_scan is None or limits is not None:
                 yield (
                     row,
                     prepared,
@@ -115,28 +115,28 @@ class RegionStep:
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
         """The values to compare with and their kinds; None if a missing node rules out every row."""
-        for slot in self.region.known.values():
+        for slot in self.pushed.known.values():
             if row[slot] is None:
                 return None
-        tests = self.region.conditions.tests
-        return judged(tests, [test.value(row, run) for test in tests])
+        tests = self.pushed.conditions.tests
+        return classify_arguments(tests, [test.value(row, run) for test in tests])
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
         """The conditions that SQL leaves out for these kinds."""
         return [
             test
             for test, left in zip(
-                self.fallbacks, self.region.conditions.leftover(kinds), strict=True
+                self.fallbacks, self.pushed.conditions.leftover(kinds), strict=True
             )
             if left
         ]
 
     def bound(
-        self, args: list[Any], access: Access | None, row: Row, values: list[Any]
+        self, args: list[Any], index_scan: IndexScan | None, row: Row, values: list[Any]
     ) -> list[Any] | None:
         """What the placeholders stand for; None if the index cannot hold anything that fits."""
-        limits = None if access is None else access.limits(values)
-        if access is not None and limits is None:
+        limits = None if index_scan is None else index_scan.limits(values)
+        if index_scan is not None and limits is None:
             return None
         return [
             self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args
@@ -158,7 +158,7 @@ class RegionStep:
 
     def builder(self, run: Run) -> Callable[[tuple[Any, ...]], Row]:
         """From a row of SQL to what is appended."""
-        return _builders(self.region, run)
+        return row_builder(self.pushed, run)
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         graph = run.graph
@@ -169,7 +169,7 @@ class RegionStep:
         if held is None:
             if len(self._statements) >= _STATEMENTS_MAX:
                 self._statements.clear()
-            held = self._statements[known] = prepare_statement(self.region, run, kinds)._replace(
+            held = self._statements[known] = prepare_statement(self.pushed, run, kinds)._replace(
                 leftover=self.leftover(kinds)
             )
         return held

@@ -9,7 +9,7 @@ from doxa.query.sql.conditions import Conditions
 
 
 @dataclass(slots=True)
-class Region:
+class PushedDownPattern:
     """What one statement finds: the new nodes and edges, given the nodes known before."""
 
     nodes: list[str]
@@ -22,7 +22,7 @@ class Region:
     columns: list[tuple[str, str]] = field(
         default_factory=list
     )  # single properties (key, name), after the outputs
-    passed: list[tuple[str, bool]] = field(
+    traversed: list[tuple[str, bool]] = field(
         default_factory=list
     )  # (key, whether an edge): only ids, all in one value after the outputs
     revealed: frozenset[str] = (

@@ -11,23 +11,23 @@ from doxa.query.core.elements import Edge, Node
 from doxa.query.core.graph import Graph
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.sql.pushed_pattern import Region
+from doxa.query.sql.pushed_pattern import PushedDownPattern
 
 
-def _places(region: Region) -> list[list[int | None]]:
+def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
     """For each slot of a region's rows, where in a row of SQL the ids lie that it tells of, of
     edges with a minus; None where they have none."""
     places: list[list[int | None]] = []
     at = 0
-    for _, kind, loaded in region.outputs:
+    for _, kind, loaded in pushed.outputs:
         places.append([None if kind == "edge" else at])
         at += _width(kind, loaded)
-    if region.passed:
-        places.append(list(range(at, at + len(region.passed))))
-    return places + [[None] for _ in region.columns]
+    if pushed.traversed:
+        places.append(list(range(at, at + len(pushed.traversed))))
+    return places + [[None] for _ in pushed.columns]
 
 
-def _taking(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
+def column_getter(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """What takes these columns of a row of SQL, always as a tuple; those that lie together as a
     slice, which is quickest."""
     first, last = places[0], places[-1] + 1
@@ -49,24 +49,26 @@ def _width(kind: str, loaded: bool) -> int:
     )
 
 
-def _builders(region: Region, run: Run) -> Callable[[tuple[Any, ...]], Row]:
-    parts = _parts(region, run.graph)
+def row_builder(pushed: PushedDownPattern, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+    parts = value_builders(pushed, run.graph)
     if len(parts) == 1:
         only = parts[0]
         return lambda found: (only(found),)
     return lambda found: tuple([part(found) for part in parts])
 
 
-def _parts(region: Region, graph: Graph) -> list[Callable[[tuple[Any, ...]], Any]]:
+def value_builders(
+    pushed: PushedDownPattern, graph: Graph
+) -> list[Callable[[tuple[Any, ...]], Any]]:
     parts: list[Callable[[tuple[Any, ...]], Any]] = []
     at = 0
-    for _, kind, loaded in region.outputs:
-        parts.append(_builder(graph, kind, loaded=loaded, at=at))
+    for _, kind, loaded in pushed.outputs:
+        parts.append(_element_builder(graph, kind, loaded=loaded, at=at))
         at += _width(kind, loaded)
-    if region.passed:
-        parts.append(_ids(at, len(region.passed)))
-        at += len(region.passed)
-    parts.extend(_column(at + index) for index in range(len(region.columns)))
+    if pushed.traversed:
+        parts.append(_ids(at, len(pushed.traversed)))
+        at += len(pushed.traversed)
+    parts.extend(_column(at + index) for index in range(len(pushed.columns)))
     return parts
 
 
@@ -79,7 +81,9 @@ def _column(at: int) -> Callable[[tuple[Any, ...]], Any]:
     return lambda found: None if found[at] is None else decode_value(found[at])
 
 
-def _builder(graph: Any, kind: str, *, loaded: bool, at: int) -> Callable[[tuple[Any, ...]], Any]:
+def _element_builder(
+    graph: Any, kind: str, *, loaded: bool, at: int
+) -> Callable[[tuple[Any, ...]], Any]:
 
     if kind.endswith("id"):
         return itemgetter(at)

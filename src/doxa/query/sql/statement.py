@@ -18,10 +18,10 @@ from doxa.query.core.pattern import EdgeVar, plain_types
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.sql.condition_sql import test_sql
-from doxa.query.sql.index_selection import Access, Way, choose, way_of
-from doxa.query.sql.pushed_pattern import Region
+from doxa.query.sql.index_selection import IndexScan, KeyCondition, choose_index, key_condition
+from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import Template
-from doxa.query.sql.value_kinds import UNTOLD
+from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 from doxa.store import Transaction
 
 # How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all
@@ -35,8 +35,8 @@ class Prepared(NamedTuple):
 
     sql: str
     args: list[Any]
-    access: Access | None
-    way: str  # the way in, in words
+    index_scan: IndexScan | None
+    access_path: str
     columns: list[Any]  # the arguments that differ from row to row, each once
     template: Template
     leftover: list[Evaluate]  # the conditions that SQL leaves out
@@ -45,16 +45,16 @@ class Prepared(NamedTuple):
 class Builder:
     def __init__(
         self,
-        region: Region,
+        pushed: PushedDownPattern,
         run: Run | None,
         kinds: tuple[str, ...],
         *,
         read: frozenset[str] = frozenset(),
     ) -> None:
-        self.region = region
-        self.conditions = region.conditions
+        self.pushed = pushed
+        self.conditions = pushed.conditions
         self.kinds = kinds
-        self.read = read | {key for key, _ in region.columns}  # elements whose properties are read
+        self.read = read | {key for key, _ in pushed.columns}  # elements whose properties are read
         graph = self.graph = run.graph if run is not None else None
         self.node_table = graph.node_table() if graph else "node"
         self.label_table = graph.label_table(hidden=True) if graph else "node_label"
@@ -72,19 +72,19 @@ class Builder:
             str, t.LabelExpression
         ] = {}  # labels whose first name the scan already tests
         self.indexes = graph.indexes() if graph and self.conditions.indexable() else None
-        self.access: Access | None = None
+        self.index_scan: IndexScan | None = None
         self.seeks = False  # it begins with few elements, found by an index, an address or an id
         self.apart = False  # a table within FROM asks for what differs from row to row
-        self.entered = ""
-        self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(region.edges)}
-        self.node_alias = {key: f"n{index}" for index, key in enumerate(region.nodes)}
+        self.access_path = ""
+        self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(pushed.edges)}
+        self.node_alias = {key: f"n{index}" for index, key in enumerate(pushed.nodes)}
 
     def body(self) -> tuple[str, list[Any]]:
         """FROM and WHERE."""
-        region = self.region
-        for key in region.known:
+        pushed = self.pushed
+        for key in pushed.known:
             self.ids[key] = "?"
-        pending = list(region.edges)
+        pending = list(pushed.edges)
         if not any(edge.left in self.ids or edge.right in self.ids for edge in pending):
             self._start(pending)
         self._attach_found()
@@ -94,8 +94,8 @@ class Builder:
             pending.remove(edge)
             self._join(edge)
             self._attach_found()
-        for key in region.nodes:
-            if key not in region.known and self._needs_table(key):
+        for key in pushed.nodes:
+            if key not in pushed.known and self._needs_table(key):
                 self._attach(key)
         self._conditions()
         self._unique()
@@ -109,26 +109,26 @@ class Builder:
     def _id(self, key: str) -> str:
         """The id of a node in SQL. A known one is a parameter, so its argument is noted where it is
         used."""
-        if key in self.region.known:
-            self.where_args.append(("node", self.region.known[key]))
+        if key in self.pushed.known:
+            self.where_args.append(("node", self.pushed.known[key]))
             return "?"
         return self.ids[key]
 
     def _start(self, pending: list[EdgeVar]) -> None:
         """The first table: the most selective node, or an edge if no node says anything."""
-        region = self.region
-        best = max(region.nodes, key=self._selectivity)
+        pushed = self.pushed
+        best = max(pushed.nodes, key=self._selectivity)
         edge = max(pending, key=self._edge_selectivity, default=None)
         if edge is None or 0 < self._selectivity(best) >= self._edge_selectivity(edge):
             self._scan(best)
             return
         pending.remove(edge)
         alias = self.edge_alias[edge.key]
-        access = self._edge_access(edge)
+        index_scan = self._edge_access(edge)
         if self._by_id(edge.key):
             self._seek("relationship by id")
-        elif access is not None:
-            self._enter(access, alias)
+        elif index_scan is not None:
+            self._use_index(index_scan, alias)
         self._from(edge.key, alias, edge=True)
         self._typed(edge)
         assert isinstance(edge.pattern, t.EdgePattern)
@@ -158,8 +158,8 @@ class Builder:
     def _selectivity(self, key: str) -> int:
         if self._by_id(key):
             return _ID
-        access = self._node_access(key)
-        worth = self._worth(access)
+        index_scan = self._node_access(key)
+        worth = self._scan_selectivity(index_scan)
         if worth == _KEYS:
             return worth
         single = [
@@ -174,25 +174,25 @@ class Builder:
         ]
         if ("kref", "text") in equal:
             return _ADDRESS
-        if access is not None:
+        if index_scan is not None:
             return worth
         if equal:
             return _EQUAL
         return _LABEL if any(held == key for held, _ in self.conditions.labels()) else 0
 
     def _edge_selectivity(self, edge: EdgeVar) -> int:
-        return _ID if self._by_id(edge.key) else self._worth(self._edge_access(edge))
+        return _ID if self._by_id(edge.key) else self._scan_selectivity(self._edge_access(edge))
 
     @staticmethod
-    def _worth(access: Access | None) -> int:
-        if access is None:
+    def _scan_selectivity(index_scan: IndexScan | None) -> int:
+        if index_scan is None:
             return 0
-        return _KEYS if access.exact else _PART if access.narrow else _ALL
+        return _KEYS if index_scan.exact else _PART if index_scan.narrow else _ALL
 
     def _by_id(self, key: str) -> bool:
         """Whether the conditions say which elements are meant."""
         return any(
-            name is None and all(self.kinds[n] not in UNTOLD for n in numbers)
+            name is None and all(self.kinds[n] not in UNDECIDED_KINDS for n in numbers)
             for name, numbers in self.conditions.alternatives(key)
         )
 
@@ -210,10 +210,12 @@ class Builder:
             for each in rule.properties
         ]
 
-    def _ways(self, key: str, promised: list[str]) -> tuple[list[Way], frozenset[str]]:
+    def _key_conditions(
+        self, key: str, promised: list[str]
+    ) -> tuple[list[KeyCondition], frozenset[str]]:
         """What an index may know of an element, and the properties that the element must have."""
         there = self.conditions.present(key)
-        ways, present = [Way(name, (), False) for name in there], set(there)
+        conditions, present = [KeyCondition(name, (), False) for name in there], set(there)
         for name, numbers in self.conditions.alternatives(key):
             asked = [
                 (number, self.conditions.tests[number].op, self.kinds[number]) for number in numbers
@@ -223,12 +225,12 @@ class Builder:
             ):  # what is no list is an error, not a lookup
                 continue
             present.add(name)
-            way = way_of(name, asked)
-            if way is not None:
-                ways.append(way)
-        return ways, frozenset((*present, *promised)) if ways else frozenset()
+            condition = key_condition(name, asked)
+            if condition is not None:
+                conditions.append(condition)
+        return conditions, frozenset((*present, *promised)) if conditions else frozenset()
 
-    def _node_access(self, key: str) -> Access | None:
+    def _node_access(self, key: str) -> IndexScan | None:
         if self.indexes is None or not self.indexes.rules:
             return None
         labels = [
@@ -237,25 +239,30 @@ class Builder:
             if held == key
             for name in _names(names)
         ]
-        return choose(labels, *self._ways(key, self._promised(labels, edge=False)), self.indexes)
+        return choose_index(
+            labels, *self._key_conditions(key, self._promised(labels, edge=False)), self.indexes
+        )
 
-    def _edge_access(self, edge: EdgeVar) -> Access | None:
+    def _edge_access(self, edge: EdgeVar) -> IndexScan | None:
         if self.indexes is None or not self.indexes.rules or len(_types(edge)) != 1:
             return None
         types = list(_types(edge))
-        return choose(
-            types, *self._ways(edge.key, self._promised(types, edge=True)), self.indexes, edge=True
+        return choose_index(
+            types,
+            *self._key_conditions(edge.key, self._promised(types, edge=True)),
+            self.indexes,
+            edge=True,
         )
 
     def _seek(self, how: str) -> None:
-        self.seeks, self.entered = True, how
+        self.seeks, self.access_path = True, how
 
-    def _enter(self, access: Access, alias: str) -> None:
+    def _use_index(self, index_scan: IndexScan, alias: str) -> None:
         """Begin with the entries of an index; those of all times lead to elements whose version
         then is tested."""
-        self.access = access
-        self._seek(access.describe())
-        (source, source_args), (test, args) = access.source(), access.test()
+        self.index_scan = index_scan
+        self._seek(index_scan.describe())
+        (source, source_args), (test, args) = index_scan.source(), index_scan.test()
         if self.past:
             tables = [
                 f"SELECT x.element FROM {source}{table} x WHERE {test}"
@@ -269,26 +276,26 @@ class Builder:
         self.source_args += source_args
         self.where.append(test)
         self.where_args += args
-        if access.rule.edge:
+        if index_scan.rule.edge:
             self.where.append(f"{alias}.id = x.element")
 
     def _scan(self, key: str) -> None:
         alias = self.node_alias[key]
         selectivity = self._selectivity(key)
         direct = selectivity in (_ID, _ADDRESS)
-        access = None if direct else self._node_access(key)
+        index_scan = None if direct else self._node_access(key)
         if direct:
             self._seek("node by id" if selectivity == _ID else "node by address")
-        if access is not None:
-            self._enter(access, alias)
-        if access is not None and not self.past:
+        if index_scan is not None:
+            self._use_index(index_scan, alias)
+        if index_scan is not None and not self.past:
             self.ids[key] = "x.element"
             held = next(
                 names
                 for one, names in self.conditions.labels()
-                if one == key and access.label in _names(names)
+                if one == key and index_scan.label in _names(names)
             )
-            if _first_name(held) == access.label:
+            if _first_name(held) == index_scan.label:
                 self.scanned[key] = held
             return
         first = next(
@@ -300,7 +307,7 @@ class Builder:
             None,
         )
         name = _first_name(first)
-        if name is not None and not direct and access is None:
+        if name is not None and not direct and index_scan is None:
             self.sources.append(f"{self.label_table} l{alias}")
             self.where.append(f"l{alias}.label = ?")
             self.where_args.append(name)
@@ -329,7 +336,7 @@ class Builder:
                 self._typed(edge)
                 return
             self.where.append(f"({alias}.src = {self._id(here)} OR {alias}.dst = {self._id(here)})")
-            if here in self.region.known:
+            if here in self.pushed.known:
                 self.ids[there] = f"({alias}.src + {alias}.dst - {self._hold(here)})"
             else:
                 self.ids[there] = f"({alias}.src + {alias}.dst - {self.ids[here]})"
@@ -342,11 +349,11 @@ class Builder:
 
     def _hold(self, key: str) -> str:
         """A known node's id as a column, for use in more than one place."""
-        alias = f"k{self.region.known[key]}"
+        alias = f"k{self.pushed.known[key]}"
         source = f"(SELECT ? AS id) {alias}"
         if source not in self.sources:
             self.sources.insert(0, source)
-            self.source_args.insert(0, ("node", self.region.known[key]))
+            self.source_args.insert(0, ("node", self.pushed.known[key]))
             self.apart = True
         return f"{alias}.id"
 
@@ -366,7 +373,7 @@ class Builder:
         """Read an element from its table, if the policies show it or it is revealed."""
         if self.graph is None:
             self.sources.append(f"{'edge' if edge else 'node'} {alias}")
-        elif key in self.region.revealed:
+        elif key in self.pushed.revealed:
             self.sources.append(f"{self.graph.raw_table(edge=edge)} {alias}")
         else:
             table, test = self.graph.source(alias, edge=edge)
@@ -379,8 +386,8 @@ class Builder:
                 ).append(test)
 
     def _needs_table(self, key: str) -> bool:
-        region = self.region
-        loaded = any(held == key and loads for held, _, loads in region.outputs)
+        pushed = self.pushed
+        loaded = any(held == key and loads for held, _, loads in pushed.outputs)
         return key not in self.tables and (
             loaded
             or key not in self.ids
@@ -392,8 +399,8 @@ class Builder:
 
     def _attach_found(self) -> None:
         """Look at each node as soon as it is found: what is not wanted leads no further."""
-        for key in self.region.nodes:
-            if key in self.ids and key not in self.region.known and self._needs_table(key):
+        for key in self.pushed.nodes:
+            if key in self.ids and key not in self.pushed.known and self._needs_table(key):
                 self._attach(key)
 
     def _attach(self, key: str) -> None:
@@ -465,17 +472,17 @@ class Builder:
             case t.LabelName(name) if (
                 self.past
             ):  # what the version of that time says; the label table would be gone through whole
-                told = self.tables.get(key)
+                table = self.tables.get(key)
                 at = (
                     ""
-                    if told
+                    if table
                     else (
                         f"EXISTS (SELECT 1 FROM {self.node_table} x WHERE x.id = {self._id(key)}"
                         " AND "
                     )
                 )
                 self.where_args.append(canonical(name).decode())
-                return f"instr({told}.labels, ?) > 0" if told else f"{at}instr(x.labels, ?) > 0)"
+                return f"instr({table}.labels, ?) > 0" if table else f"{at}instr(x.labels, ?) > 0)"
             case t.LabelName(name):
                 sql = f"EXISTS (SELECT 1 FROM {self.label_table} x WHERE x.label = ? AND x.node = "
                 self.where_args.append(name)
@@ -497,7 +504,7 @@ class Builder:
         """Only what is valid at the time asked for."""
         if self.valid is not None:
             nodes = (
-                [key for key in self.region.nodes if key not in self.region.known]
+                [key for key in self.pushed.nodes if key not in self.pushed.known]
                 if self.valid.tests_nodes
                 else []
             )
@@ -507,7 +514,7 @@ class Builder:
 
     def _unique(self) -> None:
         """No edge is used twice in one MATCH."""
-        edges = self.region.edges
+        edges = self.pushed.edges
         for index, one in enumerate(edges):
             for other in edges[index + 1 :]:
                 first, second = _types(one), _types(other)
@@ -518,7 +525,7 @@ class Builder:
 
     def select(self) -> tuple[list[str], list[Any]]:
         columns: list[str] = []
-        for key, kind, loaded in self.region.outputs:
+        for key, kind, loaded in self.pushed.outputs:
             if kind == "edge id":
                 columns.append(f"-{self.edge_alias[key]}.id")
             elif kind == "edge":
@@ -534,15 +541,17 @@ class Builder:
                     )
         columns.extend(
             f"-{self.edge_alias[key]}.id" if edge else self.ids[key]
-            for key, edge in self.region.passed
+            for key, edge in self.pushed.traversed
         )
-        columns.extend(f"{self.table(key)}.props -> ?" for key, _ in self.region.columns)
-        return columns, [json_path(name) for _, name in self.region.columns]
+        columns.extend(f"{self.table(key)}.props -> ?" for key, _ in self.pushed.columns)
+        return columns, [json_path(name) for _, name in self.pushed.columns]
 
 
-def prepare_statement(region: Region, run: Run | None, kinds: tuple[str, ...]) -> Prepared:
+def prepare_statement(
+    pushed: PushedDownPattern, run: Run | None, kinds: tuple[str, ...]
+) -> Prepared:
     """The statement of a pattern, for values of these kinds."""
-    builder = Builder(region, run, kinds)
+    builder = Builder(pushed, run, kinds)
     body, args = builder.body()
     select, select_args = builder.select()
     picked = ", ".join(select) or "1"
@@ -551,8 +560,8 @@ def prepare_statement(region: Region, run: Run | None, kinds: tuple[str, ...]) -
     return Prepared(
         f"SELECT {picked} {body}",
         [*select_args, *args],
-        builder.access,
-        builder.entered,
+        builder.index_scan,
+        builder.access_path,
         columns,
         template,
         [],

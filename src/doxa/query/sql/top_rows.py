@@ -9,11 +9,11 @@ from typing import Any
 from doxa.cypher import tree as t
 from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
-from doxa.query.core.row_count import count_of
+from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
-from doxa.query.sql.exactness import _inside, _require_plain_tables, _Unsure
-from doxa.query.sql.pattern_scan import RegionStep
+from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
+from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.statement import Builder
 
 TOP_ROWS_MAX = 10_000  # a larger limit is sorted in Python: it is no longer a few rows out of many
@@ -23,7 +23,7 @@ TOP_ROWS_MAX = 10_000  # a larger limit is sorted in Python: it is no longer a f
 
 
 @dataclass(slots=True)
-class Top:
+class TopRows:
     """An order that SQL may apply before its LIMIT: properties of the region, each with its
     direction."""
 
@@ -34,8 +34,8 @@ class Top:
     def count(self, run: Run) -> int | None:
         """How many rows are wanted, or None if the limit is no reason to ask SQL."""
 
-        most = count_of(self.limit, run, "LIMIT") + (
-            count_of(self.skip, run, "SKIP") if self.skip is not None else 0
+        most = row_count(self.limit, run, "LIMIT") + (
+            row_count(self.skip, run, "SKIP") if self.skip is not None else 0
         )
         return most if 0 < most <= TOP_ROWS_MAX else None
 
@@ -46,11 +46,11 @@ _RANK = (
 )
 
 
-class TopStep:
+class TopRowsScanStep:
     """A region that gives only its first rows in an order. What follows sorts and cuts them again,
     so ties and nulls need no care here."""
 
-    def __init__(self, step: RegionStep, top: Top) -> None:
+    def __init__(self, step: PatternScanStep, top: TopRows) -> None:
         self.step, self.top = step, top
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -59,7 +59,7 @@ class TopStep:
         if len(rows) == 1 and most is not None:
             try:
                 return iter(self._first(run, rows[0], most))
-            except _Unsure:
+            except UndecidedInSQL:
                 pass
         return self.step.rows(run, iter(rows))
 
@@ -69,12 +69,12 @@ class TopStep:
             return []
         values, kinds = prepared
         if self.step.leftover(kinds):
-            raise _Unsure
+            raise UndecidedInSQL
         builder = Builder(
-            self.step.region, run, kinds, read=frozenset(key for key, _, _ in self.top.keys)
+            self.step.pushed, run, kinds, read=frozenset(key for key, _, _ in self.top.keys)
         )
         body, args = builder.body()
-        _require_plain_tables(builder)
+        require_plain_tables(builder)
         select, select_args = builder.select()
         ranks, order = [], []
         rank_args: list[Any] = []
@@ -88,7 +88,7 @@ class TopStep:
         sql = (
             f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
         )
-        found_args = self.step.bound(args, builder.access, row, values)
+        found_args = self.step.bound(args, builder.index_scan, row, values)
         if found_args is None:
             return []
         bound = [*select_args, *rank_args, *found_args, *order_args]
@@ -96,21 +96,21 @@ class TopStep:
         found = []
         for one in run.graph.rows(sql, bound):
             if 0 in one[len(one) - len(ranks) :]:
-                raise _Unsure
+                raise UndecidedInSQL
             found.append(row + build(one))
         return found
 
 
-def folded_top(
+def push_down_top_rows(
     step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
-) -> TopStep | None:
+) -> TopRowsScanStep | None:
     """A TopStep, if the whole order is by properties of the region."""
-    if not isinstance(step, RegionStep):
+    if not isinstance(step, PatternScanStep):
         return None
     keys = []
     for expression, down in order:
-        held = _inside(expression, step.region)
+        held = pushed_element(expression, step.pushed)
         if held is None or not isinstance(expression, t.Property):
             return None
         keys.append((held, expression.name, down))
-    return TopStep(step, Top(keys, skip, limit))
+    return TopRowsScanStep(step, TopRows(keys, skip, limit))

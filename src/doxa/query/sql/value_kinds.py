@@ -8,7 +8,7 @@ from doxa.base import temporal
 from doxa.base.values import canonical
 from doxa.query.sql.pushed_test import PushedTest
 
-UNTOLD = frozenset(("other", "others", "temporal"))
+UNDECIDED_KINDS = frozenset(("other", "others", "temporal"))
 _MOMENTS = frozenset(
     (temporal.Date, temporal.DateTime, temporal.LocalDateTime, temporal.Time, temporal.LocalTime)
 )
@@ -50,7 +50,9 @@ def _list_kind(values: list[Any]) -> str:
     )
 
 
-def judged(tests: list[PushedTest], given: list[Any]) -> tuple[list[Any], tuple[str, ...]]:
+def classify_arguments(
+    tests: list[PushedTest], given: list[Any]
+) -> tuple[list[Any], tuple[str, ...]]:
     """What is compared with, and how: a value for an id is the number of the element, and a list
     those of elements."""
     values, kinds = [], []
