@@ -103,7 +103,7 @@ class PatternParser(ExpressionParser):
         return least or 0, most
 
     def _quantified_edge(self, edge: t.EdgePattern) -> t.EdgePattern | t.QuantifiedPattern:
-        """-[r]->+ (5) is ((())-[r]->()){1,}: kept as an edge with a length when it needs no more."""
+        """-[r]->+ (5) is ((())-[r]->()){1,}: an edge with a length where that is enough."""
         if edge.length is not None or not (
             self.is_op("+")
             or self.is_op("*")

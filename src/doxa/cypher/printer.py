@@ -247,7 +247,8 @@ def _options(options: t.Expression | None) -> str:
 
 
 def _target(target: t.SchemaTarget, ends: tuple[str, str] = ("", ""), arrow: str = "-") -> str:
-    inside = f"{name(target.variable) if target.variable else ''}:{'|'.join(name(one) for one in target.names)}"
+    variable = name(target.variable) if target.variable else ""
+    inside = f"{variable}:{'|'.join(name(one) for one in target.names)}"
     if not target.edge:
         return f"({inside})"
     first, last = (f"({':' + name(end) if end else ''})" for end in ends)
@@ -344,7 +345,8 @@ def _policy_target(target: t.PolicyTarget) -> str:
 
 def _directive(found: t.DecayDirective, variable: str) -> str:
     about = "" if found.property is None else f"{name(variable)}.{name(found.property)} "
-    return f"{about}{_DIRECTIVES[found.kind]}{'' if found.value is None else f' {expression(found.value)}'}"
+    value = "" if found.value is None else f" {expression(found.value)}"
+    return f"{about}{_DIRECTIVES[found.kind]}{value}"
 
 
 def _access(found: t.AccessSet, variable: str) -> str:
@@ -395,7 +397,11 @@ def _element(element: Any) -> str:
             + _rest(element)
         )
     middle = f"[{inside}]" if inside else ""
-    return f"{'<' if element.direction == 'in' else ''}-{middle}-{'>' if element.direction == 'out' else ''}"
+    left, right = (
+        ("<" if element.direction == "in" else ""),
+        (">" if element.direction == "out" else ""),
+    )
+    return f"{left}-{middle}-{right}"
 
 
 def _inside(variable: str | None, names: t.LabelExpression | None, element: Any) -> str:
@@ -457,7 +463,8 @@ def expression(found: t.Expression) -> str:
         case t.Index(of, index):
             return f"{_base(of)}[{expression(index)}]"
         case t.Slice(of, start, end):
-            return f"{_base(of)}[{'' if start is None else expression(start)}..{'' if end is None else expression(end)}]"
+            bounds = ["" if bound is None else expression(bound) for bound in (start, end)]
+            return f"{_base(of)}[{bounds[0]}..{bounds[1]}]"
         case t.ListOf(items):
             return f"[{', '.join(_atom(item) for item in items)}]"
         case t.MapOf(items):
@@ -532,7 +539,8 @@ def _call(found: t.Call) -> str:
         part if _PLAIN.fullmatch(part) and part.upper() != "NOT" else name(part)
         for part in found.name.split(".")
     )
-    return f"{called}({'DISTINCT ' if found.distinct else ''}{', '.join(expression(arg) for arg in found.args)})"
+    args = ", ".join(expression(arg) for arg in found.args)
+    return f"{called}({'DISTINCT ' if found.distinct else ''}{args})"
 
 
 def _operator(found: t.Expression) -> str:
@@ -563,7 +571,8 @@ def _operator(found: t.Expression) -> str:
                 if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.Parameter))
                 else " IS "
             )
-            return f"{_atom(of)}{joint}{_bound(names) if isinstance(names, t.LabelOr) else labels(names)}"
+            tested = _bound(names) if isinstance(names, t.LabelOr) else labels(names)
+            return f"{_atom(of)}{joint}{tested}"
         case t.Case():
             return _case(found)
         case _:

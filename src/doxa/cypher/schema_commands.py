@@ -86,7 +86,7 @@ class SchemaParser(ClauseParser):
         return t.Parameter(token.text, at=token.at)
 
     def _target_pattern(self) -> tuple[bool, str, tuple[str, ...], t.PathPattern]:
-        """(n:A|B) or ()-[r:T]-(): whether an edge, the variable, the labels or types, the pattern."""
+        """(n:A|B) or ()-[r:T]-(): is it an edge, the variable, the labels or types, the pattern."""
         pattern = self.path_pattern()
         if len(pattern.elements) == 1:
             element: Any = pattern.elements[0]

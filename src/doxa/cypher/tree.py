@@ -611,7 +611,7 @@ class CreatePromotionProfile(Clause):
 
 @dataclass(frozen=True, slots=True)
 class AccessSet(Tree):
-    """[WITH KALMAN] SET v.property = value. `kalman` None: a plain SET; empty: WITH KALMAN alone."""
+    """[WITH KALMAN] SET v.property = value. `kalman`: None without it, empty for no options."""
 
     property: str
     value: Expression

@@ -1,8 +1,7 @@
-"""One execution of a plan, and the engine that keeps plans: text to tree to steps once, rows as
-often as asked.
+"""The query engine: compile a text once, keep its plan, and run it many times.
 
-`QueryEngine.prepare` is the whole path of a query's compilation; `execute` runs it against a
-snapshot or a transaction.
+`QueryEngine.prepare` shows the whole path of compilation; `execute` runs a plan on a snapshot or in
+a transaction.
 """
 
 from __future__ import annotations
@@ -43,24 +42,23 @@ class Plan:
     _outline: Outline | None = None
     tracked_plans: dict[tuple[bool, bool], Plan] = field(
         default_factory=dict
-    )  # the same query with hidden columns, by what is noted
+    )  # the same query with hidden columns, by the recorded elements
 
     @property
     def outline(self) -> Outline | None:
-        """What its text alone says of it, worked out when first asked for; None for a schema
-        command."""
+        """The names and patterns of the text, computed on first use; None for a schema command."""
         if self._outline is None and isinstance(self.statement.body, t.Query):
             self._outline = outline_of(self.statement.body)
         return self._outline
 
     @property
     def writes(self) -> bool:
-        """Whether running it may change something: an EXPLAIN runs nothing."""
+        """Whether running it may change data: EXPLAIN runs nothing."""
         return self.checked.writes and self.statement.mode != "EXPLAIN"
 
     @property
     def batched(self) -> bool:
-        """Whether it commits as it goes: CALL { } IN TRANSACTIONS."""
+        """Whether it commits in batches: CALL { } IN TRANSACTIONS."""
         body = self.statement.body
         return isinstance(body, t.Query) and any(
             isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch
@@ -68,8 +66,8 @@ class Plan:
 
 
 class Result:
-    """Rows as they come: iterate, or take them all with `records`. `counters` are final once the
-    rows are."""
+    """An iterator of rows; `records` collects them. `counters` are final once the rows are
+    consumed."""
 
     def __init__(self, columns: tuple[str, ...], rows: Iterator[Row], run: Run) -> None:
         self.columns = columns
@@ -88,7 +86,8 @@ class Result:
 
 
 class QueryEngine:
-    """Plans by text. Safe to share between threads: a plan holds no state of its runs."""
+    """Compiles texts and caches their plans. Safe to share between threads: plans have no state of
+    their runs."""
 
     def __init__(self, registry: Registry | None = None, *, optimise: bool = True) -> None:
         self.registry = registry if registry is not None else builtin(Registry())
@@ -124,8 +123,8 @@ class QueryEngine:
         return plan
 
     def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
-        """The same query, whose rows know which elements they came from; `what`: whether nodes, and
-        edges, passed through are noted."""
+        """The same query with hidden columns for the access log; `what`: whether traversed nodes,
+        and edges, are recorded."""
         held = plan.tracked_plans.get(what)
         if held is None:
             assert isinstance(plan.statement.body, t.Query)
@@ -154,8 +153,8 @@ class QueryEngine:
         return self.start(plan, Run(Graph(reader, as_of=as_of), params or {}, now_ns=reader.now))
 
     def start(self, plan: Plan, run: Run) -> Result:
-        """The rows of a run. What writes does so while its rows are taken, all of it with the
-        first."""
+        """Return the rows of a run. A query that writes runs completely before its first row is
+        returned."""
         assert plan.steps is not None
         self._require_parameters(plan, run)
         rows = plan.steps.rows(run, iter(((),)))

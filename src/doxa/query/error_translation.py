@@ -1,4 +1,4 @@
-"""Failures of a run as errors of a query."""
+"""Translate failures of a run into query errors with a position in the text."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def take_rows(result: Result) -> list[Row]:
 
 
 class translated_errors:
-    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query:
-    why it was stopped, where it went wrong."""
+    """Run part of a query: SQLite checks the deadline, and failures become query errors with their
+    reason and position."""
 
     __slots__ = ("run",)
 

@@ -1,5 +1,4 @@
-"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL and the index that leads in, and
-what each step did."""
+"""EXPLAIN and PROFILE: a plan as a tree of steps, with SQL, access path, row counts and times."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from doxa.query.sql.value_kinds import assumed_kind, classify_arguments
 
 @dataclass(slots=True)
 class Described:
-    """One step. `rows` and `milliseconds` are of a PROFILE; the time includes that of the steps it
-    pulls from."""
+    """One step. `rows` and `milliseconds` come from PROFILE; the time includes the steps it pulls
+    from."""
 
     name: str
     detail: str = ""
@@ -36,7 +35,7 @@ class Described:
         return found
 
     def lines(self, depth: int = 0) -> Iterator[str]:
-        """Indented text, the first step first."""
+        """Yield indented lines, the first step first."""
         measured = (
             "" if self.rows is None else f"  [{self.rows:,} rows, {self.milliseconds:.1f} ms]"
         )
@@ -46,7 +45,7 @@ class Described:
 
 
 def described(steps: Any, run: Run) -> Described:
-    """The plan of a UnionStep. With a run that profiled, what its steps did."""
+    """Describe the plan of a UnionStep. After a run with PROFILE, include what its steps did."""
     branches = [
         Described("Query", children=[_step(step, run) for step in branch.steps])
         for branch in steps.branches
@@ -59,7 +58,7 @@ def described(steps: Any, run: Run) -> Described:
 
 
 def described_command(command: t.Clause) -> Described:
-    """A schema command, in full: what it would declare or drop."""
+    """Describe a schema command in full."""
     return Described(type(command).__name__, schema_command(command))
 
 
@@ -101,8 +100,7 @@ def _detail(step: Any, run: Run) -> str:
 
 
 def _kinds(step: Any, run: Run) -> tuple[str, ...]:
-    """The kinds of the values compared with, as assumed where they depend on a row or were not
-    given."""
+    """The kinds of the compared values, assumed where they depend on a row or are missing."""
     kinds = []
     for test in step.pushed.conditions.tests:
         try:

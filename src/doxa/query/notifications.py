@@ -1,7 +1,6 @@
-"""What is odd about a statement that runs all the same: names that the graph does not have, and
-parts of a MATCH that nothing connects.
+"""Notifications about a statement that runs but looks wrong: unknown names, unconnected patterns.
 
-Titles and codes are those of Neo4j's notifications, so that drivers and tools know them.
+Titles and codes are those of Neo4j, so that drivers and tools recognise them.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from doxa.query.core.graph import Graph
 
 
 class Notification(NamedTuple):
-    """A remark on a statement. `line` and `column` count from 1, `offset` from 0; `gql` is its GQL
-    status."""
+    """A notification about a statement. `line` and `column` count from 1, `offset` from 0; `gql` is
+    its GQL status."""
 
     code: str
     title: str
@@ -74,15 +73,13 @@ _SHADOWED = _Kind(
 
 
 class Outline(NamedTuple):
-    """What a query's text alone says: labels and types that it reads and MATCHes of several parts,
-    with their places."""
+    """What a query's text shows: the labels and types that it reads and its MATCHes of several
+    parts, with positions."""
 
     labels: dict[str, int]
     types: dict[str, int]
     products: list[int]
-    found: set[
-        str
-    ]  # types that were there when last looked for: looking takes a while in a large graph
+    found: set[str]  # types found before: the search is slow in a large graph
 
 
 def outline_of(query: t.Query) -> Outline:
@@ -90,8 +87,8 @@ def outline_of(query: t.Query) -> Outline:
 
 
 def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notification]:
-    """The remarks on a query, in the order of its text. A name counts as unknown if nothing of the
-    present graph has it."""
+    """The notifications about a query, in the order of its text. A name is unknown if nothing in
+    the present graph has it."""
     said = (
         "The patterns of this MATCH share no variable: every match of one is combined with every"
         " match of the others."
@@ -132,8 +129,8 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
 
 
 def policy_notifications(command: t.Clause, text: str, graph: Graph) -> list[Notification]:
-    """Where a binding or policy that was just made is for the very target of one registered before,
-    so that it does nothing."""
+    """Report a new binding or policy that has no effect because an earlier one has the same
+    target."""
     rules = graph.reader.declared().judge.rules
     found = []
     for one in command.commands if isinstance(command, t.PolicyCommands) else (command,):
@@ -174,8 +171,8 @@ def _notice(kind: _Kind, description: str, text: str, at: int) -> Notification:
 
 
 def _names(query: t.Query) -> tuple[dict[str, int], dict[str, int]]:
-    """Labels and types that must be there for something to match, each with its first place. What
-    is written or negated is not."""
+    """The labels and types that must exist for a match, each with its first position, except
+    written and negated ones."""
     labels: dict[str, int] = {}
     types: dict[str, int] = {}
 
@@ -196,8 +193,8 @@ def _names(query: t.Query) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _products(query: t.Query) -> Iterator[int]:
-    """Where a MATCH has several parts that neither share a variable nor begin at something known
-    before."""
+    """The positions of MATCHes with several parts that share no variable and do not begin at a
+    bound one."""
     for part in t.walk(query):
         if isinstance(part, t.Query):
             for clauses in part.branches:
@@ -215,7 +212,8 @@ def _products(query: t.Query) -> Iterator[int]:
 
 
 def _parts(clause: t.Match, known: set[str]) -> int:
-    """How many parts of a MATCH are connected neither to one another nor to what is known."""
+    """The number of parts of a MATCH that are connected neither to each other nor to a bound
+    variable."""
     groups: list[set[str]] = []
     for pattern in clause.patterns:
         names = _pattern_names(pattern)

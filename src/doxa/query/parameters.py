@@ -1,5 +1,4 @@
-"""Parameters from Python: what a query may hold as it is, what is converted, and an error for the
-rest, with the place where it stands."""
+"""Convert parameters from Python to Cypher values, or raise an error that names the position."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from doxa.base.temporal_python import from_python
 from doxa.query.core.elements import Edge, Node, Path
 from doxa.query.core.operators import INT_MAX, INT_MIN
 
-_PLACE_CHARS = 80  # of where a value is, for an error
+_PLACE_CHARS = 80  # of the position of a value, for an error
 _DEPTH_MAX = 100
 _OURS = (*temporal.INSTANTS, temporal.Duration, spatial.Point, Node, Edge, Path)
 _NATIVE = (datetime.date, datetime.time, datetime.timedelta)
@@ -22,8 +21,8 @@ _AS_IT_IS = frozenset((bool, float, type(None), bytes))
 
 
 def convert_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by name. Dates and times of Python become Cypher's, tuples and arrays lists.
-    InputError for what Cypher has no type for."""
+    """Convert parameters: Python's dates and times become Cypher's, tuples and arrays become lists.
+    Raises InputError for types that Cypher lacks."""
     found = {}
     for name, value in params.items():
         if not isinstance(name, str):

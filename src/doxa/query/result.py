@@ -1,4 +1,4 @@
-"""The rows of a statement as a session gives them, and the words in which its failures are told."""
+"""The result of a statement as a session returns it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from doxa.query.notifications import Notification
 
 
 class GraphResult:
-    """Rows of one statement: iterate, or `records()`. `summary` is complete once the rows are."""
+    """The rows of one statement: iterate, or call `records()`."""
 
     def __init__(
         self,
@@ -55,14 +55,17 @@ class GraphResult:
         self.close()
 
     def records(self, *, python: bool = False) -> list[dict[str, Any]]:
-        """All rows as dictionaries; with `python`, dates and times as those of Python's datetime.
-        InputError for one that it cannot hold."""
+        """Return all rows as dictionaries; with `python`, dates and times as those of Python's
+        datetime.
+
+        Raises InputError for a value that datetime cannot represent.
+        """
         if python:
             return [dict(zip(self.columns, map(_python, row), strict=True)) for row in self]
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
     def single(self) -> Any:
-        """The only value of the only row. Raises QueryError if there is more or less."""
+        """Return the only value of the only row. Raises QueryError if there are more or none."""
         rows = list(self)
         if len(rows) != 1 or len(rows[0]) != 1:
             fail(
@@ -74,11 +77,11 @@ class GraphResult:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was created, set and deleted."""
+        """The numbers of created, set and deleted items."""
         return dict(self.run.graph.counters)
 
     def description(self) -> Described | None:
-        """The plan of an EXPLAIN or PROFILE; call it once the rows are taken."""
+        """Return the plan of an EXPLAIN or PROFILE; call it after consuming the rows."""
         if self.plan is None or self.plan.statement.mode is None:
             return None
         if isinstance(self.plan.statement.body, t.Clause):
@@ -86,19 +89,18 @@ class GraphResult:
         return described(self.plan.steps, self.run)
 
     def notices(self) -> list[Notification]:
-        """What is odd about the statement though it ran: unknown labels and types, patterns that
-        nothing connects."""
+        """Return notifications: unknown labels and types, unconnected patterns."""
         return self.look_up()
 
     def buffer(self) -> None:
-        """Take the rest into memory and let go of the snapshot."""
+        """Read the remaining rows into memory and release the snapshot."""
         if self._release is not None:
             with translated_errors(self.run):
                 self._rows = iter(MemoryBudget("rows of an unfinished result").all(self._rows))
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
-        """Let go of the snapshot. Rows not yet read are gone, unless they were buffered."""
+        """Release the snapshot. Rows not yet read are lost unless they were buffered."""
         if not keep and self._release is not None:
             self._rows = iter(())
         release, self._release = self._release, None
@@ -107,7 +109,7 @@ class GraphResult:
 
 
 def _python(value: Any) -> Any:
-    """Dates and times as Python's, also inside lists and maps; elements keep theirs."""
+    """Convert dates and times to Python's, also inside lists and maps, but not inside elements."""
     if type(value) is list:
         return [_python(item) for item in value]
     if type(value) is dict:

@@ -1,12 +1,14 @@
-"""A conversation with the graph in Cypher: statements one by one, or several in one transaction.
-Every door's queries go through here.
+"""A session with the graph in Cypher: single statements, or several in one transaction.
 
-    session.run("MATCH (n) RETURN n")             by itself: a snapshot if it reads, a transaction
-    if it writes
+All interfaces run their queries here.
+
+    session.run("MATCH (n) RETURN n")
+    a statement of its own: a snapshot if it reads, a transaction if it writes
+
     session.begin(); session.run(…); session.commit()
 
-A session belongs to one thread at a time, as its transaction does. A result streams from its
-snapshot; when the session goes on to something else, what is left of it is taken into memory first.
+A session belongs to one thread at a time, like its transaction. A result streams from its snapshot.
+When the session runs another statement, the rest of the result is first read into memory.
 """
 
 from __future__ import annotations
@@ -36,11 +38,12 @@ from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.store import Identity, Reader, Store, Transaction
 
-_WHO = ("_session", "_agent", "_tenant", "_source")  # null unless the context says
+_WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
 
 
 class GraphSession:
-    """Statements under one identity. Use from one thread at a time; `cancel` may come from another."""
+    """Statements under one identity. Use it from one thread at a time; any thread may call
+    `cancel`."""
 
     def __init__(
         self,
@@ -59,7 +62,7 @@ class GraphSession:
             f"_{name}": value for name, value in convert_parameters(self.context).items()
         }
         self.csv_folder = csv_folder
-        self.owner = owner  # handed to procedures of rooms above
+        self.owner = owner  # passed to procedures of other packages
         self.timeout_ms = timeout_ms
         self._times: dict[str, int | None] = {"system": None, "valid": None}
         self._open: GraphResult | None = None
@@ -73,8 +76,8 @@ class GraphSession:
 
     @property
     def system_time(self) -> int | None:
-        """As of which system time statements read, in ns; set it to a time of any form that AS OF
-        takes, or to None for the present."""
+        """The system time that statements read as of, in ns. Set it to any form that AS OF accepts,
+        or to None for the present."""
         return self._times["system"]
 
     @system_time.setter
@@ -83,7 +86,7 @@ class GraphSession:
 
     @property
     def valid_time(self) -> int | None:
-        """What was valid at this time, in ns; set as `system_time`."""
+        """The valid time that statements read as of, in ns; set like `system_time`."""
         return self._times["valid"]
 
     @valid_time.setter
@@ -101,7 +104,7 @@ class GraphSession:
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
     ) -> GraphResult:
-        """Run one statement. Raises QueryError; inside a transaction a failure ends it."""
+        """Run one statement. Raises QueryError; a failure inside a transaction ends it."""
         if not isinstance(text, str) or not (params is None or isinstance(params, Mapping)):
             raise InputError(
                 "A statement is text, and its parameters are a map.",
@@ -114,7 +117,7 @@ class GraphSession:
         given = {
             **convert_parameters(params or {}),
             **self._identity_parameters,
-        }  # who asks is not the statement's to say
+        }  # parameters of the identity take precedence
         try:
             if self._explicit:
                 result = self._in_transaction(plan, given, deadline)
@@ -130,7 +133,8 @@ class GraphSession:
         return result
 
     def _notices(self, plan: Plan) -> list[Notification]:
-        """Asked when the rows are taken, so that what the statement itself made is known."""
+        """Find notifications after the rows are consumed, so that names which the statement created
+        are known."""
         if isinstance(plan.statement.body, POLICY_COMMANDS):
             with self.store.read() as reader:
                 return policy_notifications(plan.statement.body, plan.text, Graph(reader))
@@ -147,7 +151,7 @@ class GraphSession:
             return notifications_of(outline, plan.text, Graph(reader))
 
     def _buffer_previous(self) -> None:
-        """Take in what is left of the result before."""
+        """Read the rest of the previous result into memory."""
         before, self._open = self._open, None
         if before is not None:
             before.buffer()
@@ -239,7 +243,7 @@ class GraphSession:
 
     @contextmanager
     def _writer(self, deadline: Deadline, scored_at: int | None = None) -> Iterator[Transaction]:
-        """A transaction; who waits for it can be cancelled, and has a timeout."""
+        """Open a transaction. Waiting for it can be cancelled and times out."""
         waiting = True
         try:
             with self.store.write(
@@ -253,8 +257,7 @@ class GraphSession:
             raise
 
     def _upgrade_to_writer(self, deadline: Deadline) -> None:
-        """From reading to writing: only if nothing was committed since the snapshot, so that what
-        was read still holds."""
+        """Upgrade a reading transaction, if nothing was committed since its snapshot."""
         if isinstance(self._reader, Transaction):
             return
         seen = self._reader.last_receipt() if self._reader is not None else None
@@ -285,7 +288,7 @@ class GraphSession:
         as_of = self._time_point(statement.system_time, self.system_time, plan, reader, params)
         valid = self._time_point(statement.valid_time, self.valid_time, plan, reader, params)
         graph = Graph(reader, as_of=as_of)
-        if valid is not None:  # of a past time nobody knows without looking what was there
+        if valid is not None:  # as of a past time, the labels that existed are unknown
             graph.valid = ValidTime(
                 valid,
                 reader.declared().constraints,
@@ -304,8 +307,8 @@ class GraphSession:
             return self.engine.start(self._tracking_plan(plan, run), run)
 
     def _tracking_plan(self, plan: Plan, run: Run) -> Plan:
-        """The plan that notes what it returns, if a policy could ask: not of a past time, nor where
-        decay is off."""
+        """Return the plan that records accesses if a policy may use them: not of a past time, nor
+        if decay is off."""
         judge = run.graph.reader.declared().judge
         about = judge.about
         if about is None or self.store.read_only or not self.store.decay_enabled:
@@ -332,7 +335,7 @@ class GraphSession:
         reader: Reader,
         params: Mapping[str, Any],
     ) -> int | None:
-        """A point in time that the statement states, or else the session's."""
+        """The point in time of the statement, or else of the session."""
         if expression is None:
             return default if not plan.writes else None
         return instant_ns(
@@ -368,7 +371,7 @@ class GraphSession:
         self._release()
 
     def rollback(self) -> None:
-        """End the transaction without a trace."""
+        """Discard the changes of the transaction and end it."""
         self._require_open()
         before, self._open = self._open, None
         if before is not None:
@@ -380,7 +383,7 @@ class GraphSession:
                 held.__exit__(_Abandoned, _Abandoned(), None)
 
     def _end(self) -> None:
-        """What a failed statement does to the transaction around it."""
+        """End the transaction after a failed statement."""
         if self._explicit:
             self._open = None
             self.rollback()
@@ -401,13 +404,13 @@ class GraphSession:
             held.__exit__(None, None, None)
 
     def cancel(self) -> None:
-        """End the statement that runs now, from any thread: it fails with Terminated."""
+        """Cancel the running statement from any thread: it fails with Terminated."""
         running = self._running
         if running is not None:
             running.cancelled = True
 
     def close(self) -> None:
-        """Roll back what is open."""
+        """Roll back an open transaction and release the result."""
         if self._explicit:
             self.rollback()
         before, self._open = self._open, None
@@ -416,7 +419,7 @@ class GraphSession:
 
 
 class _Batches:
-    """One transaction after the other, under one running query."""
+    """Successive transactions under one running query."""
 
     def __init__(self, writer: Callable[[int | None], AbstractContextManager[Transaction]]) -> None:
         self._writer = writer

@@ -1,4 +1,8 @@
-"""The elements that one run returns and passes through, recorded for the access metadata."""
+"""The elements that one run returns and traverses, recorded for the access metadata.
+
+Access counts feed the persistence policies. The log removes the hidden columns that carry these
+elements from the rows of the result and passes the ids to the store once the rows are consumed.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +24,8 @@ HIDING = HOLDING | {ProvenanceValues}
 
 
 class AccessLog:
-    """The elements that one run returned and passed through, each once; noted when its rows have
-    been taken."""
+    """Each element that one run returns and traverses, once; recorded when its rows are
+    consumed."""
 
     def __init__(
         self, note: Callable[[Noted], None], parameters: Mapping[str, Any], names: frozenset[str]
@@ -32,7 +36,7 @@ class AccessLog:
         self._traversed: list[Any] = []
         self._direct: array[int] = array("q")
         self._width = self._first = 0
-        self._returned_ids: set[int] = set()  # what was gathered of many rows
+        self._returned_ids: set[int] = set()  # deduplicated so far
         self._traversed_ids: set[int] = set()
         self.full = False
 
@@ -45,8 +49,9 @@ class AccessLog:
         reader: Reader,
         revealed: set[tuple[bool, int]],
     ) -> Iterator[Row]:
-        """The rows without their hidden columns, detached. Of these the first `seen` are what was
-        returned. All is noted at the end, or when the taker stops."""
+        """Yield the rows detached and without their hidden columns. The first `seen` of these hold
+        returned elements, the rest traversed ones. Record all at the end, or when the consumer
+        stops."""
         returned, traversed, most, middle = (
             self._returned,
             self._traversed,
@@ -72,7 +77,7 @@ class AccessLog:
             self._finish(reader, revealed)
 
     def deduplicate(self) -> None:
-        """Keep each element once; full when there are as many as one query notes."""
+        """Keep each element once; set `full` at the maximum that one query records."""
         rows = self._direct
         for place in range(self._width):
             (self._returned_ids if place < self._first else self._traversed_ids).update(
@@ -89,13 +94,13 @@ class AccessLog:
         )
 
     def direct_ids(self, width: int, first: int) -> array[int]:
-        """Where a region puts the ids of its own rows, `width` for each; the `first` of them were
-        returned."""
+        """The array to which a pattern scan appends ids, `width` for each row; the first `first` of
+        them are returned elements."""
         self._width, self._first = width, first
         return self._direct
 
     def returned(self, node: int) -> None:
-        """A node that a procedure returned in parts."""
+        """Add a node of which a procedure returned parts."""
         self._returned.append(node)
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
@@ -136,8 +141,8 @@ class AccessLog:
 
 
 def collect_ids(values: Iterable[Any], into: set[int]) -> None:
-    """The ids of the elements in values, of edges with a minus. Whole numbers, and tuples of them,
-    are ids that were fetched to be noted."""
+    """Add the ids of the elements in values; ids of edges are negative. Whole numbers, and tuples
+    of them, are ids that were fetched for the access log."""
     for value in values:
         kind = type(value)
         if kind is int:

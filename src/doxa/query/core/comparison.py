@@ -72,8 +72,8 @@ def _equal_maps(one: dict[str, Any], other: dict[str, Any]) -> bool | None:
 
 
 def compare(one: Any, other: Any) -> int | bool | None:
-    """-1, 0 or 1; None when the two cannot be compared; False when a NaN is in play (every
-    comparison with it is false)."""
+    """Return -1, 0 or 1; None if the two cannot be compared; False if one is NaN, as every
+    comparison with it is false."""
     if one is None or other is None:
         return None
     kind, second = type(one), type(other)
@@ -138,8 +138,8 @@ _RANK = {
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
-    """A tuple that sorts as Cypher does, ascending: maps, nodes, edges, lists, paths, points,
-    temporals, text, booleans, numbers, NaN, null."""
+    """Return a tuple that sorts as Cypher does, ascending: maps, nodes, edges, lists, paths,
+    points, temporals, text, booleans, numbers, NaN, null."""
     kind = type(value)
     rank = _RANK.get(kind, 12)
     if rank == 15:
@@ -165,7 +165,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
 
 
 def group_key(value: Any) -> Any:
-    """A hashable stand-in: two values are one group exactly if their keys are equal."""
+    """Return a hashable key: two values belong to one group exactly if their keys are equal."""
     kind = type(value)
     if kind is str or kind is int or value is None:
         return value
@@ -185,7 +185,7 @@ def group_key(value: Any) -> Any:
 
 
 def truth(value: Any) -> bool | None:
-    """A condition's value. Raises QueryError for what is no boolean."""
+    """Return the value of a condition. Raises QueryError unless it is a boolean or null."""
     if value is True or value is False or value is None:
         return value
     fail(

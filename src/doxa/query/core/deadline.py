@@ -1,5 +1,7 @@
-"""How long a statement may go on: its timeout, and whether it was told to end. Asked by its rows,
-by SQL underneath, and while it waits to write."""
+"""The timeout and the cancellation of one statement.
+
+Rows of work, SQL statements and waits for the write lock all check it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _TICKS_PER_CHECK = 1_024
 
 
 class Deadline:
-    """The time of one statement, from when it is made. `cancelled` may be set from any thread."""
+    """The deadline of one statement. Any thread may set `cancelled`."""
 
     __slots__ = ("_deadline", "_ticks", "_timeout_ms", "cancelled")
 
@@ -23,14 +25,14 @@ class Deadline:
         self._ticks = 0
 
     def tick(self) -> None:
-        """Called for every row of work: looks now and then whether to go on."""
+        """Count a row of work and check the deadline every 1,024 rows."""
         self._ticks += 1
         if self._ticks >= _TICKS_PER_CHECK:
             self._ticks = 0
             self.raise_if_cancelled()
 
     def raise_if_cancelled(self) -> None:
-        """Raise if the statement was cancelled or has taken too long."""
+        """Raise QueryError if the statement was cancelled or has timed out."""
         if self.cancelled:
             fail("The query was cancelled.", kind="TransactionError", detail="Terminated")
         if time.monotonic() > self._deadline:
@@ -42,6 +44,6 @@ class Deadline:
             )
 
     def is_over(self) -> bool:
-        """Whether to end: asked from inside of a long SQL statement or a wait, which then fails,
-        and `look` says why."""
+        """Whether to stop. SQLite and waits for the write lock call this and then fail;
+        `raise_if_cancelled` gives the reason."""
         return self.cancelled or time.monotonic() > self._deadline

@@ -15,8 +15,7 @@ from doxa.cypher.errors import QueryError
 
 
 class Source(Protocol):
-    """Where elements load themselves from: the graph of the running query. `epoch` counts its
-    writes."""
+    """Loads elements: the graph of the running query. `epoch` counts its writes."""
 
     epoch: int
 
@@ -26,7 +25,7 @@ class Source(Protocol):
 
 
 class Element:
-    """What nodes and edges share. `source` is None when detached."""
+    """The common part of nodes and edges. `source` is None when detached."""
 
     __slots__ = ("_props", "epoch", "id", "source")
 
@@ -41,7 +40,7 @@ class Element:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """All properties. Raises QueryError (DeletedEntityAccess) when the query deleted the
+        """All properties. Raises QueryError (DeletedEntityAccess) if the query deleted the
         element."""
         if self.source is not None and self.epoch != self.source.epoch:
             self.load()
@@ -60,8 +59,8 @@ class Element:
         return name in self.properties
 
     def detach(self) -> None:
-        """Load what is missing and let go of the query. A deleted element keeps what was known of
-        it."""
+        """Load missing data and release the query. A deleted element keeps the data that was
+        loaded."""
         if self.source is not None:
             if self.epoch != self.source.epoch:
                 with suppress(QueryError):
@@ -154,7 +153,7 @@ class Edge(Element):
 
 
 class Path:
-    """Nodes and edges in turn: one node more than edges."""
+    """A sequence of nodes and edges, with one node more than edges."""
 
     __slots__ = ("edges", "nodes")
 
@@ -172,7 +171,7 @@ class Path:
         return len(self.edges)
 
     def elements(self) -> Iterator[Element]:
-        """The nodes and edges in their order."""
+        """The nodes and edges in order."""
         for node, edge in zip(self.nodes, self.edges, strict=False):
             yield node
             yield edge
@@ -198,11 +197,13 @@ def detach(value: Any) -> Any:
     return value
 
 
-HOLDING = frozenset((Node, Edge, Path, list, dict))  # values that are, or may hold, elements
+HOLDING = frozenset(
+    (Node, Edge, Path, list, dict)
+)  # types of values that are or may contain elements
 
 
 def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Rows as they leave the query."""
+    """Detach all elements of the rows."""
     for row in rows:
         for value in row:
             if type(value) in HOLDING:

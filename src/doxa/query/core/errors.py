@@ -27,7 +27,7 @@ def fail(
 
 
 def shown(value: object) -> str:
-    """A value for a message: its Cypher type and its beginning."""
+    """Format a value for a message: its Cypher type and its beginning."""
     begin = (
         value[:100]
         if isinstance(value, (str, bytes))
@@ -40,7 +40,7 @@ def shown(value: object) -> str:
 
 
 def type_name(value: object) -> str:
-    """The Cypher type of a value, as error texts and valueType() say it."""
+    """Return the Cypher type of a value, as in error messages and valueType()."""
     if value is None:
         return "NULL"
     return _NAMES.get(type(value).__name__, type(value).__name__)

@@ -1,5 +1,5 @@
-"""The graph as one running query sees it: a snapshot, now or as of a time, and with a transaction
-its own writes."""
+"""The graph as one running query sees it: a snapshot of the present or of a past time, or a
+transaction with its own writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COUNTERS = (
 
 
 class Graph:
-    """Reads and, with a transaction, writes. `epoch` counts the writes: what was loaded before one
+    """Reads and, with a transaction, writes. `epoch` counts the writes: data loaded before a write
     is loaded again after it."""
 
     def __init__(
@@ -41,23 +41,26 @@ class Graph:
         self.counters = dict.fromkeys(COUNTERS, 0)
         self._labels: dict[str, tuple[str, ...]] = {}
         self._indexes: Indexes | None = None
-        self.revealed: set[tuple[bool, int]] = set()  # (edge, id) of what this query sees whole
+        self.revealed: set[tuple[bool, int]] = (
+            set()
+        )  # (edge, id) of elements that this query sees whole
 
     # Reading
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> Iterable[tuple[Any, ...]]:
-        """Rows of a statement. One that was interrupted ends as a QueryError that says why."""
+        """Stream the rows of an SQL statement. An interrupted one raises QueryError with the
+        reason."""
         return self.reader.stream(sql, args)
 
     def node(self, identity: int) -> Node:
         return Node(identity, self)
 
     def node_of(self, identity: int, labels: str, props: str) -> Node:
-        """A node from its row: labels and properties as JSON text."""
+        """Build a node from its row: labels and properties as JSON text."""
         return Node(identity, self, labels=self.labels_of(labels), props=decode_properties(props))
 
     def labels_of(self, text: str) -> tuple[str, ...]:
-        """Label sets are few and long-lived: each text is read once."""
+        """Decode a label set. There are few, so each text is decoded once."""
         found = self._labels.get(text)
         if found is None:
             found = self._labels[text] = tuple(decode_properties(text))
@@ -112,8 +115,8 @@ class Graph:
         return None
 
     def indexes(self) -> Indexes:
-        """The declared indexes. As of a past time their keys of all times lead to elements whose
-        version then is still to be looked at."""
+        """The declared indexes. As of a past time their entries of all times are read, so the
+        version of each element must be tested."""
         if self._indexes is None:
             self._indexes = self.reader.declared().indexes
         return self._indexes
@@ -126,8 +129,8 @@ class Graph:
         )
 
     def has_type(self, name: str) -> bool:
-        """Whether any relationship of the present has this type, or may have it: only the first few
-        thousand are looked at."""
+        """Whether any relationship of the present has this type. Only the first thousands are read;
+        beyond them the answer is yes."""
         if (
             next(
                 iter(
@@ -148,42 +151,40 @@ class Graph:
 
     @functools.cached_property
     def sight(self) -> Sight | None:
-        """What the policies show of the present; None as of a past time, which shows what was
-        there."""
+        """The visibility filter of the present; None as of a past time, when policies do not
+        apply."""
         return self.reader.sight() if self.as_of is None else None
 
     def changed_sight(self) -> None:
-        """Something was hidden, or shown: what this query reads from now on obeys."""
+        """Apply a change of visibility to the rest of this query."""
         self.epoch += 1
         self.__dict__.pop("sight", None)
 
     @property
     def sight_key(self) -> tuple[Any, ...]:
-        """Equal where the tables and tests of visibility are."""
+        """Equal for runs whose tables and tests of visibility are equal."""
         return (
             0 if self.sight is None else self.sight.key
         ), None if self.valid is None else self.valid.key
 
     @property
     def tests_nodes(self) -> bool:
-        """Whether a node at the end of an edge may be out of sight, so that each is to be looked
-        at."""
+        """Whether the node at the end of an edge may be invisible and must be tested."""
         return (self.sight is not None and self.sight.tests_nodes) or (
             self.valid is not None and self.valid.tests_nodes
         )
 
     def source(self, alias: str, *, edge: bool) -> tuple[str, str]:
-        """What to read from, and the test that its rows must pass; together the same as the table,
-        and faster in a join."""
+        """The table to read and the test for its rows. Together they equal the visible table, and
+        are faster in a join."""
         if self.sight is None:
             return (self.edge_table() if edge else self.node_table()), ""
         return self.sight.table(edge=edge, hidden=True), self.sight.test(alias, edge=edge)
 
-    # As of a time the tables are the live rows that were there, united with the past versions that
-    # were
+    # As of a time: live rows that already existed, united with the versions valid then
 
     def raw_table(self, *, edge: bool) -> str:
-        """The table with what is hidden, and what has faded."""
+        """The table including hidden elements and faded properties."""
         return (
             (self.edge_table() if edge else self.node_table())
             if self.sight is None
@@ -217,7 +218,8 @@ class Graph:
         return f"(SELECT {columns} FROM edge WHERE since <= {time}{past})"
 
     def label_table(self, *, hidden: bool = False) -> str:
-        """`hidden`: with the labels of nodes out of sight, for who looks at the nodes as well."""
+        """The table of labels. `hidden`: also those of invisible nodes, for a caller that reads the
+        nodes too."""
         if self.sight is not None:
             seen = (
                 "(SELECT label, node FROM node_label WHERE node IN (SELECT id FROM"
@@ -237,8 +239,8 @@ class Graph:
 
     @functools.cached_property
     def has_past(self) -> tuple[bool, bool]:
-        """Whether any version of a node, of an edge, ended after the time that is asked for. If
-        none did, those that were there still are."""
+        """Whether any version of a node, and of an edge, ended after the requested time. If none
+        did, all elements of that time still exist."""
         time = 0 if self.as_of is None else int(self.as_of)
         nodes, edges = (
             bool(
@@ -269,8 +271,8 @@ class Graph:
         return self.node(identity)
 
     def _refuse_forged(self, labels: Iterable[str], props: Mapping[str, Any]) -> None:
-        """A belief, a turn or a place is made by its verbs, which say who said it; made by hand it
-        could say anything."""
+        """Refuse to create beliefs, turns and places by hand: doxa.* procedures create them with
+        their source."""
         guards = self.reader.declared().guards
         made = (
             [label for label in labels if guards.labels.get(label, {}).get("addressed")]
@@ -304,7 +306,7 @@ class Graph:
         return Edge(identity, self, kind=kind, start=start.id, end=end.id)
 
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
-        """Make these the element's properties; nulls are absent."""
+        """Replace the element's properties; null means absent."""
         before = element.properties
         props = self._with_faded(element, props)
         clean = {name: value for name, value in props.items() if value is not None}
@@ -321,8 +323,8 @@ class Graph:
                 self._writer().set_edge(EdgeId(element.id), clean)
 
     def _with_faded(self, element: Node | Edge, props: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is to be written, with what has faded of the element: who does not see a property
-        does not remove it."""
+        """Add the faded properties of the element: a query that does not see a property does not
+        remove it."""
         edge = isinstance(element, Edge)
         table, identity = self.raw_table(edge=edge), (element.id,)
         if table == (self.edge_table(hidden=True) if edge else self.node_table(hidden=True)):
@@ -355,7 +357,7 @@ class Graph:
         writer = self._writer()
         if (
             writer.edge(EdgeId(identity)) is not None
-        ):  # hidden or not: a node goes with all its relationships
+        ):  # hidden or not: all relationships of a node are deleted with it
             writer.delete_edge(EdgeId(identity))
             self.counters["relationships_deleted"] += 1
 
@@ -385,7 +387,7 @@ class Graph:
 
 
 class _storable:
-    """Turns the store's refusal of a value into openCypher's error."""
+    """Translates the store's refusal of a value into openCypher's error."""
 
     def __enter__(self) -> None:
         return None

@@ -8,5 +8,6 @@ def json_path(name: str) -> str:
 
 
 def pushable_name(name: str) -> bool:
-    """SQLite's JSON paths have no escape for these."""
+    """Whether a name can be written as a path: SQLite's JSON paths cannot escape quotes and
+    backslashes."""
     return '"' not in name and "\\" not in name and name.isprintable()

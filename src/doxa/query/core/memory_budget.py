@@ -1,9 +1,8 @@
-"""What a query may hold in memory: rows that wait for a step to end, and how large one value may
-grow.
+"""Limits on memory: the rows that a step keeps and the size of a single value.
 
-A step that must see all rows before it gives the first (a sort, a grouping, DISTINCT, a write)
-keeps them in a `Held`, which refuses beyond a number of bytes. Lists, maps and texts are looked at
-where they are made, so that a value that doubles itself ends in an error, not in swap.
+A step that needs all rows before it returns the first (a sort, a grouping, DISTINCT, a write) keeps
+them in a `MemoryBudget`, which raises an error beyond a number of bytes. Lists, maps and texts are
+checked when they are built, so that a value that doubles itself ends in an error, not in swap.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ _SCALARS = {type(None): 0, bool: 0, int: 32, float: 24}
 
 
 class MemoryBudget:
-    """A growing number of bytes, estimated as CPython holds values. `what` names them in the error."""
+    """Estimates the bytes of kept values, as CPython stores them. `what` names them in the
+    error."""
 
     __slots__ = ("_last", "_one", "bytes", "what")
 
@@ -39,10 +39,10 @@ class MemoryBudget:
         self._one: Any = None
 
     def row(self, row: Sequence[Any], *, extra: int = 0) -> None:
-        """One more row, with so many bytes besides. What it shares with the row before, place by
-        place, is there only once.
+        """Add a row and `extra` bytes. Values that are identical to the previous row's are counted
+        once.
 
-        Raises QueryError when it is too much.
+        Raises QueryError beyond the limit.
         """
         last = self._last if len(self._last) == len(row) else (None,) * len(row)
         self._last = row
@@ -56,7 +56,7 @@ class MemoryBudget:
             self._too_much()
 
     def value(self, value: Any) -> None:
-        """One more value, as an aggregation keeps it."""
+        """Add a value that an aggregation keeps."""
         if value is not self._one:
             self._one = value
             scalar = _SCALARS.get(type(value))
@@ -66,7 +66,7 @@ class MemoryBudget:
             self._too_much()
 
     def all(self, rows: Iterable[Row]) -> list[Row]:
-        """The rows as a list."""
+        """Collect the rows into a list."""
         found = []
         for row in rows:
             self.row(row)
@@ -84,7 +84,7 @@ class MemoryBudget:
 
 
 def estimated_bytes(value: Any) -> int:
-    """About how many bytes a value takes."""
+    """Estimate the bytes of a value."""
     kind = type(value)
     scalar = _SCALARS.get(kind)
     if scalar is not None:
@@ -105,8 +105,7 @@ def estimated_bytes(value: Any) -> int:
 
 
 def check_size(value: Any) -> Any:
-    """A text, list or map that was just made. Raises QueryError when it is larger than any use of
-    it."""
+    """Return a new text, list or map. Raises QueryError if it is too large."""
     if type(value) is str:
         if len(value) > VALUE_CHARS_MAX:
             refuse_size(VALUE_CHARS_MAX, "characters")
@@ -116,7 +115,7 @@ def check_size(value: Any) -> Any:
 
 
 def collect_values(values: Iterable[Any]) -> list[Any]:
-    """The values as a list, which is looked at while it grows."""
+    """Collect the values into a list, checking its size as it grows."""
     found: list[Any] = []
     left = VALUE_ITEMS_MAX
     for value in values:
@@ -129,7 +128,7 @@ def collect_values(values: Iterable[Any]) -> list[Any]:
 
 
 def _counted(value: Any, left: int) -> int:
-    """How many items are left after this value's, with those of what it holds."""
+    """Return the number of items left after this value and the values inside it."""
     left -= len(value)
     if left < 0:
         refuse_size(VALUE_ITEMS_MAX, "items")

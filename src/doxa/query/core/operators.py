@@ -23,7 +23,7 @@ _TEMPORAL = (
 
 
 def whole(value: int) -> int:
-    """An integer result, or the error of its overflow."""
+    """Return an integer result. Raises QueryError on overflow."""
     if not INT_MIN <= value <= INT_MAX:
         fail(
             "The result does not fit in a 64-bit integer.",

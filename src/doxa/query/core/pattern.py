@@ -1,11 +1,13 @@
-"""A MATCH taken apart: its nodes, its edges between them, its paths, and every condition as a list
-of conjuncts.
+"""Decompose a MATCH into its nodes, edges, paths and a list of conjuncts.
 
     MATCH p = (a:A {x: 1})-[:R]->(b) WHERE a.y > 2
-    nodes a, b · edge <0> from a to b of type R · path p: a, <0>, b · conjuncts a:A, a.x = 1,
-    a.y > 2
 
-Elements without a name get an `InternalName`, which no query can write.
+    nodes a, b
+    edge <0> from a to b of type R
+    path p: a, <0>, b
+    conjuncts a:A, a.x = 1, a.y > 2
+
+Unnamed elements get an `InternalName`, which no query can write.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from dataclasses import dataclass, field
 from doxa.cypher import tree as t
 from doxa.query.core.names import InternalName, Kind
 
-_PLAIN = (t.Property, t.Variable, t.Parameter, t.Literal)  # what may be evaluated twice
+_PLAIN = (t.Property, t.Variable, t.Parameter, t.Literal)  # expressions that may be evaluated twice
 
 
 @dataclass(slots=True)
 class EdgeVar:
-    """An edge, a length of edges, a shortest path or a quantified part, from node `left` to node
+    """An edge, a variable length, a shortest path or a quantified pattern from node `left` to node
     `right`."""
 
     key: str
@@ -52,7 +54,8 @@ class PatternGraph:
 def decompose(
     patterns: tuple[t.PathPattern, ...], where: t.Expression | None, *, fresh: Iterator[int]
 ) -> PatternGraph:
-    """`fresh` numbers the unnamed elements, unique in the whole query."""
+    """Decompose patterns and their WHERE. `fresh` numbers the unnamed elements uniquely within the
+    query."""
     graph = PatternGraph()
     for pattern in patterns:
         _add_path(graph, pattern, fresh)
@@ -143,7 +146,7 @@ def _add_edge(
 
 
 def equalities(variable: t.Variable, properties: t.Expression | None) -> list[t.Expression]:
-    """{a: 1, b: x} as a = 1, b = x."""
+    """Convert {a: 1, b: x} to a = 1 and b = x."""
     if properties is None:
         return []
     assert isinstance(properties, t.MapOf)
@@ -154,7 +157,7 @@ def equalities(variable: t.Variable, properties: t.Expression | None) -> list[t.
 
 
 def conjuncts(where: t.Expression) -> list[t.Expression]:
-    """Conditions that must all hold; 1 < n.x <= 5 as 1 < n.x and n.x <= 5."""
+    """Split a condition into conjuncts; 1 < n.x <= 5 becomes 1 < n.x and n.x <= 5."""
     if (
         isinstance(where, t.Comparison)
         and len(where.ops) > 1
@@ -168,7 +171,7 @@ def conjuncts(where: t.Expression) -> list[t.Expression]:
 
 
 def plain_types(types: t.LabelExpression | None) -> tuple[str, ...] | None:
-    """A|B as names; None for any other expression. No types at all are the empty tuple."""
+    """Return the names of A|B, the empty tuple without types, None for other expressions."""
     if types is None:
         return ()
     if isinstance(types, t.LabelName):
@@ -191,7 +194,7 @@ def variables_of(pattern: t.PathPattern) -> list[str]:
 
 
 def free_variables(tree: t.Tree) -> frozenset[str]:
-    """The names that an expression takes from outside of itself."""
+    """The variables of an expression that are bound outside of it."""
     match tree:
         case t.Variable(name):
             return frozenset({name})

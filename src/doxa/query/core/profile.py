@@ -1,4 +1,4 @@
-"""Rows and time of each step of a PROFILE."""
+"""Row counts and times of the steps of a PROFILE."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from doxa.query.core.row import Row
 
 
 class Profile:
-    """Counts rows and time of steps as they run."""
+    """Counts the rows and the time of steps as they run."""
 
     def __init__(self) -> None:
         self.measured: dict[int, list[float]] = {}

@@ -1,4 +1,8 @@
-"""One execution of a plan: what its steps and expressions may ask for."""
+"""One execution of a plan: parameters, clock, graph, deadline and access log.
+
+Steps and expressions receive the `Run` with every row. It knows nothing of plans, so that every
+other package of the query engine can depend on it.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,14 @@ T = TypeVar("T")
 
 class Batches(Protocol):
     def commit(self) -> None:
-        """Make what was written durable, and go on in a new transaction."""
+        """Commit the current transaction and begin a new one."""
 
     def abandon(self) -> None:
-        """Undo what was written since the last commit, and go on in a new transaction."""
+        """Roll back to the last commit and begin a new transaction."""
 
 
 class Run:
-    """What steps and expressions may ask of the execution they belong to."""
+    """The execution that steps and expressions belong to."""
 
     def __init__(
         self,
@@ -46,15 +50,13 @@ class Run:
         self.csv_folder = csv_folder
         self.csv_file: str | None = None
         self.csv_line: int | None = None
-        self.session: Any = None  # what the procedures of rooms above belong to
+        self.session: Any = None  # the owner, for procedures of other packages
         self.outer_row: Row = ()
         self.profile: Profile | None = None
         self.accesses: AccessLog | None = None
-        self.revealing = False  # a procedure whose elements `reveal` asks for is running
-        self.batches: Batches | None = (
-            None  # how CALL { } IN TRANSACTIONS goes from one transaction to the next
-        )
-        self.text = ""  # for errors that say where
+        self.revealing = False  # a procedure runs whose results are passed to reveal()
+        self.batches: Batches | None = None  # commits and rolls back for CALL { } IN TRANSACTIONS
+        self.text = ""  # for positions in errors
         self.deadline = deadline if deadline is not None else Deadline()
         self.tick, self.raise_if_cancelled = (
             self.deadline.tick,
@@ -71,18 +73,18 @@ class Run:
             missing_parameter(name, phase="runtime")
 
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
-        """Items of a long list, with a tick for each."""
+        """Iterate over a long list with a tick for each item."""
         for item in items:
             self.tick()
             yield item
 
     def materialize(self, source: Iterator[Row]) -> list[Row]:
-        """All rows, before anything is written on their account."""
+        """Collect all rows before any of them causes a write."""
         return MemoryBudget("rows before a write").all(source)
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:
-        """The row around a nested query, for groups without rows."""
+        """Set the row around a nested query, for groups without rows."""
         before, self.outer_row = self.outer_row, row
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a plan is made of: functions of a row, and steps from rows to rows."""
+"""The two shapes that a plan consists of: functions of a row, and steps from rows to rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Cypher's type names with the types that only a query knows: nodes, relationships, paths, maps.
-And what valueType() says."""
+"""Type names of Cypher, including those of queries only: nodes, relationships, paths, maps."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def conforms(value: Any, name: str) -> bool:
 
 
 def value_type(value: Any) -> str:
-    """valueType(): with NOT NULL, and the union of item types for lists."""
+    """Implement valueType(): NOT NULL, and the union of item types for lists."""
     if value is None:
         return "NULL"
     if type(value) is not list:

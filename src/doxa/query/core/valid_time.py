@@ -1,12 +1,13 @@
-"""Which elements a query may see besides the snapshot's: with AS OF VALID TIME, those whose window
-holds the time. (What the persistence policies show, `store/visibility/sight.py` says.)
+"""AS OF VALID TIME: the test that an element's window contains a point in time.
 
-The windows are those that temporal constraints name, (key…, from, to), and without any constraint
+(Persistence policies hide elements too; `store/visibility/sight.py` implements that.)
+
+Temporal constraints name the window's properties, (key…, from, to). Without a constraint they are
 those of revisions (valid_from, valid_until) and of the graph ledger's FactVersion (validFrom,
-validUntil), unless a constraint on FactVersion names another. They are half-open; a start or end
-that is missing, or no point in time, is open. What a point in time is, `base.temporal_instant`
-says. The test is SQL, so it stands inside every scan and expansion, before any limit; it compares
-seconds and nanoseconds apart, so that years far away lose nothing.
+validUntil), unless a constraint on FactVersion names others. Windows are half-open. A start or end
+that is missing, or is not a point in time, is open; `base.temporal_instant` defines points in time.
+The test is SQL and part of every scan and expansion, before any limit. It compares seconds and
+nanoseconds separately, so that distant years lose no precision.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _PARTS = (
 
 
 def instant_ns(value: Any) -> int:
-    """A point in time as integer nanoseconds since the epoch. Raises QueryError for a value that is
-    none."""
+    """Convert a point in time to integer nanoseconds since the epoch. Raises QueryError for other
+    values."""
     found = instant_of(value)
     if found is None:
         fail(
-            f"{shown(value)} is no point in time.",
+            f"{shown(value)} is not a point in time.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint=f"Give {INSTANT_FORMS}.",
@@ -45,7 +46,7 @@ def instant_ns(value: Any) -> int:
 
 
 class Window(NamedTuple):
-    """Elements of a label or type, and the properties of their window."""
+    """A label or type and the properties of its window."""
 
     about: str
     start: str
@@ -59,9 +60,9 @@ _REVISION, _FACT = (
 
 
 class ValidTime:
-    """The test of one point in time, integer nanoseconds since the epoch.
+    """The test for one point in time, in integer nanoseconds since the epoch.
 
-    `present` says whether any node has a label: where none has a window, none is tested.
+    `present` reports whether any node has a label. If no node can have a window, none is tested.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class ValidTime:
         return f"(coalesce({start}, 1) AND coalesce({end}, 1))"
 
     def _compared(self, props: str, name: str, op: str) -> str:
-        """A property compared with the time; null if it is missing or no time."""
+        """Compare a property with the time; null if it is missing or not a point in time."""
         if pushable_name(name):
             path = json_path(name)
             return self._judged(
@@ -127,8 +128,7 @@ class ValidTime:
         return f"(SELECT {judged} FROM json_each({props}) j WHERE j.key = {_quoted(name)})"
 
     def _judged(self, shape: str, plain: str, source: str, *, path: str, op: str) -> str:
-        """A value of this JSON type compared with the time; its parts lie below the path in the
-        source."""
+        """Compare a value by its JSON type; its parts lie below the path in the source."""
         seconds, nanos = divmod(self.time, _NS)
         date, *moments = (f"({source} ->> {_quoted(path + '.' + part)})" for part in _PARTS)
         pairs = [(f"{date} * 86400", "0"), (moments[0], moments[1]), (moments[2], moments[3])]
@@ -141,5 +141,6 @@ class ValidTime:
 
 
 def _quoted(text: str) -> str:
-    """SQL text. Names come from the catalogue, which operators write; they are quoted all the same."""
+    """Quote SQL text. Names come from the catalogue, which only operators write; they are quoted
+    nonetheless."""
     return "'" + text.replace("'", "''") + "'"

@@ -1,12 +1,12 @@
-"""Walking many nodes at once: each level of a breadth-first search is one statement over the
-adjacency index, and only ids are fetched.
+"""Breadth-first search: one SQL statement per level over the adjacency index, fetching only ids.
 
-    MATCH (a {key: 1})-[:R*1..4]->(b) RETURN count(DISTINCT b)     ends: which nodes, not by how
-    many ways
-    shortestPath((a)-[:R*]-(b))                                    from both ends, the smaller side
-    first, until the sides meet
+    MATCH (a {key: 1})-[:R*1..4]->(b) RETURN count(DISTINCT b)
+    the nodes that a length reaches, regardless of the number of paths
 
-What needs more than ids (conditions on the edges, trails one by one) is walked by `adjacency.py`.
+    shortestPath((a)-[:R*]-(b))
+    from both ends, the smaller frontier first, until the frontiers meet
+
+Conditions on edges and single trails need more than ids; `trails.py` handles them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from doxa.store import int64_array
 _FLIPPED = {"out": "in", "in": "out", "both": "both"}
 Parents = dict[
     int, list[tuple[int, int]]
-]  # by node: the edges that lead there from the level before, and the nodes they come from
+]  # by node: edges from the previous level, with their start
 
 
 class AdjacencyScan:
-    """The edges that a pattern may follow, without their properties."""
+    """The edges that a pattern may follow, without properties."""
 
     def __init__(
         self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: int = 0
@@ -45,7 +45,7 @@ class AdjacencyScan:
         ]
 
     def of(self, nodes: Collection[int]) -> Iterator[tuple[int, int, int]]:
-        """From each of these nodes: the node, the one at the other end, the edge. A loop may come
+        """Yield (node, node at the other end, edge) for the edges of these nodes. A loop may occur
         twice."""
         run = self.run
         known = int64_array(list(nodes))
@@ -58,8 +58,8 @@ class AdjacencyScan:
 def reachable_nodes(
     links: AdjacencyScan, start: int, *, least: int, most: int | None
 ) -> Iterator[int]:
-    """Every node at the end of a trail of `least` (0 or 1) to `most` edges, each once, nearer ones
-    first. For directed edges only.
+    """Yield each node at the end of a trail of `least` (0 or 1) to `most` directed edges once,
+    nearest first.
 
     The shortest walk to a node repeats no edge, so that trails and walks end in the same nodes.
     """
@@ -87,7 +87,8 @@ def shortest_path_edges(
     every: bool,
     revealed: int = 0,
 ) -> Iterator[list[int]]:
-    """The edges of a shortest walk between two different nodes, or of each one with `every`."""
+    """Yield the edges of a shortest path between two different nodes; with `every`, of each
+    shortest path."""
     sides = [
         _Frontier(run, start, types, direction, revealed),
         _Frontier(run, end, types, _FLIPPED[direction], revealed),
@@ -108,7 +109,7 @@ def shortest_path_edges(
 
 
 class _Frontier:
-    """A search from one end: what was reached, how, and the nodes of its last level."""
+    """A search from one end: the nodes reached, the edges that led there, and the last level."""
 
     def __init__(
         self, run: Run, start: int, types: tuple[str, ...] | None, direction: str, revealed: int
@@ -128,7 +129,7 @@ class _Frontier:
         return self.level
 
     def paths(self, node: int) -> Iterator[list[int]]:
-        """The edges from `node` back to where the search began, each way."""
+        """Yield the edges of each way back from `node` to the start of the search."""
         stack: list[tuple[int, list[int]]] = [(node, [])]
         while stack:
             at, tail = stack.pop()

@@ -1,4 +1,4 @@
-"""LOAD CSV from the folder that the database allows."""
+"""LOAD CSV, limited to files in the folder that the database allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from doxa.query.core.step import Evaluate
 
 
 class CsvStep:
-    """LOAD CSV from a file inside the folder that the database allows; never from the network."""
+    """LOAD CSV from a file in the allowed folder, never from the network."""
 
     def __init__(self, source: Evaluate, *, headers: bool, separator: str) -> None:
         self.source, self.headers, self.separator = source, headers, separator
@@ -46,7 +46,7 @@ class CsvStep:
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """The lines of a file, none of them longer than one that can be meant."""
+    """Yield the lines of a file. Raises csv.Error for overlong lines."""
     if (
         csv.field_size_limit() < TEXT_BYTES_MAX
     ):  # one setting for the process, so it is only ever raised
@@ -59,7 +59,7 @@ def _lines(file: TextIO) -> Iterator[str]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """A file that is no CSV, told as a query's error."""
+    """Translate failures of reading the file into the query's error."""
     try:
         yield
     except (csv.Error, UnicodeDecodeError, OSError) as error:
@@ -72,13 +72,13 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def allowed_file(name: Any, folder: str | None) -> Path:
-    """The path of a file named by a query, if it lies inside the allowed folder, symbolic links
-    followed."""
+    """Return the path of a file if it lies inside the allowed folder after following symbolic
+    links."""
     if not isinstance(name, str):
         fail(f"LOAD CSV takes the name of a file, not {shown(name)}.")
     if folder is None:
         fail(
-            "LOAD CSV is off: no folder is allowed.",
+            "LOAD CSV is disabled: no folder is allowed.",
             kind="ArgumentError",
             detail="FileNotAllowed",
             hint="Open the database with csv_folder=….",

@@ -1,4 +1,5 @@
-"""The steps of a MATCH that run outside of SQL."""
+"""The steps of a MATCH that run in Python: filters, variable lengths, shortest paths, quantified
+patterns, path values and the uniqueness of edges."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class FilterStep:
 
 
 class BoundEdgeStep:
-    """An edge, or a list of edges, that is bound already: its ends must fit."""
+    """Match an edge, or a list of edges, that is already bound: its ends must fit."""
 
     def __init__(
         self, edge: EdgeVar, *, slot: int, left: tuple[int, bool], right: tuple[int, bool]
@@ -114,7 +115,7 @@ class BoundEdgeStep:
 
 
 class VariableLengthStep:
-    """A length of edges from a bound node."""
+    """Expand a variable length from a bound node."""
 
     def __init__(
         self,
@@ -283,8 +284,7 @@ class ShortestStep:
 
 
 class QuantifiedStep:
-    """A part repeated between least and most times; its variables become lists, in the order of the
-    path."""
+    """Repeat a pattern; its variables become lists, in the order of the path."""
 
     def __init__(
         self,
@@ -364,7 +364,7 @@ class PathStep:
 
 
 class UniqueStep:
-    """No edge twice in one MATCH, across its steps."""
+    """Drop rows that use an edge twice in one MATCH, across its steps."""
 
     def __init__(self, slots: list[int]) -> None:
         self.slots = slots

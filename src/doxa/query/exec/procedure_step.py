@@ -13,8 +13,8 @@ from doxa.query.procedures.registry import Procedure
 
 
 class ProcedureStep:
-    """Calls a procedure for each row and appends the columns asked for. One without results lets
-    the row pass."""
+    """Call a procedure for each row and append the requested columns. A procedure without results
+    passes the row on."""
 
     def __init__(
         self,
@@ -24,8 +24,8 @@ class ProcedureStep:
         *,
         revealed: bool = False,
     ) -> None:
-        """`revealed`: a column of it is asked for by `reveal`, so that a search finds what is
-        hidden too."""
+        """`revealed`: reveal() is called on a column, so that a search also finds hidden
+        elements."""
         self.procedure, self.args, self.columns, self.revealed = procedure, args, columns, revealed
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -73,7 +73,7 @@ _KINDS = {
 
 
 def _fitting(value: Any, kind: str, name: str) -> Any:
-    """The argument as its declared type; integers pass for floats."""
+    """Convert the argument to its declared type; integers are accepted for floats."""
     base = kind.rstrip("?").strip().upper().partition("<")[0].partition(" ")[0]
     if value is None or base not in _KINDS:
         return value

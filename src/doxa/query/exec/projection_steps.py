@@ -1,6 +1,6 @@
-"""WITH and RETURN as steps: projection, grouping, DISTINCT, order, SKIP and LIMIT.
+"""The steps of WITH and RETURN: projection, grouping, DISTINCT, ORDER BY, SKIP and LIMIT.
 
-Rows keep the outer part of nested queries: the first `keep` slots pass through every projection.
+The first `keep` slots hold the outer row of a nested query; every projection passes them through.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from doxa.query.core.step import Evaluate
 from doxa.query.expressions.compiler import slot_of
 from doxa.query.functions.aggregates import AGGREGATES, Aggregation, Distinct
 
-_MORE_ROWS = 1_024  # how many rows beyond the best wait for the next sort
+_MORE_ROWS = 1_024  # rows that may accumulate before the next sort
 
 
 class ProjectStep:
-    """New columns for each row; with `widen` they are appended, for an ORDER BY that sees both."""
+    """Compute columns for each row; with `widen`, append them, for an ORDER BY that sees both."""
 
     def __init__(self, columns: list[Evaluate], *, keep: int, widen: bool = False) -> None:
         self.columns = columns
@@ -31,7 +31,7 @@ class ProjectStep:
         self.widen = widen
         self.slots = [slot_of(column) for column in columns]
         self.take_rows = _taken(self.slots)
-        self.done = False  # the step before gives the columns already
+        self.done = False  # the previous step already returns the columns
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.done:
@@ -52,7 +52,7 @@ class ProjectStep:
 
 
 def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
-    """What takes these slots of a row; None if a column is more than a slot."""
+    """Return a getter for these slots of a row, or None if a column is more than a slot."""
     if not slots or None in slots:
         return None
     if len(slots) == 1:
@@ -63,7 +63,7 @@ def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:
 
 
 class SelectColumnsStep:
-    """Only the columns stay, after an ORDER BY or WHERE that saw more."""
+    """Keep only the columns, after an ORDER BY or WHERE that needed more."""
 
     def __init__(self, slots: list[int], *, keep: int) -> None:
         self.slots = slots
@@ -75,7 +75,7 @@ class SelectColumnsStep:
 
 
 class GroupStep:
-    """One row for each group of keys; without keys, one row in any case."""
+    """Yield one row for each group of keys; without keys, exactly one row."""
 
     def __init__(
         self,
@@ -121,14 +121,14 @@ class GroupStep:
         name, _, extra, distinct = item
         try:
             parameters = [one(row, run) for one in extra]
-        except IndexError:  # no row at all: a parameter that depends on rows has no value
+        except IndexError:  # no row: a parameter that depends on rows has no value
             parameters = [0.5 for _ in extra]
         made = AGGREGATES[name](*parameters)
         return Distinct(made) if distinct else made
 
 
 class DistinctStep:
-    """One row of each kind; the last `hidden` columns make no difference."""
+    """Yield each distinct row once; the last `hidden` columns are not compared."""
 
     def __init__(self, *, keep: int, hidden: int = 0) -> None:
         self.keep = keep
@@ -147,7 +147,7 @@ class DistinctStep:
 
 
 class SortStep:
-    """ORDER BY; with a limit only the best rows are held."""
+    """ORDER BY; with a limit, only the best rows are kept."""
 
     def __init__(
         self,
@@ -180,8 +180,7 @@ class SortStep:
 
 
 def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[Row]:
-    """The first rows of an order, holding few more than are wanted: what cannot be among them any
-    more is passed over."""
+    """Return the first rows of an order, keeping few more than requested."""
     if not most:
         return []
     by_key = itemgetter(0)
@@ -205,7 +204,7 @@ def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[R
 
 
 class Descending:
-    """Turns an order around."""
+    """Reverses an order."""
 
     __slots__ = ("key",)
 
@@ -230,7 +229,7 @@ class SkipStep:
 
 
 class LimitStep:
-    """Stops its source early, unless that writes: `whole` lets it run to its end."""
+    """Stop the source early; with `whole`, run it to its end because it writes."""
 
     def __init__(self, count: Evaluate, *, whole: bool) -> None:
         self.count = count

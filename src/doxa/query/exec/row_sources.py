@@ -1,4 +1,4 @@
-"""Steps that bring rows: UNWIND and OPTIONAL."""
+"""UNWIND and OPTIONAL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doxa.query.core.step import Evaluate
 
 
 class UnwindStep:
-    """One row for each item; null gives none, a value that is no list gives itself."""
+    """Yield one row for each item; none for null, one for a value that is not a list."""
 
     def __init__(self, source: Evaluate) -> None:
         self.source = source
@@ -27,7 +27,7 @@ class UnwindStep:
 
 
 class OptionalStep:
-    """Runs steps for each row; a row that finds nothing goes on with nulls."""
+    """Run steps for each row; a row without a match continues with nulls."""
 
     def __init__(self, steps: list[Any], width: int) -> None:
         self.steps = steps

@@ -1,4 +1,4 @@
-"""CALL { } for each row, also in transactions of its own."""
+"""CALL { } for each row, optionally in transactions of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _BATCH_ROWS = 1_000  # as in Neo4j
 
 
 class SubqueryStep:
-    """CALL { … } for each row. Without columns it runs for its effect, and the row goes on once."""
+    """Run CALL { … } for each row. Without columns, run it for its effect and pass the row on
+    once."""
 
     def __init__(
         self, union: UnionStep, *, writes: bool, batch: t.Batch | None, batch_rows: Evaluate | None
@@ -39,8 +40,8 @@ class SubqueryStep:
         return (found for row in source for found in self._one(run, row))
 
     def _batched(self, run: Run, rows: list[Row], batch: t.Batch) -> Iterator[Row]:
-        """IN TRANSACTIONS: a transaction for each batch of rows. What a failed one wrote is gone,
-        what others wrote stays."""
+        """IN TRANSACTIONS: one transaction for each batch of rows. A failed batch is rolled back,
+        the others are kept."""
         if run.batches is None:
             fail(
                 "CALL { } IN TRANSACTIONS needs a statement of its own, outside of any"

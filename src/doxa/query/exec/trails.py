@@ -1,4 +1,8 @@
-"""Walking trail by trail: variable lengths and shortest paths."""
+"""Trails: variable lengths and shortest paths that need the properties of their edges.
+
+The edges of each node are read once and cached while nothing is written. `bfs.py` is faster where
+ids are enough.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ _REMEMBERED_MAX = 50_000
 
 
 class Adjacency:
-    """The edges of nodes that a pattern may follow, as (edge, the node at its other end).
+    """The edges of nodes that a pattern may follow, as (edge, node at its other end).
 
-    `revealed`: EDGES that are hidden too, or ALL. `open_ended`: a hidden node may be the last of a
-    walk, but nothing goes on from it.
+    `revealed`: EDGES for hidden edges too, or ALL. `open_ended`: a walk may end at a hidden node
+    but not continue from it.
     """
 
     def __init__(
@@ -86,8 +90,8 @@ def trails(
     most: int | None,
     used: frozenset[int] = frozenset(),
 ) -> Iterator[tuple[list[Edge], int]]:
-    """Every walk from `start` that repeats no edge, with its end, depth first. `used` edges are not
-    taken."""
+    """Yield every walk from `start` that repeats no edge, with its end, depth first. `used` edges
+    are excluded."""
     if least == 0:
         yield [], start
     if most == 0:
@@ -118,7 +122,7 @@ def trails(
 def shortest(
     adjacency: Adjacency, start: int, *, end: int, least: int, most: int | None, every: bool
 ) -> Iterator[list[Edge]]:
-    """The shortest walk from start to end (all of that length with `every`), breadth first."""
+    """Yield a shortest walk from start to end, breadth first; with `every`, all of that length."""
     if start == end and least == 0:
         yield []
         return
@@ -164,7 +168,7 @@ def _unwound(
 def _by_length(
     adjacency: Adjacency, start: int, *, end: int, least: int, most: int | None, every: bool
 ) -> Iterator[list[Edge]]:
-    """By trails of growing length: for a minimum length, or a walk back to the start."""
+    """Search trails of growing length, for a minimum length or a walk back to the start."""
     found_at: int | None = None
     for path, node in ordered_trails(adjacency, start, most=most):
         if found_at is not None and len(path) > found_at:
@@ -179,7 +183,7 @@ def _by_length(
 def ordered_trails(
     adjacency: Adjacency, start: int, *, most: int | None
 ) -> Iterator[tuple[list[Edge], int]]:
-    """Trails from `start`, shorter ones first."""
+    """Yield trails from `start`, shortest first."""
     queue: deque[tuple[list[Edge], int]] = deque([([], start)])
     while queue:
         path, node = queue.popleft()

@@ -1,4 +1,4 @@
-"""Branches of a query, one after the other."""
+"""The branches of a query and their UNION."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from doxa.query.core.run import Run
 
 @dataclass(slots=True)
 class Branch:
-    """The steps of one branch and its columns; `columns` are slots of the last row. No columns: a
-    query that returns nothing."""
+    """The steps of one branch; `columns` are slots of the last row. A query that returns nothing
+    has no columns."""
 
     steps: list[Any]
     columns: dict[str, int]
@@ -31,13 +31,13 @@ class Branch:
 
 
 class UnionStep:
-    """The branches one after the other, columns in the first branch's order behind the kept slots."""
+    """The branches in order, with the first branch's columns after the kept slots."""
 
     def __init__(
         self, branches: list[Branch], *, every: bool, keep: int, spread: bool = False
     ) -> None:
-        """`spread`: hidden columns stay as they are; else two follow the others, one of all that
-        was returned and one of what was passed through."""
+        """`spread`: keep hidden columns separate. Otherwise two follow the columns: one for all
+        returned elements, one for all traversed ones."""
         self.branches = branches
         self.every = every
         self.keep = keep
@@ -53,8 +53,8 @@ class UnionStep:
         self._places = [self._place(branch) for branch in branches]
 
     def _place(self, branch: Branch) -> tuple[list[int], list[int], list[int], bool]:
-        """Where a branch has its columns, what was returned and what was passed through; and
-        whether its rows are as they should be."""
+        """The slots of the columns, of returned and of traversed elements, and whether rows already
+        have this form."""
         slots = [branch.columns[name] for name in self.names]
         seen, walked = (
             [slot for name, slot in branch.columns.items() if is_internal(name, kind)]

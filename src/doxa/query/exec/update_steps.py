@@ -1,5 +1,8 @@
-"""Writing clauses as steps. Each takes all its rows first, so that what it writes cannot change
-what it reads."""
+"""The steps of CREATE, MERGE, SET, REMOVE, DELETE and FOREACH.
+
+Each step consumes all its rows before it writes, so that a write never changes what its own clause
+reads.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from doxa.query.expressions.compiler import Compiler
 
 
 class CreateStep:
-    """Makes the parts of patterns that are not bound, in order, and appends them to the row.
-    Nothing reads what the `last` step made."""
+    """Create the unbound parts of patterns in order and append them to the row. Nothing reads the
+    result of the `last` step."""
 
     def __init__(self, patterns: list[PatternMaker]) -> None:
         self.patterns = patterns
@@ -69,7 +72,7 @@ class PatternMaker:
         self.width = size
 
     def make(self, row: Row, run: Run) -> Row:
-        """The row with what was made. Edges come after both their nodes."""
+        """Return the row with the created elements. Edges follow both their nodes."""
         made: list[Any] = list(row)
         waiting: list[tuple[int, int, tuple[Any, ...]]] = []
         for index, part in enumerate(self.parts):
@@ -134,7 +137,8 @@ def label_names(labels: t.LabelExpression | None) -> tuple[str, ...]:
 
 
 class MergeStep:
-    """Finds the pattern or makes it, row by row, so that a row sees what the rows before it made."""
+    """Find the pattern or create it, row by row: a row sees the elements that earlier rows
+    created."""
 
     def __init__(
         self,
@@ -255,7 +259,7 @@ class LabelChanger(Changer):
 
 
 def _labels_of(value: Any) -> list[str]:
-    """What $(…) gives: a label, or a list of them."""
+    """Return the labels of $(…): a label or a list of them."""
     found = value if isinstance(value, list) else [value]
     for label in found:
         if type(label) is not str or not label:
@@ -320,8 +324,8 @@ class ChangeStep:
 
 
 class DeleteStep:
-    """DELETE: first all relationships of all rows, then the nodes, so that the order of rows does
-    not matter."""
+    """DELETE: first all relationships of all rows, then the nodes, so that the order of rows is
+    irrelevant."""
 
     def __init__(self, targets: list[Evaluate], *, detach: bool) -> None:
         self.targets, self.detach = targets, detach
@@ -358,7 +362,7 @@ def _gather(value: Any, nodes: dict[int, None], edges: dict[int, None]) -> None:
 
 
 class ForeachStep:
-    """Runs updating steps for each item of a list; the rows pass through unchanged."""
+    """Run updating steps for each item of a list; rows pass through unchanged."""
 
     def __init__(self, source: Evaluate, steps: list[Any]) -> None:
         self.source = source

@@ -1,4 +1,4 @@
-"""Function calls with the null rule applied."""
+"""Compile function calls: arguments, and null for a null argument where the function says so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from doxa.query.functions.registry import Function
 
 
 def compile_call(function: Function, args: list[Evaluate]) -> Evaluate:
-    """A function call with the null rule applied."""
+    """Compile a call; unless the function accepts nulls, a null argument gives null."""
     call = function.call
     if function.context:
         if function.nulls:

@@ -1,6 +1,6 @@
-"""Expressions as Python functions of (row, run): compiled once for each plan, called for every row.
+"""Compile expressions to Python functions of (row, run): once per plan, called for every row.
 
-A layout gives each variable its slot in the row; a row is exactly as wide as its layout.
+A layout assigns each variable a slot in the row, and a row is exactly as wide as its layout.
 Comprehensions append their own variables.
 """
 
@@ -32,7 +32,7 @@ from doxa.query.functions.tables import FUNCTIONS
 
 
 class SlotReference:
-    """The value of a slot of the row."""
+    """Reads a slot of the row."""
 
     __slots__ = ("slot",)
 
@@ -44,13 +44,13 @@ class SlotReference:
 
 
 def slot_of(evaluate: Evaluate) -> int | None:
-    """The slot that an expression only reads; None if it does more."""
+    """Return the slot if the expression only reads one, else None."""
     return evaluate.slot if type(evaluate) is SlotReference else None
 
 
 class Compiler:
-    """Expressions of one query. `nested` plans what stands inside expressions: subqueries and
-    patterns."""
+    """Compiles the expressions of one query. `nested` plans subqueries and patterns inside
+    expressions."""
 
     def __init__(self, nested: Nested) -> None:
         self.nested = nested
@@ -60,7 +60,7 @@ class Compiler:
         return _placed(made, expression.at) if type(expression) in _FAILING else made
 
     def condition(self, expression: t.Expression, layout: Layout) -> Evaluate:
-        """As a filter: only true passes."""
+        """Compile a filter: only true passes."""
         inner = self.compile(expression, layout)
         if isinstance(
             expression, (t.Comparison, t.IsNull, t.TextTest, t.In, t.Not, t.Logic, t.HasLabels)
@@ -295,7 +295,7 @@ class Compiler:
 
         return first
 
-    # Lists and their own variables
+    # Comprehensions, quantifiers and reduce
 
     def _list_comprehension(self, e: t.ListComprehension, layout: Layout) -> Evaluate:
         source = self.compile(e.source, layout)
@@ -347,7 +347,7 @@ class Compiler:
 
         return fold
 
-    # Queries inside
+    # Patterns and subqueries
 
     def _pattern_comprehension(self, e: t.PatternComprehension, layout: Layout) -> Evaluate:
         query, variables = self.nested.pattern(e.pattern, e.where, layout)
@@ -377,7 +377,7 @@ class Compiler:
 
 
 def _placed(evaluate: Evaluate, at: int) -> Evaluate:
-    """The same; an error that arises in it knows its place, the innermost one."""
+    """Wrap an expression so that its errors carry their position; the innermost one wins."""
 
     def tried(row: Row, run: Run) -> Any:
         try:
@@ -401,22 +401,22 @@ def _placed(evaluate: Evaluate, at: int) -> Evaluate:
 
 
 class Nested:
-    """What plans queries and patterns inside expressions; the planner implements it."""
+    """Plans queries and patterns inside expressions; the planner implements it."""
 
     def pattern(
         self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout
     ) -> tuple[Callable[[Row, Run], Any], Layout]:
-        """A function from a row to the rows of its matches, and the layout of those."""
+        """Return a function from a row to the rows of its matches, and their layout."""
         raise NotImplementedError
 
     def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
-        """A function from a row to the result rows (columns only) of the query with that row's
-        variables visible."""
+        """Return a function from a row to the result rows of the query, which sees the variables of
+        the row."""
         raise NotImplementedError
 
 
 def _wider(layout: Layout, *names: str) -> Layout:
-    """The layout with variables appended after the row's last slot."""
+    """Return the layout with variables appended after the last slot."""
     size = width(layout)
     return {
         **without_property_columns(layout, names),

@@ -10,7 +10,7 @@ from doxa.query.expressions.compiler import Compiler, Nested
 
 
 def evaluate_constant(expression: t.Expression, run: Run) -> Any:
-    """The value of an expression that stands by itself."""
+    """Evaluate an expression without variables."""
     if isinstance(expression, t.Parameter):
         return run.parameter(expression.name)
     return Compiler(Nested()).compile(expression, {})((), run)

@@ -8,7 +8,8 @@ from doxa.cypher import tree as t
 
 
 def label_test(labels: t.LabelExpression) -> Callable[[frozenset[str]], bool]:
-    """Whether a set of labels (or the one type of an edge) satisfies an expression."""
+    """Return a test whether a set of labels, or the one type of an edge, satisfies an
+    expression."""
     match labels:
         case t.LabelName(name):
             return lambda held: name in held

@@ -1,12 +1,15 @@
-"""The expressions of promotion policies, compiled for the store: real Cypher over one element, its
-access metadata before its own properties.
+"""Compile the expressions of promotion policies for the store's policy evaluation.
 
-Two readings differ from a query's, since nobody is there to see a null:
-    n.p <> x             true as well where n.p was never set and x is a value: a first session
-    differs from none
-    WITH KALMAN SET n.p = CASE … ELSE n.p END        a branch that hands the property back is no
-    observation
-What is null is not set, so that an access without a parameter leaves what there was.
+They are ordinary Cypher over one element; its access metadata shadows its own properties. Two
+constructs differ from a query, where a user would see a null:
+
+    n.p <> x
+    also true if n.p was never set and x is a value: a first session differs from none
+
+    WITH KALMAN SET n.p = CASE … ELSE n.p END
+    a branch that returns the property itself is not an observation
+
+A null value is not stored, so that an access without a parameter changes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ _OF_NOW = frozenset((".transaction", ".statement", ".realtime"))
 
 
 class PolicyExpressions:
-    """Compiles what the store's judge asks for (its `Expressions`)."""
+    """Implements the store's `Expressions`."""
 
     def condition(self, variable: str, text: str) -> PolicyCondition:
         expression = _compared(parse_expression(text), variable)
@@ -43,7 +46,7 @@ class PolicyExpressions:
 
 
 class PolicyCondition:
-    """A WHEN: true or not of an element at a time."""
+    """A WHEN: whether it is true of an element at a time."""
 
     def __init__(self, evaluate: Evaluate, dynamic: bool) -> None:
         self._evaluate = evaluate
@@ -67,8 +70,8 @@ class PolicyValue:
 
 
 class _PolicyRun:
-    """The part of a run that an expression over one element can reach. A parameter that was not
-    given is null."""
+    """The part of a run that an expression over one element can use. A missing parameter is
+    null."""
 
     timezone = "Z"
 
@@ -83,8 +86,8 @@ class _PolicyRun:
         return time.time_ns()
 
     def tick(self) -> None:
-        """The work on one element is bounded by its size, and lists that are made by a limit of
-        their own."""
+        """Do nothing: the size of one element bounds the work, and lists have a limit of their
+        own."""
 
     raise_if_cancelled = tick
 
@@ -106,7 +109,7 @@ def _compiled(expression: t.Expression, variable: str) -> Evaluate:
 
 
 def reads_clock(expression: t.Expression) -> bool:
-    """Whether its value may change while the element does not."""
+    """Whether the value may change while the element does not."""
     return any(isinstance(part, t.Call) and _is_of_now(part) for part in t.walk(expression))
 
 
@@ -139,7 +142,7 @@ def _compared(expression: t.Expression, variable: str) -> t.Expression:
 
 
 def _without_own(expression: t.Expression, own: t.Property) -> t.Expression:
-    """A CASE whose branches that are the property itself give null."""
+    """Replace branches of a CASE that return the property itself by null."""
     if expression == own:
         return t.Literal(None)
     if not isinstance(expression, t.Case):
@@ -153,7 +156,7 @@ def _without_own(expression: t.Expression, own: t.Property) -> t.Expression:
 
 
 def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
-    """A tree with every part changed, the inner ones first."""
+    """Map every part of a tree, inner parts first."""
     if isinstance(part, t.Tree):
         held = {item.name: getattr(part, item.name) for item in fields(part)}
         inner = {

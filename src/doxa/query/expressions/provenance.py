@@ -1,4 +1,4 @@
-"""Where a value came from: the columns that hold the elements it was computed from."""
+"""The provenance of a computed value: the columns that hold the elements it was computed from."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from doxa.query.core.step import Evaluate
 
 @dataclass(frozen=True, slots=True)
 class Provenance(t.Expression):
-    """A value for hidden columns only: what these columns hold. `sure`: that are elements, or ids
-    fetched to be noted, and no value of a user."""
+    """The content of a hidden column: the values of these columns. `certain`: they are elements or
+    ids fetched for the access log, never a user's values."""
 
     names: tuple[str, ...]
     certain: bool
 
 
 def compile_provenance(origin: Provenance, layout: Layout) -> Evaluate | int:
-    """A function, or the slot that is to be read."""
+    """Return a function, or the slot to read."""
     slots = [layout[name] for name in origin.names if layout.get(name, -1) >= 0]
     if origin.certain and len(slots) == 1:
         return slots[0]

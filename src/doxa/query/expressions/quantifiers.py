@@ -1,4 +1,4 @@
-"""all, any, none and single over three-valued results."""
+"""The three-valued results of all, any, none and single."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator =~: regular expressions that match in linear time."""
+"""The operator =~, with regular expressions that match in linear time (RE2)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from doxa.query.core.errors import fail
 
 
 def matches_regex(text: str, expression: str) -> bool:
-    """Whether the whole text matches, in time linear in its length (RE2): an expression may come
-    from anybody."""
+    """Whether the whole text matches, in time linear in its length: the expression may be
+    hostile."""
     try:
         return _regex(expression).fullmatch(text) is not None
     except (_regex_error(), UnicodeEncodeError) as error:
@@ -21,10 +21,10 @@ def matches_regex(text: str, expression: str) -> bool:
             else str(error)
         )
         fail(
-            f"{expression[:60]!r} is no regular expression: {said}.",
+            f"{expression[:60]!r} is not a regular expression: {said}.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
-            hint="Write it without looking ahead or behind and without references back.",
+            hint="Write it without lookahead, lookbehind and backreferences.",
         )
 
 
@@ -39,12 +39,12 @@ def _regex(expression: str) -> Any:
 
 _FLAGS = re.compile(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?([a-zA-Z]+)(-[a-zA-Z]+)?([:)])", re.DOTALL
-)  # the first two are passed over whole
+)  # escapes and classes are skipped
 
 
 def _known_flags(found: re.Match[str]) -> str:
-    """Flags of Java that RE2 lacks because it always does so: u (case in all scripts), U (classes
-    in all scripts) and d (lines end with \\n)."""
+    """Remove flags of Java that RE2 always applies: u (case in all scripts), U (classes in all
+    scripts) and d (lines end with \\n)."""
     on, off, end = found.groups()
     if on is None:
         return found.group()

@@ -16,12 +16,12 @@ from doxa.query.core.comparison import group_key, order_key
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.memory_budget import check_size
 
-_FLOATS = 4_096  # so many wait to be added up
+_FLOATS = 4_096  # floats collected before they are summed
 
 
 class Aggregation:
-    """One running aggregation. `add` gets each value that is not null and tells whether it keeps
-    it; `result` ends it."""
+    """One running aggregation. `add` receives each non-null value and returns whether it keeps it;
+    `result` finishes."""
 
     def __init__(self, *extra: Any) -> None:
         self.values: list[Any] = []
@@ -52,8 +52,8 @@ class Collect(Aggregation):
 
 
 class Sum(Aggregation):
-    """Integers stay exact; one float makes it a float; durations add up among themselves. No value
-    is kept."""
+    """Integers stay exact; one float makes the sum a float; durations add up with durations only.
+    No value is kept."""
 
     name = "sum"
 
@@ -115,7 +115,7 @@ def float_sum(values: list[Any]) -> float:
 
 
 def parts_of(values: list[float]) -> list[float]:
-    """A few floats with exactly the same sum: the sum as a float, then what that lost, and so on."""
+    """A few floats with exactly the same sum: the rounded sum, then the rest, and so on."""
     parts: list[float] = []
     while True:
         part = float_sum([*values, *[-one for one in parts]])
@@ -200,7 +200,7 @@ class PercentileCont(Percentile):
 
 
 class PercentileDisc(Percentile):
-    """The nearest value that is in the group."""
+    """Returns the nearest value of the group."""
 
     def result(self) -> Any:
         at = self.position()
@@ -232,7 +232,7 @@ class DeviationP(Deviation):
 
 
 class Distinct(Aggregation):
-    """Passes on each value once."""
+    """Forwards each distinct value once."""
 
     def __init__(self, inner: Aggregation) -> None:
         self.inner = inner

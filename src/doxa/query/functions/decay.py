@@ -1,8 +1,8 @@
-"""decayScore, decay, policy and reveal: how an element stands under the persistence policies, at
-the scoring time of the query.
+"""decayScore, decay, policy and reveal: an element's state under the persistence policies.
 
-Scoring time is the time of the transaction, so that a score does not change within a query; as of a
-system time it is that time. Where decay is off or no rule is for an element, the score is 1.
+The scoring time is that of the transaction, so that a score does not change within a query. A query
+as of a system time scores at that time. Without decay, or without a rule for the element, the score
+is 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _OPTIONS = ("property",)
 
 
 def subject_of(run: Any, value: Any, function: str) -> tuple[Subject, Access] | None:
-    """The element as policies look at it, in the version that the query sees; None if it is gone."""
+    """The element as policies see it, in the version that the query sees; None if it was
+    deleted."""
     if not isinstance(value, Element):
         fail(f"{function}() takes a node or a relationship, not {shown(value)}.")
     edge = isinstance(value, Edge)
@@ -30,7 +31,7 @@ def subject_of(run: Any, value: Any, function: str) -> tuple[Subject, Access] | 
 
 
 def _subject_then(run: Any, value: Any, edge: bool) -> tuple[Subject, Access] | None:
-    """The same for the version of a past time. Access metadata has no past: it is as it is now."""
+    """The same for the version of a past time. Access metadata has no history: it is current."""
     table, time = ("edge", "node")[not edge], run.graph.as_of
     sql = (
         f"SELECT since, born FROM {table} WHERE id = ?1 AND since <= ?2 UNION ALL SELECT since,"
@@ -47,12 +48,12 @@ def _subject_then(run: Any, value: Any, edge: bool) -> tuple[Subject, Access] | 
 
 
 def scoring_time(run: Any) -> int:
-    """Integer ns: the transaction's time, or the one that is read as of."""
+    """The scoring time in ns: of the transaction, or the time that is read as of."""
     return int(run.graph.reader.scored_at if run.graph.as_of is None else run.graph.as_of)
 
 
 def property_of_options(options: Any, function: str) -> str | None:
-    """{property: name}, or nothing. Raises QueryError for other keys."""
+    """Return name of {property: name}, or None. Raises QueryError for other keys."""
     if options is None:
         return None
     given = (
@@ -77,7 +78,7 @@ def property_of_options(options: Any, function: str) -> str | None:
 def _standing(
     run: Any, value: Any, options: Any, function: str
 ) -> tuple[Standing | None, str, str | None]:
-    """How it stands, or None with the reason why its score is 1."""
+    """Return the policy status, or None with the reason why the score is 1."""
     name = property_of_options(options, function)
     if run.graph.reader.neutral:
         return None, "decay subsystem disabled", name
@@ -90,7 +91,7 @@ def _standing(
         immune = rule is not None and name in rule.immune
         return (
             None,
-            "no decay: the property is led by an index" if immune else "no decay profile",
+            "no decay: the property is part of an index" if immune else "no decay profile",
             name,
         )
     return judge.standing(*found, scoring_time(run), name=name, rule=rule), "", name
@@ -163,8 +164,8 @@ def _policy(run: Any, value: Any) -> Any:
 
 
 def _reveal(run: Any, value: Any) -> Any:
-    """The element with all its properties. That patterns find it though it is hidden, the plan sees
-    to, by the variable's name."""
+    """Return the element with all its properties. The planner lets patterns find it although it is
+    hidden, by the name of the variable."""
     if isinstance(value, Node):
         run.graph.revealed.add((False, value.id))
         return run.graph.node(value.id)

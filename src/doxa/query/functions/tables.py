@@ -1,5 +1,5 @@
-"""All functions in one table. exists() and coalesce() are not here: the expression compiler knows
-them, since they look at expressions."""
+"""The table of all functions. exists() and coalesce() are missing: the expression compiler
+implements them, since they depend on the form of their arguments."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _strip(method: str, name: str) -> Any:
 def _normalize(text: Any, form: Any = "NFC") -> str:
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
         fail(
-            f"{form!r:.20} is no normal form.",
+            f"{form!r:.20} is not a normal form.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint="Use NFC, NFD, NFKC or NFKD.",

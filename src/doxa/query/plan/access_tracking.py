@@ -1,14 +1,14 @@
-"""What a query returns and passes through, noted for the access metadata: whole elements by their
-values, single properties by where they came from.
+"""Plan hidden columns that carry the elements a query returns and traverses to the access log.
 
-A projection that computes something from an element carries the element along in a hidden column,
-so that the rows which leave the query, after every DISTINCT, ORDER BY and LIMIT, still know it:
+Whole elements are recognised in the result. A projection that computes a value from an element adds
+a hidden column with that element, so that rows which leave the query, after every DISTINCT, ORDER
+BY and LIMIT, still carry it:
 
-    MATCH (n)-[r]->(m) WITH n.text AS x, m RETURN x        columns x and, hidden, the elements that
-    x came from
+    MATCH (n)-[r]->(m) WITH n.text AS x, m RETURN x
+    the column x and a hidden column with n
 
-A statistic, an aggregation without collect(), returns no element. What its pattern matched is
-passed through, unless it is returned.
+An aggregation without collect() is a statistic and returns no element. Elements that its pattern
+matched are traversed, unless they are returned.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from doxa.query.expressions.provenance import Provenance
 
 _ASKED_ABOUT = frozenset(
     ("decayscore", "decay", "policy", "id", "elementid")
-)  # functions that tell of an element without returning any of it
+)  # functions that describe an element without returning any of its values
 
 
 class AccessTracking:
-    """What a planner knows of the elements to note. `passing`: whether nodes, and edges, that are
-    passed through are wanted."""
+    """Decides which elements a plan carries to the access log. `track_traversed`: whether traversed
+    nodes, and edges, are recorded."""
 
     def __init__(self, query: t.Query, track_traversed: tuple[bool, bool]) -> None:
         self.track_traversed = track_traversed
-        self.matched: set[str] = set()  # what patterns bind
+        self.matched: set[str] = set()  # bound by patterns
         self._other = _bound_otherwise(query)
 
     def add_matched(self, nodes: Iterable[str], edges: Iterable[str]) -> None:
@@ -52,7 +52,7 @@ class AccessTracking:
         )
 
     def provenance_of(self, source: t.Expression, layout: Mapping[str, int]) -> int | None:
-        """The slot of what a list's items came from, if it is one column that knows."""
+        """The slot of the provenance of a list's items, if exactly one column has it."""
         names = [
             name
             for name in _names(t.Item(source, "", False), layout)
@@ -63,8 +63,8 @@ class AccessTracking:
     def with_provenance(
         self, projection: t.Projection, layout: Mapping[str, int], *, last: bool
     ) -> t.Projection:
-        """A projection with hidden columns: of each column where it came from; `last`: one for each
-        thing to note."""
+        """Add hidden columns to a projection: each column's provenance or, in the last projection,
+        one for each element."""
         items = list(projection.items)
         if projection.star:
             items += [
@@ -124,7 +124,7 @@ class AccessTracking:
 
 
 def _bound_otherwise(query: t.Query) -> frozenset[str]:
-    """The names that something else than a pattern gives a value."""
+    """The names that are bound by anything but a pattern."""
     found: set[str] = set()
     for part in t.walk(query):
         if isinstance(part, t.Item) and part.expression != t.Variable(part.name):
@@ -137,8 +137,8 @@ def _bound_otherwise(query: t.Query) -> frozenset[str]:
 
 
 def _names(item: t.Item, layout: Mapping[str, int]) -> tuple[str, ...]:
-    """The columns that an item takes something from: variables, and where computed ones came from.
-    One that passes on as it is needs no note."""
+    """The columns that an item is computed from: variables, and the provenance of computed ones. An
+    element that passes unchanged needs none."""
     found: dict[str, None] = {}
     if isinstance(item.expression, t.Variable):
         origin = InternalName(Kind.RETURNED, item.expression.name)

@@ -1,9 +1,8 @@
-"""MATCH as a chain of steps: regions in SQL, lengths and shortest paths walked from what is bound,
-conditions as soon as they can be told.
+"""Plan MATCH as steps: SQL for connected patterns, expansion of lengths and shortest paths, and
+each condition as early as possible.
 
-MATCH (a:A {x: 1})-[:R]->(b)-[:S*1..3]->(c) WHERE c.y > b.y
-Region a, b, R  ·  Walk b -[:S*1..3]-> c  ·  Filter c.y > b.y
-"""
+    MATCH (a:A {x: 1})-[:R]->(b)-[:S*1..3]->(c) WHERE c.y > b.y
+    PatternScan a, b, R  ·  VariableLength b -[:S*1..3]-> c  ·  Filter c.y > b.y"""
 
 from __future__ import annotations
 
@@ -41,16 +40,16 @@ from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.visible_edges import ALL, EDGES
 
-# SQLite joins a bounded number of tables and nests conditions to a bounded depth: a larger pattern
-# is found in several statements.
+# SQLite limits the number of joined tables and the depth of conditions: a larger pattern needs
+# several statements.
 _PATTERN_EDGES_MAX = 30
 
 
 class MatchPlanner:
-    """Plans one MATCH. `layout` grows as the steps bind.
+    """Plans one MATCH. `layout` grows as steps bind variables.
 
-    `loads` tells which variables are wanted with all their properties, `columns` which single
-    properties are. With `ends_only` what follows asks which nodes there are, not how often.
+    `loads` reports which variables need all their properties, `columns` which single properties are
+    read. With `ends_only` the following clause depends on which nodes match, not on how often.
     """
 
     def __init__(
@@ -94,8 +93,8 @@ class MatchPlanner:
         named = {
             key for key in (*graph.nodes, *(e.key for e in graph.edges)) if not is_internal(key)
         }
-        self.property_only = property_only & named  # of these at most single properties are wanted
-        self.tracked = tracked  # noted, returned or passed through
+        self.property_only = property_only & named  # of these at most single properties are needed
+        self.tracked = tracked  # recorded as returned or traversed
         self.required = (named - self.property_only) | path_keys
         for edge in graph.edges:
             if not edge.fixed:
@@ -135,7 +134,7 @@ class MatchPlanner:
     # Conditions
 
     def _filters(self, *, last: bool = False) -> None:
-        """Test what can be told by now."""
+        """Add the conditions whose variables are all bound."""
         for conjunct in list(self.conjuncts):
             needs = free_variables(conjunct) & self._own()
             if needs <= set(self.layout) or last:
@@ -145,7 +144,7 @@ class MatchPlanner:
                 )
 
     def _own(self) -> set[str]:
-        """All that this MATCH will bind."""
+        """All names that this MATCH binds."""
         names = {
             *self.graph.nodes,
             *(edge.key for edge in self.graph.edges),
@@ -156,7 +155,7 @@ class MatchPlanner:
                 names |= set(variables_of(edge.pattern.path))
         return names
 
-    # Edges bound before
+    # Bound edges
 
     def _bound_edges(self) -> None:
         for edge in list(self.pending):
@@ -176,11 +175,11 @@ class MatchPlanner:
                     )
                 )
 
-    # Regions
+    # Pattern scans
 
     def _next_component(self) -> tuple[list[str], list[EdgeVar]]:
-        """A connected piece of fixed edges and unknown nodes; one that touches what is bound comes
-        first."""
+        """The next connected component of fixed edges and unbound nodes; one that contains a bound
+        node comes first."""
         components = self._components()
         touching = [
             component
@@ -222,8 +221,8 @@ class MatchPlanner:
         return components
 
     def _possibly_equal_edges(self) -> set[str]:
-        """Edges of one piece that could be an edge of another: they are kept, so that none is taken
-        twice."""
+        """Edges of one component that could equal an edge of another: they are kept to ensure that
+        none is used twice."""
         components = [edges for _, edges in self._components() if edges]
         if sum(edge.fixed for edge in self.pending) > _PATTERN_EDGES_MAX:
             return {*self.graph.nodes, *(edge.key for edge in self.graph.edges)}
@@ -238,7 +237,7 @@ class MatchPlanner:
         }
 
     def _selectivity(self, component: tuple[list[str], list[EdgeVar]]) -> int:
-        """How selective the conditions of a piece look."""
+        """Estimate the selectivity of the conditions of a component."""
         best = 0
         for conjunct in self.conjuncts:
             match conjunct:
@@ -296,7 +295,8 @@ class MatchPlanner:
         )
 
     def _add_unrequired(self, pushed: PushedDownPattern, key: str, *, edge: bool) -> None:
-        """An element that no value is wanted of: at most single properties, and its id to note it."""
+        """Bind an element without its value: at most single properties, and its id for the access
+        log."""
         read = key in self.property_only and bool(self.columns(key))
         if read:
             self.property_only_here.append(key)
@@ -308,18 +308,18 @@ class MatchPlanner:
         self.layout.setdefault(key, -1)
 
     def _fallback(self, condition: Condition) -> Evaluate:
-        """The condition in Python. One without comparisons never needs it."""
+        """Compile the condition for Python. A condition without comparisons never needs that."""
         return (
             self.compiler.condition(condition.expression, self.layout)
             if condition.tests
             else lambda row, run: True
         )
 
-    # Lengths
+    # Variable lengths
 
     def _plan_expansion(self) -> bool:
-        """Plan one length, shortest path or quantified part whose start is bound. Fixed edges at
-        bound nodes come first."""
+        """Plan one variable length, shortest path or quantified pattern from a bound node. Fixed
+        edges at bound nodes come first."""
         if any(
             edge.fixed and (self._known(edge.left) or self._known(edge.right))
             for edge in self.pending
@@ -387,8 +387,8 @@ class MatchPlanner:
         )
 
     def _about_path(self, edge: EdgeVar) -> tuple[list[t.Expression], list[t.Expression]]:
-        """Conditions on a shortest path take part in its search: the shortest that satisfies them
-        is meant."""
+        """Split off the conditions on a shortest path: they take part in its search, which finds
+        the shortest path that satisfies them."""
         names = {edge.key, edge.path} - {None}
         wanted = [
             c
@@ -401,7 +401,7 @@ class MatchPlanner:
     def _passes(
         self, pattern: t.EdgePattern
     ) -> Callable[[Row, Run], Callable[[Edge], bool] | None]:
-        """What each edge of a length must satisfy, for one row."""
+        """Compile the conditions on each edge of a variable length, for one row."""
         name = pattern.variable or InternalName(Kind.STEP)
         inner = {**self.layout, name: self.size}
         variable = t.Variable(name, at=pattern.at)
@@ -432,7 +432,7 @@ class MatchPlanner:
 
         return bound
 
-    # Quantified parts
+    # Quantified patterns
 
     def _quantified(self, edge: EdgeVar, part: t.QuantifiedPattern) -> None:
         forward = self._known(edge.left)
@@ -503,7 +503,7 @@ class MatchPlanner:
 
 
 def _may_be_equal(one: EdgeVar, other: EdgeVar) -> bool:
-    """Whether two parts of a pattern can match the same edge: unless their types say no."""
+    """Whether two parts of a pattern can match the same edge: unless their types are disjoint."""
     if not (isinstance(one.pattern, t.EdgePattern) and isinstance(other.pattern, t.EdgePattern)):
         return True
     names, others = plain_types(one.pattern.types), plain_types(other.pattern.types)

@@ -1,8 +1,7 @@
-"""From a checked tree to steps. One planner per query text; the plan is kept and run many times.
+"""Plan a checked tree as steps. One planner per query text; the plan is kept and run many times.
 
 MATCH (a:A) WHERE a.x > $x WITH a, count(*) AS c RETURN a.name, c
-Region a  ·  Group a: count  ·  Project a, c  ·  Project a.name, c
-"""
+PatternScan a  ·  Group a: count  ·  Project a, c  ·  Project a.name, c"""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
 
 class Planner(Nested):
     """Plans one query. Without `optimise` SQL only fetches elements and Python does the rest: the
-    plain reading that plans are tested against."""
+    reference that optimised plans are tested against."""
 
     def __init__(
         self,
@@ -57,9 +56,7 @@ class Planner(Nested):
         tracking: tuple[bool, bool] | None = None,
     ) -> None:
         self.tracking = None if tracking is None else AccessTracking(query, tracking)
-        self.revealed: frozenset[str] = (
-            frozenset()
-        )  # by `reveal`, in the branch that is being planned
+        self.revealed: frozenset[str] = frozenset()  # by reveal(), in the current branch
         self.optimise = optimise
         self.find_procedure = find_procedure
         self.compiler = Compiler(self)
@@ -89,8 +86,8 @@ class Planner(Nested):
         scope: Layout | None = None,
         top: bool = False,
     ) -> UnionStep:
-        """All branches, over rows whose first `keep` slots are the outer variables of `layout`.
-        `scope`: what the first clause sees besides."""
+        """Plan all branches, for rows whose first `keep` slots are the outer variables of
+        `layout`."""
         if top:
             self.alone = len(query.branches) == 1
         branches = [self.branch(clauses, layout, keep, top=top) for clauses in query.branches]
@@ -105,7 +102,7 @@ class Planner(Nested):
         top: bool = False,
         importing: bool = False,
     ) -> Branch:
-        """One branch. `importing`: what its first WITH does not name is out of sight afterwards."""
+        """Plan one branch. `importing`: only variables that its first WITH names stay visible."""
         outer, self.revealed = (
             self.revealed,
             revealed_names(clauses) | {name for name in self.revealed if name in layout},
@@ -198,7 +195,7 @@ class Planner(Nested):
         )
 
     def _columns(self, key: str) -> tuple[str, ...]:
-        """The single properties to read of a variable that is not wanted whole."""
+        """The single properties to read of a variable that is not needed whole."""
         return () if key in self.loaded or not self.optimise else self.properties.get(key, ())
 
     # Clauses
@@ -206,8 +203,8 @@ class Planner(Nested):
     def clause(
         self, clause: t.Clause, layout: dict[str, int], width: int, *, ends_only: bool = False
     ) -> tuple[list[Any], dict[str, int], int]:
-        """Steps, layout and width after one clause. `ends_only`: the next clause does not tell rows
-        apart that bind the same."""
+        """Return the steps, layout and width after one clause. `ends_only`: the next clause does
+        not depend on how often a row occurs."""
         match clause:
             case t.Match():
                 return self._match(clause, layout, width, ends_only=ends_only and self.optimise)
@@ -387,8 +384,8 @@ class Planner(Nested):
     def _subquery(
         self, clause: t.CallSubquery, layout: dict[str, int], width: int
     ) -> tuple[list[Any], dict[str, int], int]:
-        """Rows go in with all their slots kept; a first WITH, or the list of imports, says which
-        the query may see."""
+        """Plan CALL { }. Rows keep all their slots; a first WITH, or the list of imports, selects
+        the visible ones."""
         visible = (
             dict(layout)
             if clause.imports is None or clause.imports == ("*",)
@@ -408,7 +405,7 @@ class Planner(Nested):
         union = UnionStep(branches, every=clause.query.every, keep=width)
         names = list(union.names)
         after = {**layout, **{name: width + index for index, name in enumerate(names)}}
-        if union.hidden:  # behind the columns: where they came from, and what was passed through
+        if union.hidden:  # after the columns: their provenance, and the traversed elements
             after |= {InternalName(Kind.RETURNED, name): width + len(names) for name in names}
             after[InternalName(Kind.TRAVERSED, next(self.fresh))] = width + len(names) + 1
         batch = clause.batch
@@ -430,7 +427,7 @@ class Planner(Nested):
         steps = [OptionalStep([step], size - width)] if clause.optional else [step]
         return steps, after, size
 
-    # What stands inside expressions
+    # Patterns and queries inside expressions
 
     def pattern(
         self, pattern: t.PathPattern, where: t.Expression | None, layout: Layout
@@ -463,7 +460,7 @@ class Planner(Nested):
         tracking, self.tracking = (
             self.tracking,
             None,
-        )  # what stands inside an expression is tested, or counted
+        )  # a query inside an expression is only tested or counted
         union = self.union(query, layout, keep)
         self.tracking = tracking
 
@@ -476,8 +473,7 @@ class Planner(Nested):
 
 
 def _counts_each_once(clause: t.Clause | None) -> bool:
-    """Whether a projection gives the same for rows that are there once and for the same rows
-    repeated."""
+    """Whether the result of a projection is the same if rows are repeated."""
     if not isinstance(clause, (t.Return, t.With)) or clause.projection.star:
         return False
     expressions = [item.expression for item in clause.projection.items] + [
@@ -499,7 +495,7 @@ def _width(layout: Layout) -> int:
 
 
 def _keys_in_order(pattern: t.PathPattern, graph: Any) -> list[str]:
-    """The keys of a pattern's elements, in its order."""
+    """The keys of a pattern's elements, in order."""
     anonymous_nodes = iter([key for key in graph.nodes if is_internal(key)])
     edges = iter(graph.edges)
     keys = []

@@ -1,4 +1,4 @@
-"""WITH and RETURN planned as steps."""
+"""Plan WITH and RETURN: grouping, DISTINCT, order, SKIP and LIMIT, in SQL where possible."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _HIDDEN = (Kind.RETURNED, Kind.TRAVERSED)
 
 
 def project_directly(steps: list[Any], names: list[str]) -> None:
-    """A region and a projection of nothing but what it reads become one: no row is made twice. What
-    is noted is taken from the region's own rows."""
+    """Combine a pattern scan and a projection that only reads its columns, so that each row is
+    built once. The scan's rows also provide the ids for the access log."""
     if not (
         len(steps) == 2
         or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)

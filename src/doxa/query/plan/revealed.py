@@ -1,4 +1,4 @@
-"""The variables that reveal() is asked of."""
+"""Find the variables that reveal() applies to, so that their patterns read hidden elements."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from doxa.cypher import tree as t
 
 
 def revealed_names(clauses: Iterable[t.Clause]) -> frozenset[str]:
-    """The variables of one branch that `reveal` is asked of, and those that became them by WITH …
-    AS. What a CALL { } asks of variables of its own is not about this branch's."""
+    """The variables of one branch that are passed to reveal(), and those that became them by WITH …
+    AS. Variables that belong to a CALL { } do not count."""
     found: set[str] = set()
     aliases: list[tuple[str, str]] = []
     todo: list[t.Tree] = list(clauses)

@@ -1,4 +1,4 @@
-"""Which variables a query uses whole, and of which it reads single properties."""
+"""Find the variables that a query uses whole and the single properties that it reads of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from doxa.query.core.json_paths import pushable_name
 
 
 def variable_usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
-    """Which variables are used whole in some expression, and of which ones single properties are."""
+    """Return the variables that some expression uses whole, and the single properties that are read
+    of others."""
     whole: set[str] = set()
     single: dict[str, dict[str, None]] = {}
     todo: list[t.Tree] = [query]
@@ -31,8 +32,8 @@ def variable_usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str,
 
 
 def property_only_variables(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
-    """The variables of which at most single properties are wanted: named in one pattern only, and
-    nowhere else."""
+    """The variables of which at most single properties are needed: named in one pattern and nowhere
+    else."""
     imported = {
         name
         for part in t.walk(query)

@@ -1,5 +1,4 @@
-"""Procedures of the graph itself: what there is, how it was, its log, and what SHOW shows. Rooms
-above add theirs to the same registry."""
+"""The table of built-in procedures. Other packages add theirs to the same registry."""
 
 from __future__ import annotations
 
@@ -43,9 +42,6 @@ def _signature(
 def _fields(text: str) -> tuple[tuple[str, str], ...]:
     pairs = [part.split("::") for part in text.split(",") if part.strip()]
     return tuple((name.strip(), kind.strip()) for name, kind in pairs)
-
-
-# SHOW
 
 
 _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
@@ -201,7 +197,7 @@ _WRITING: tuple[tuple[str, str, Callable[..., Any]], ...] = (
 
 
 def builtin(registry: Registry) -> Registry:
-    """Add the procedures of the graph to a registry, and return it."""
+    """Add the built-in procedures to a registry and return it."""
     for text, description, write in _WRITING:
         registry.add(Procedure(_signature(text, description, writes=True), write))
     for text, description, call, optional in _TABLE:

@@ -1,12 +1,11 @@
-"""Reading a full-text query. Programs pass on what a person asked, so every text is one: what has
-no meaning here is text like the rest.
+"""Parse full-text queries. Every text is a query, since programs pass on what a person typed.
 
     word  "a phrase"  prefix*  property:term  +must  -must not  AND  OR  NOT  && ||
 
 A sign counts before a word, a colon after the name of a property of the index, a star after letters
-and digits. Brackets group nothing, but a minus or NOT before one is about all that it holds.
-`fox~`, `fox^2` and `"quick fox"~3` are read as fox and "quick fox": nearness and weights are not
-known here. All other text is cut into words as the index was, each of them wanted by itself.
+and digits. Parentheses do not group, but a minus or NOT before one applies to its whole content.
+`fox~`, `fox^2` and `"quick fox"~3` are read as fox and "quick fox": proximity and weights are not
+supported. All other text is split into words as the index was, each of them optional.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Part:
 
 
 def parse_fulltext_query(text: str, properties: Collection[str]) -> list[Part]:
-    """The parts of any text, of which so many characters are read as of a question to recall."""
+    """Split any text into parts. Texts are cut at the same length as questions to recall."""
     return _Reading(properties).parts_of(text[:QUERY_CHARS_READ])
 
 
@@ -49,11 +48,11 @@ class _Reading:
     def __init__(self, properties: Collection[str]) -> None:
         self._properties = properties
         self._parts: list[Part] = []
-        self._last: list[Part] = []  # what an AND that follows makes a must
+        self._last: list[Part] = []  # the parts that a following AND makes required
         self._join, self._negate = "", False
         self._groups: list[
             tuple[bool, str | None]
-        ] = []  # for each open bracket: whether what it holds is unwanted, and its property
+        ] = []  # for each open parenthesis: whether its content is excluded, and its property
 
     def parts_of(self, text: str) -> list[Part]:
         place, field, sign = 0, None, ""
@@ -61,7 +60,7 @@ class _Reading:
             place, sign = match.end(), match["sign"] or sign
             if match["field"] in self._properties and match["within"] is None:
                 field = match["field"]
-                continue  # with what follows the colon
+                continue  # applies to the text after the colon
             if match["close"]:
                 del self._groups[-1:]
             elif match["open"]:
@@ -83,8 +82,8 @@ class _Reading:
         return self._parts
 
     def _named(self, text: str, match: re.Match[str], sign: str) -> int:
-        """property:"a phrase", or a colon that names no property and is text. Where reading goes
-        on."""
+        """Parse property:"a phrase", or a colon that follows no property and is text. Returns the
+        position after it."""
         field, within = match["field"], match["within"]
         if field in self._properties:
             self._add([Part(terms(within), "", field, phrase=True)], sign)
@@ -122,7 +121,7 @@ class _Reading:
         unwanted = self._negate or sign == "-" or self._unwanted()
         need = "not" if unwanted else "must" if sign == "+" or self._join == "AND" else "may"
         found = [part for part in parts if part.terms]
-        if unwanted and len(found) > 1:  # what holds all of them
+        if unwanted and len(found) > 1:  # excludes elements that contain all of them
             found = [Part([term for part in found for term in part.terms], need, found[0].field)]
         for part in found:
             part.need = need

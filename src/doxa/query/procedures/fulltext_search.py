@@ -1,9 +1,7 @@
-"""Full-text and vector search over declared indexes: the procedures under Neo4j's names. Only what
-the query may see takes a place.
+"""Full-text search over declared indexes: BM25 over the elements that the query may see.
 
-Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean),
-over the terms of doxa's analyser; how a query is read, `fulltext.py` says. Vectors are compared
-exactly, by the index's similarity function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
+BM25 follows Robertson and Zaragoza 2009 with k1 = 1.2 and b = 0.75, the median length in place of
+the mean, and the terms of doxa's analyser. `fulltext_query.py` parses the query.
 """
 
 from __future__ import annotations
@@ -28,16 +26,18 @@ from doxa.store import IndexRule, after_key, int64_array
 
 _K1, _B = 1.2, 0.75
 _PREFIX_TERMS_MAX = 1_000
-# of more elements that hold a word, so many are asked which of them are seen: asking all would take
-# longer than the search
+# the size of the sample if more elements contain a word: testing all would take longer than the
+# search
 _SAMPLED = 32
 
 
 def fulltext(
     run: Any, name: str, query: str, options: Any, *, edge: bool
 ) -> Iterator[tuple[Any, ...]]:
-    """db.index.fulltext.queryNodes and queryRelationships: (element, score), the best first.
-    Options: skip, limit, and history: beliefs and turns too that are not believed any more."""
+    """Implement db.index.fulltext.queryNodes and queryRelationships: (element, score), best first.
+
+    Options: skip, limit, and history, which includes retracted beliefs and turns.
+    """
     rule = declared_index(run, name, "fulltext", edge=edge)
     if not isinstance(query, str):
         fail(f"A full-text query is text, not {shown(query)}.")
@@ -61,8 +61,7 @@ def fulltext(
 
 
 def _options(options: Any) -> tuple[int | None, int | None, bool]:
-    """skip, limit and history. Raises QueryError for what is none of these, and for other keys:
-    what is meant by them would be missed."""
+    """Return skip, limit and history. Raises QueryError for other values and other keys."""
     given = dict(options.properties if isinstance(options, (Node, Edge)) else options or {})
     history = given.pop("history", None)
     if history is not None and type(history) is not bool:
@@ -132,9 +131,12 @@ def _score_elements(
 
 
 def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]]]) -> list[int]:
-    """How many elements hold each word, of those that policies show: a rare word is not made common
-    by what nobody sees. Of few elements all are asked, and the hidden ones left out of the
-    postings; of many a sample, evenly spaced. What is returned is tested by itself in any case."""
+    """Count the visible elements that contain each word, so that hidden elements do not make a rare
+    word common.
+
+    Few elements are all tested, and hidden ones removed from the postings; of many an evenly spaced
+    sample is tested. Every result is tested in any case.
+    """
     sight = run.graph.sight
     if sight is None or run.revealing or not sight.test("n", edge=rule.edge):
         return [len(one) for one in postings]
@@ -159,8 +161,7 @@ def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]
 def _forget_faded(
     run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]
 ) -> None:
-    """Words of properties that have faded are not found: the postings of elements with such
-    properties are those of what is left."""
+    """Rebuild the postings of elements with faded properties from the remaining properties."""
     sight = run.graph.sight
     if sight is None or run.revealing or not sight.fades(edge=rule.edge):
         return
@@ -185,13 +186,13 @@ def _forget_faded(
 
 
 def _statistics(entries: Entries) -> tuple[int, float]:
-    """How many elements, and their median length."""
+    """The number of elements and their median length."""
     count, middle = entries.middle(b"\x00", b"\x01")
     return count, 1.0 if middle is None else max(1.0, float(int.from_bytes(middle[1:3], "big")))
 
 
 def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[int, tuple[int, int]]:
-    """The elements that hold a term, or one that begins with it: times and length."""
+    """The elements that contain a term, or one with this prefix: frequency and length."""
     low = b"\x01" + term.encode() + (b"" if prefix else b"\x00")
     found: dict[int, tuple[int, int]] = {}
     seen: set[bytes] = set()
@@ -211,7 +212,7 @@ def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[in
 
 
 def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
-    """Whether a phrase, or a part about one property, is really there."""
+    """Whether the element contains the phrase, or the part about one property."""
     element = visible_element(run, rule, identity)
     if element is None:
         return False

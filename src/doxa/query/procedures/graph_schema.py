@@ -1,4 +1,4 @@
-"""Labels, types and properties in use, as procedures."""
+"""Procedures that list labels, types and properties in use, and the compatible version."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from doxa.query.procedures.registry import Rows
-
-# What there is
 
 
 def labels(run: Any) -> Rows:
@@ -62,8 +60,8 @@ def edge_type_properties(run: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _properties_sql(table: str, group: str) -> str:
-    """For each group and property: how many elements have it, and the kinds of their values; of a
-    tagged value, its tag."""
+    """Count, for each group and property, the elements that have it, and list the kinds of its
+    values; of a tagged value, the tag."""
     kind = (
         "CASE j.type WHEN 'object' THEN (SELECT k.key FROM json_each(j.value) k LIMIT 1) ELSE"
         " j.type END"

@@ -1,4 +1,4 @@
-"""The entries of a declared index, and the elements that a search may return."""
+"""Read the entries of a declared index, and the elements that a search may return."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.sql.visible_edges import ALL, edge_source, edge_tests
 from doxa.store import IndexRule
 
-# in a larger index how many elements are seen is estimated from those that hold a word that is
-# asked for
+# in a larger index the number of visible elements is estimated from those that contain a searched
+# word
 COUNTED_MAX = 100
 
 
 class Entries(Protocol):
-    """The keys of one index, in order, each with its element."""
+    """The keys of one index in order, each with its element."""
 
     def between(self, low: bytes, high: bytes | None) -> Iterable[tuple[bytes, int]]: ...
 
     def middle(self, low: bytes, high: bytes) -> tuple[int, bytes | None]:
-        """How many keys lie there, and the one in the middle."""
+        """Return the number of keys in the range and the middle one."""
 
 
 def index_entries(run: Any, rule: IndexRule) -> Entries:
-    """The stored keys; as of a past time those that the elements of that time would have, worked
-    out from each of them."""
+    """The stored entries. As of a past time, those that the elements of that time would have,
+    computed from each of them."""
     return _Stored(run.graph, rule) if run.graph.as_of is None else _Past(run, rule)
 
 
@@ -85,7 +85,7 @@ class _Past:
 
 
 def _members(graph: Any, rule: IndexRule) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The elements that a rule is about, each once, with their properties."""
+    """The elements that a rule covers, each once, with their properties."""
     marks = ", ".join("?" * len(rule.names))
     if rule.edge:
         sql = f"SELECT id, json(props) FROM {graph.edge_table()} WHERE type IN ({marks})"
@@ -113,8 +113,8 @@ def declared_index(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
 def visible_element(
     run: Any, rule: IndexRule, identity: int, *, history: bool = False
 ) -> Node | Edge | None:
-    """The element, if the query may see it. What recall leaves out, since it is not believed any
-    more, is no answer to a search either."""
+    """Return the element if the query may see it. Retracted beliefs, which recall omits, are not
+    search results either."""
     graph = run.graph
     if rule.edge:
         tests = "".join(

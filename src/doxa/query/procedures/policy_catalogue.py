@@ -1,4 +1,4 @@
-"""The persistence policies in rows."""
+"""List the persistence policies as rows, for SHOW and for doxa.policy.*."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def policy_info(run: Any) -> Rows:
 
 
 def profile_rows(run: Any) -> Rows:
-    """Bundles, bindings and promotion profiles, the columns of all of them in each row."""
+    """Bundles, bindings and promotion profiles, with the columns of all of them in each row."""
     rules = policy_judge(run).rules
     for name, held in rules.of("bundle").items():
         yield (
@@ -114,7 +114,7 @@ def profile_rows(run: Any) -> Rows:
 
 
 def profiles_with_properties(run: Any) -> Rows:
-    """The same, and what bindings say of single properties."""
+    """The same rows, and the settings of bindings for single properties."""
     yield from profile_rows(run)
     rules = policy_judge(run).rules
     held = rules.of("binding")
@@ -181,7 +181,7 @@ def policy_rows(run: Any) -> Rows:
 
 
 def deindex_status(run: Any) -> Rows:
-    """Searches pass over what is hidden; what there may be to wait for is that windows follow a
+    """Searches skip hidden elements at once; the only pending work is updating windows after a
     change of policies."""
     swept = run.graph.reader.swept()
     if not swept:

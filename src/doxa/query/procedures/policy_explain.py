@@ -1,4 +1,4 @@
-"""Why an element is visible or hidden, and when that changes."""
+"""doxa.policy.resolve and explain: which policies apply to an element, and what they do to it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from doxa.store import Access, Standing, Subject
 def resolve_element(
     run: Any, entity: str | None = None, labels: str | None = None, kind: str | None = None
 ) -> Rows:
-    """What an element, or a set of labels, or a type is under. An element goes before a type, a
-    type before labels; without one, age is 0."""
+    """The policies of an element, a set of labels or a type. An element takes precedence over a
+    type, a type over labels; without an element, the age is 0."""
     judge, now = policy_judge(run), scoring_time(run)
     found = _entity(run, entity) if entity else None
     if found is None:
@@ -61,11 +61,11 @@ def resolve_element(
 
 
 def _entity(run: Any, entity: str) -> tuple[Subject, Access]:
-    """An element by its element id, n:1 or r:1, or a node by its number."""
+    """Find an element by its element id, n:1 or r:1, or a node by its number."""
     kind, _, number = entity.rpartition(":")
     if kind not in ("n", "r", "") or not number.isdecimal() or len(number) > 18:
         fail(
-            f"{entity!r:.40} is no element id.",
+            f"{entity!r:.40} is not an element id.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint="Give what elementId() returns.",
@@ -134,7 +134,7 @@ def explain_element(run: Any, value: Any, options: Any = None) -> Rows:
 
 
 def _ends(run: Any, subject: Subject, neutral: bool) -> str:
-    """Of a relationship, whether an end is hidden, so that no pattern finds it."""
+    """For a relationship, report a hidden end, which prevents patterns from finding it."""
     hidden = [
         f"n:{end}"
         for end in (subject.src, subject.dst)
@@ -148,12 +148,12 @@ def _ends(run: Any, subject: Subject, neutral: bool) -> str:
 
 
 def time_text(time: int | None) -> str | None:
-    """A time as text; what has no bound is null."""
+    """Format a time; null if there is no bound."""
     return None if time is None or not TIME_MIN < time < TIME_MAX else format_time(time)
 
 
 def _change(window: tuple[int, int], now: int) -> int | None:
-    """When the visibility changes next."""
+    """The time of the next change of visibility."""
     start, end = window
     return start if now < start < TIME_MAX else end if start <= now < end < TIME_MAX else None
 
@@ -161,7 +161,7 @@ def _change(window: tuple[int, int], now: int) -> int | None:
 def _sentence(
     subject: Subject, standing: Standing, now: int, *, off: bool, name: str | None = None
 ) -> str:
-    """Why it is visible or hidden, for a person."""
+    """Explain the visibility in a sentence."""
     what = (
         f"The property {name}"
         if name is not None

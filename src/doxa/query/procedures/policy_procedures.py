@@ -1,11 +1,10 @@
-"""What persistence policies there are and what they do, as procedures: doxa.policy.* and, with the
-known columns, nornicdb.knowledgepolicy.*.
+"""Register the procedures of persistence policies: doxa.policy.* and nornicdb.knowledgepolicy.*.
 
-CALL doxa.policy.explain(reveal(n))                     why an element is visible or hidden, by
-which rule, and when that changes
-CALL doxa.policy.simulate($ddl, duration('P30D'))       what a change of policies would hide and
-when; nothing is written
-"""
+CALL doxa.policy.explain(reveal(n))
+why an element is visible or hidden, by which rule, and when that changes
+
+CALL doxa.policy.simulate($ddl, duration('P30D'))
+what a change of policies would hide and when; nothing is written"""
 
 from __future__ import annotations
 
@@ -215,7 +214,7 @@ _OWN: tuple[
 
 
 def register_policies(registry: Registry) -> None:
-    """Add the procedures of persistence policies under both names."""
+    """Register the procedures of persistence policies under both prefixes."""
     for name, args, columns, description, call in _BOTH:
         for prefix in ("nornicdb.knowledgepolicy", "doxa.policy"):
             results = tuple((column, "ANY") for column in columns)

@@ -1,4 +1,4 @@
-"""What a change of policies would hide."""
+"""doxa.policy.simulate: what a change of policies would hide, and when."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ _SAMPLES, _PAGE = 10, 5_000
 _DAY_S = 86_400
 
 
-# Simulating
-
-
 class _Draft:
-    """A catalogue in memory that takes commands as a transaction would, and writes nothing."""
+    """A catalogue in memory that accepts commands like a transaction and writes nothing."""
 
     def __init__(self, held: dict[str, Any]) -> None:
         self.held = held
@@ -49,8 +46,8 @@ class _Draft:
 
 
 def simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
-    """For each kind of element that a change of policies is about: how many it hides now and by the
-    horizon, and the first of them."""
+    """For each kind of element that a change of policies affects: how many it hides now and by the
+    horizon, with samples."""
     if not isinstance(ddl, str) or not ddl.strip():
         fail(
             f"The policies to try are text, not {shown(ddl)}.",
@@ -67,7 +64,7 @@ def simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
 
 
 def _drafted(run: Any, ddl: str, held: dict[str, Any]) -> Rules:
-    """The rules after the commands. Raises QueryError with the place in the given text."""
+    """The rules after the commands. Raises QueryError with a position in the given text."""
     try:
         statement = parse(ddl)
     except QueryError as error:
@@ -99,7 +96,7 @@ def _constant(run: Any, expression: Any) -> Any:
 
 
 def _horizon_ns(horizon: Any) -> int:
-    """A duration, or a number of seconds; none is now."""
+    """Convert a duration, or a number of seconds; null is now."""
     if horizon is None:
         return 0
     if isinstance(horizon, Duration):
@@ -125,7 +122,7 @@ def _same(one: Rule | None, other: Rule | None) -> bool:
 
 
 class _Effect:
-    """What a change does to the elements of one kind."""
+    """The effect of a change on the elements of one kind."""
 
     def __init__(self) -> None:
         self.count = self.hidden = self.later = self.shown = 0
@@ -145,7 +142,7 @@ def _effects(
             rule = trial.rule(subject)
             if access.suppressed or _same(
                 rule, before.rule(subject)
-            ):  # what is hidden by hand stays so
+            ):  # elements hidden by hand stay hidden
                 continue
             effect = found.setdefault(subject.names, _Effect())
             effect.count += 1
@@ -179,7 +176,7 @@ def _effects(
 def _hidden_at(
     judge: Judge, subject: Subject, access: Access, rule: Rule | None, *, now: int, until: int
 ) -> int | None:
-    """From when on, up to the horizon, the element would be hidden; None if it would not be."""
+    """The time, up to the horizon, from which the element would be hidden, or None."""
     if rule is None:
         return None
     standing = judge.standing(subject, access, now, rule=rule)

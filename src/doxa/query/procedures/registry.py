@@ -1,4 +1,4 @@
-"""Procedures: a signature and a function from arguments to rows."""
+"""The registry of procedures: a signature and a function from arguments to rows for each name."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Rows = Iterable[tuple[Any, ...]]
 
 
 class Procedure(NamedTuple):
-    """`call(run, *arguments)` gives tuples in the order of the signature's results."""
+    """`call(run, *arguments)` returns tuples in the order of the signature's results."""
 
     signature: ProcedureSignature
     call: Callable[..., Iterable[tuple[Any, ...]]]
 
 
 class Registry:
-    """Procedures by name, in any case."""
+    """Procedures by name, ignoring case."""
 
     def __init__(self, procedures: Iterable[Procedure] = ()) -> None:
         self._found: dict[str, Procedure] = {}

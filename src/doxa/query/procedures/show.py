@@ -1,9 +1,9 @@
-"""SHOW: the catalogue, functions, procedures, databases and settings as rows, with the command that
-would create each index and constraint.
+"""SHOW: catalogue, functions, procedures, databases and settings as rows.
 
-SHOW INDEXES YIELD name WHERE name = 'a'        CALL doxa.show.indexes('') YIELD ... WITH name WHERE
-name = 'a' RETURN name
-"""
+SHOW runs as a call with a projection:
+
+    SHOW INDEXES YIELD name WHERE name = 'a'
+    CALL doxa.show.indexes('') YIELD ... WITH name WHERE name = 'a' RETURN name"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from doxa.store.constraint import ConstraintRule
 
 
 def show_as_query(command: t.Show) -> t.Query:
-    """SHOW as a call with a projection: YIELD becomes WITH."""
+    """Rewrite SHOW as a call with a projection: YIELD becomes WITH."""
     name = f"doxa.show.{command.what}"
     columns = _COLUMNS[command.what]
     plain = t.Projection(tuple(t.Item(t.Variable(column), column, True) for column in columns))
@@ -113,7 +113,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def _unknown(detail: str, what: str, known: Iterable[str]) -> NoReturn:
-    hint = f"SHOW {what} may be told {', '.join(known)}." if known else f"Write SHOW {what}."
+    hint = f"SHOW {what} accepts {', '.join(known)}." if known else f"Write SHOW {what}."
     fail(
         f"There is no {detail[:100]} among {what}.",
         kind="ArgumentError",
@@ -203,7 +203,7 @@ def _constraints(run: Any, detail: str) -> Rows:
 
 
 def _type(rule: ConstraintRule) -> str:
-    """As Neo4j calls it."""
+    """The name of the type in Neo4j."""
     kind = _TYPES.get(rule.kind, rule.kind.upper())
     if rule.kind in ("exists", "type", "key"):
         return f"{'RELATIONSHIP' if rule.edge else 'NODE'}_{kind}"
@@ -258,14 +258,14 @@ _STRUCTS: dict[frozenset[str], Any] = {
 
 
 def _revived(value: Any) -> Any:
-    """A value of a constraint's list: the catalogue keeps a date, say, as the map of its fields. No
-    property is a map."""
+    """Restore a value of a constraint's list: the catalogue stores a date, say, as a map of its
+    fields. No property is a map."""
     kind = _STRUCTS.get(frozenset(value)) if isinstance(value, dict) else None
     return value if kind is None else kind(**value)
 
 
 def written(value: Any) -> t.Expression:
-    """The expression that gives a value."""
+    """Return the expression that evaluates to a value."""
     if isinstance(value, dict):
         return t.MapOf(tuple((key, written(item)) for key, item in value.items()))
     if isinstance(value, list):
@@ -293,7 +293,7 @@ def _functions(run: Any, detail: str) -> Rows:
 
 
 def function_signature(item: Signature) -> str:
-    """size(input :: LIST | STRING) :: INTEGER"""
+    """Format a signature: size(input :: LIST | STRING) :: INTEGER"""
     several = len(item.args) > 1
     args = [
         f"input{number if several else ''} :: {_accepted(arg)}"
@@ -312,7 +312,7 @@ def _accepted(arg: Argument) -> str:
 
 
 def procedure_signature(item: ProcedureSignature) -> str:
-    """db.labels() :: (label :: STRING)"""
+    """Format a signature: db.labels() :: (label :: STRING)"""
     least = len(item.args) - item.optional
     args = [
         f"{name}{' = null' if number >= least else ''} :: {kind}"

@@ -1,13 +1,13 @@
-"""The procedures of windows: which version of a key was valid at a time, and whether another
-version would overlap.
+"""db.temporal.*: the version of a key that was valid at a time, and a test for overlapping windows.
 
-A window is that of a node of the label with the key, from a point in time to another or without
-end; a node without such a start, or with an end that is no point in time, has none. Under a
-temporal constraint on exactly these properties the neighbours are read from its index, two steps in
-a B-tree; else an index on the key leads to the nodes, or all nodes of the label are looked at.
+A window belongs to a node with the label and the key and reaches from one point in time to another,
+or has no end. A node whose start is missing, or whose end is not a point in time, has no window.
+Under a temporal constraint on exactly these properties the neighbours are read from its index in
+two B-tree steps. Otherwise an index on the key leads to the nodes, or all nodes of the label are
+read.
 
-systemTime and systemSequence say as of which change the graph is read: a time, the number of a
-transaction, or the earlier of both.
+systemTime and systemSequence select the state of the graph: a time, the number of a transaction, or
+the earlier of the two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from doxa.store.index import window_neighbours
 
 
 class Sought(NamedTuple):
-    """Which windows: of nodes with this label whose property `key` has the value."""
+    """The windows to search: of nodes with this label whose property `key` has the value."""
 
     label: str
     key: str
@@ -47,7 +47,8 @@ def as_of(
     system_time: Any = None,
     sequence: Any = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """The node whose window holds the moment: the latest start, if several do."""
+    """Return the node whose window contains the instant; if there are several, the one with the
+    latest start."""
     asked, best = instant_ns(moment), None
     for node, low, high in _windows(
         run, _sought(label, key, value, start, end), asked, system_time, sequence
@@ -70,7 +71,8 @@ def assert_no_overlap(
     system_time: Any = None,
     sequence: Any = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """ok, or an error that names the node whose window overlaps [new_from, new_to)."""
+    """Return true, or raise an error that names the node whose window overlaps [new_from,
+    new_to)."""
     low, high = instant_ns(new_from), None if new_to is None else instant_ns(new_to)
     if high is not None and not low < high:
         fail(
@@ -108,7 +110,8 @@ def _sought(label: str, key: str, value: Any, start: str, end: str) -> Sought:
 def _windows(
     run: Any, sought: Sought, instant: int, system_time: Any, sequence: Any
 ) -> Iterator[tuple[Node, int, int | None]]:
-    """The windows that may hold the instant or be the next after it, and perhaps others of the key."""
+    """Yield the windows that may contain the instant or follow it, and perhaps others of the
+    key."""
     graph = _graph_of(run, system_time, sequence)
     for node in _candidates(graph, sought, instant):
         run.tick()
@@ -158,8 +161,8 @@ def _candidates(graph: Any, sought: Sought, instant: int) -> Iterator[Node]:
 
 
 def _by_index(graph: Any, sought: Sought, instant: int) -> list[int] | None:
-    """The nodes that an index leads to, in order; None if there is no index to use. As of a past
-    time they may be other ones by now."""
+    """The nodes that an index leads to, in order; None without a usable index. As of a past time
+    they may have changed since."""
     prefix = _key(sought.value)
     if prefix is None:
         return None
@@ -205,5 +208,5 @@ def _by_index(graph: Any, sought: Sought, instant: int) -> list[int] | None:
 def _key(value: Any) -> bytes | None:
     try:
         return key_of([value])
-    except KeyError:  # a map or another value that no property can have
+    except KeyError:  # a map or another value that properties cannot have
         return None

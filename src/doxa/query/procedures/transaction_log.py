@@ -1,4 +1,4 @@
-"""The log and the difference of two times, as procedures."""
+"""Procedures that read the transaction log and compare the graph at two system times."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ from doxa.query.core.valid_time import instant_ns
 
 _LOG_ROWS_MAX = 10_000
 _DIGITS_MAX = 19
-_DATABASE = "doxa"  # as SHOW DATABASES calls it
-
-
-# The log
+_DATABASE = "doxa"  # the name in SHOW DATABASES
 
 
 def entries(run: Any, first: int | None, last: int | None = None) -> Iterator[tuple[Any, ...]]:
@@ -81,7 +78,7 @@ def _entry(reader: Any, entry: Any, times: dict[int, tuple[str, str]]) -> tuple[
 
 
 def diff(run: Any, one: Any, other: Any) -> Iterator[tuple[Any, ...]]:
-    """What changed between two system times: (change, element, before, after), by element."""
+    """Yield the changes between two system times: (change, element, before, after), by element."""
 
     first, second = sorted((instant_ns(one), instant_ns(other)))
     before, after = Graph(run.graph.reader, as_of=first), Graph(run.graph.reader, as_of=second)

@@ -1,4 +1,7 @@
-"""Vector search over declared indexes."""
+"""Vector search over declared indexes: an exact comparison with every entry.
+
+The index names the similarity function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from doxa.store.index import FLOAT_MAX
 def set_vector(
     run: Any, element: Node | Edge | None, name: str, vector: Any
 ) -> Iterable[tuple[Any, ...]]:
-    """db.create.setNodeVectorProperty and setRelationshipVectorProperty: a property of finite
-    numbers. Null is passed over."""
+    """Implement db.create.setNodeVectorProperty and setRelationshipVectorProperty: a property of
+    finite numbers. Null is ignored."""
     if element is None or name is None:
         return ()
     if (
@@ -37,8 +40,8 @@ def set_vector(
 
 
 def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterator[tuple[Any, ...]]:
-    """db.index.vector.queryNodes and queryRelationships: the nearest elements with their
-    similarity, the nearest first."""
+    """Implement db.index.vector.queryNodes and queryRelationships: the nearest elements with their
+    similarity, nearest first."""
     import numpy as np
 
     rule = declared_index(run, name, "vector", edge=edge)
@@ -68,7 +71,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     sought = np.asarray(query, dtype=np.float32)
     if _similarity_of(rule) == "cosine" and not np.linalg.norm(sought.astype(np.float64)):
         fail(
-            "A query vector of zeros has no direction.",
+            "A query vector of zeros has no direction to compare.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint="Look at how it was made.",
@@ -90,7 +93,9 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     found = 0
     for place in order:
         element = visible_element(run, rule, rows[int(place)][1])
-        if element is not None and rule.properties[0] in element.properties:  # it may have faded
+        if (
+            element is not None and rule.properties[0] in element.properties
+        ):  # the property may have faded
             yield element, float(similarity[int(place)])
             found += 1
             if found >= most:

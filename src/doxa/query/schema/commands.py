@@ -1,7 +1,7 @@
-"""Schema commands: what CREATE and DROP declare in the catalogue. `show.py` reads it.
+"""CREATE and DROP of indexes and constraints: validate them and write the catalogue.
 
-The store fills indexes and tests constraints in the transaction that declares them, so a rule that
-the data breaks is not made.
+The store fills indexes and tests constraints in the same transaction, so that a rule which existing
+data violates is rejected. `procedures/show.py` reads the catalogue.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _OWNING = frozenset({"unique", "key", "temporal"})
 
 
 def run_schema(command: t.Clause, tx: Transaction, evaluate: Evaluate) -> dict[str, int]:
-    """Carry out one command; `evaluate` gives what names and options are worth. Returns counters:
-    indexes_added, constraints_removed and so on."""
+    """Execute one command; `evaluate` evaluates names and options. Returns counters: indexes_added,
+    constraints_removed and so on."""
     match command:
         case t.CreateIndex():
             return _create_index(command, tx, evaluate)
@@ -66,7 +66,7 @@ def _create_index(command: t.CreateIndex, tx: Transaction, evaluate: Evaluate) -
 
 
 def _refuse_target(kind: str, target: t.SchemaTarget) -> None:
-    """What an index, or a constraint, cannot be about."""
+    """Refuse targets that this kind of index or constraint does not support."""
     if kind in ("range", "text", "point", "vector") and len(target.names) > 1:
         fail(
             "This kind of index is about one label or type.",
@@ -139,7 +139,7 @@ def _create_constraint(
 
 
 def _constraint_detail(command: t.CreateConstraint, evaluate: Evaluate) -> list[Any]:
-    """The type, values or numbers that a constraint states besides its properties."""
+    """The type, values or numbers of a constraint."""
     detail = [
         _constant(item, evaluate) if isinstance(item, t.Expression) else item
         for item in command.detail
@@ -155,7 +155,7 @@ def _constraint_detail(command: t.CreateConstraint, evaluate: Evaluate) -> list[
     values = list(detail[0])
     if any(value is None or isinstance(value, dict) for value in values):
         fail(
-            "No property is null or a map.",
+            "A property cannot be null or a map.",
             detail="InvalidArgumentValue",
             hint="List the values that it may have.",
         )
@@ -211,7 +211,7 @@ def _drop_constraint(name: str, tx: Transaction, *, present: bool) -> dict[str, 
 
 
 def _name(*parts: str) -> str:
-    """The name of a rule that was given none: the same for the same rule."""
+    """Derive the name of an unnamed rule from its definition."""
     return "_".join("".join(char if char.isalnum() else "_" for char in part) for part in parts)
 
 
@@ -240,7 +240,7 @@ def _missing(what: str, name: str) -> dict[str, int]:
 
 
 def _named(name: str | t.Parameter | None, evaluate: Evaluate) -> str:
-    """A name as it is written or given; nothing if there is none."""
+    """Return a name from the text or a parameter; empty without one."""
     found = _constant(name, evaluate) if isinstance(name, t.Parameter) else name or ""
     if not isinstance(found, str) or (name and not found):
         fail(f"A rule is named by a text, not by {shown(found)}.", detail="InvalidArgumentValue")
@@ -248,7 +248,7 @@ def _named(name: str | t.Parameter | None, evaluate: Evaluate) -> str:
 
 
 def _constant(expression: t.Expression | None, evaluate: Evaluate) -> Any:
-    """What an expression without variables is worth."""
+    """Evaluate an expression without variables."""
     if expression is None:
         return None
     if any(isinstance(part, t.Variable) for part in t.walk(expression)):

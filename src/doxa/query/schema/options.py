@@ -1,10 +1,9 @@
-"""OPTIONS of schema commands: what may stand there, so that nothing misspelt, and nothing that
-would not be obeyed, is passed over.
+"""Validate OPTIONS of schema commands. Misspelt keys and unsupported values are errors.
 
     OPTIONS {indexProvider: 'vector-2.0', indexConfig: {`vector.dimensions`: 384,
     `vector.similarity_function`: 'cosine'}}
 
-Some keys of Neo4j are about how an index is built. They change no answer, and have no effect here.
+Some keys of Neo4j tune how an index is built. They change no answer and have no effect here.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ DIMENSIONS_MAX = 4_096
 ANALYSERS = (
     "english",
     "standard-no-stop-words",
-)  # doxa's own is of English; the other is Neo4j's default, which tools write out
+)  # doxa's own analyser, and Neo4j's default, which tools write explicitly
 _PROVIDERS = {
     "range": ("range-1.0", "native-btree-1.0"),
     "text": ("text-1.0", "text-2.0", "trigram-1.0"),
@@ -35,7 +34,8 @@ _CORNERS = tuple(
 
 
 def checked_options(kind: str, options: Any) -> dict[str, Any]:
-    """The options of an index of a kind. Raises QueryError for what is unknown or out of bounds."""
+    """Return the options of a kind of index. Raises QueryError for unknown keys and invalid
+    values."""
     if options is None:
         return {}
     found = _map(options, "OPTIONS")

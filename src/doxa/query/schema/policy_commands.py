@@ -1,9 +1,7 @@
-"""CREATE, ALTER and DROP of decay profiles, promotion profiles and promotion policies: what they
-declare in the catalogue.
+"""CREATE, ALTER and DROP of decay profiles, promotion profiles and promotion policies.
 
-The text was checked when it was parsed. Here values that parameters give are checked as well, and
-that every name leads somewhere, so that nothing is declared that would do nothing. What catalogue
-entries look like, `policy/rules.py` says.
+The parser checked literals. This module checks the values of parameters and resolves every name, so
+that no declaration is without effect. `policy/rules.py` documents the catalogue entries.
 """
 
 from __future__ import annotations
@@ -80,7 +78,7 @@ POLICY_COMMANDS = (
 
 
 def run_policy(command: t.Clause, tx: Transaction, evaluate: Evaluate) -> dict[str, int]:
-    """Carry out one command, or several; returns counters."""
+    """Execute one command, or several; returns counters."""
     match command:
         case t.PolicyCommands(commands):
             counts = {"policies_added": 0, "policies_changed": 0, "policies_removed": 0}
@@ -160,7 +158,7 @@ def _named(name: Any, evaluate: Evaluate) -> str:
 
 
 def _refuse(at: int, message: str, hint: str, *, detail: str = "InvalidArgumentValue") -> NoReturn:
-    """An error with its place."""
+    """Raise an error with its position."""
 
     error = QueryError(
         message, kind="ArgumentError", detail=detail, next_step=hint, phase="runtime"
@@ -169,11 +167,11 @@ def _refuse(at: int, message: str, hint: str, *, detail: str = "InvalidArgumentV
     raise error
 
 
-# What objects say
+# Entries
 
 
 def _options(kind: str, options: Iterable[t.PolicyOption], evaluate: Evaluate) -> Values:
-    """The options that are given, by the keys of the catalogue."""
+    """Return the given options, by keys of the catalogue."""
     found: Values = {}
     for option in options:
         value = check_option(kind, option.key, evaluate(option.value), at=option.value.at)
@@ -184,7 +182,7 @@ def _options(kind: str, options: Iterable[t.PolicyOption], evaluate: Evaluate) -
 
 
 def _whole(values: Mapping[str, Any], at: int) -> None:
-    """Whether the options of a bundle fit together."""
+    """Check that the options of a bundle are consistent."""
     shown_as = {
         "half_life": "halfLifeSeconds",
         "function": "function",
@@ -226,7 +224,7 @@ def _binding(command: t.CreateDecayBinding, tx: Transaction, evaluate: Evaluate)
             if name in fixed.get((command.target.edge, label), ()):
                 _refuse(
                     directive.at,
-                    f"{label}.{name} is led by an index, so that it does not fade.",
+                    f"{label}.{name} is part of an index, so it does not fade.",
                     "Leave the property out, or drop the index.",
                 )
         if directive.kind == "none":
@@ -310,7 +308,7 @@ def _policy(command: t.CreatePromotionPolicy, tx: Transaction, evaluate: Evaluat
 
 
 def _found(command: Any, tx: Transaction, evaluate: Evaluate) -> tuple[str, str, Values] | None:
-    """The kind, name and entry that a command is about."""
+    """Find the kind, name and entry that a command applies to."""
     name = _named(command.name, evaluate)
     for kind in _KINDS_OF[command.what]:
         held = tx.catalogue(f"{PREFIX}{kind}:{name}")
@@ -377,7 +375,7 @@ def _drop(command: t.DropPolicy, tx: Transaction, evaluate: Evaluate) -> dict[st
 
 
 def _unused(at: int, tx: Transaction, kind: str, name: str, what: str) -> None:
-    """Raise if something names this object."""
+    """Raise if another entry refers to this one."""
     users = []
     if kind == "bundle":
         for other, held in tx.catalogue_all(f"{PREFIX}binding:").items():

@@ -1,4 +1,4 @@
-"""The SQL of one comparison."""
+"""Generate the SQL of one comparison, with guards for the JSON type."""
 
 from __future__ import annotations
 

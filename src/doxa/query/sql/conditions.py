@@ -1,14 +1,14 @@
-"""Which conditions of a WHERE move into SQL, and their SQL.
+"""Select the conditions of a WHERE that SQL can test.
 
-A filter keeps the rows for which its condition is true; false and unknown are the same to it. So a
-condition may move if SQL finds it true exactly when Cypher does, and AND and OR of such conditions
-may too. NOT is not among them: what is unknown to Cypher may be false to SQL.
+A filter keeps the rows for which its condition is true, so false and unknown are equivalent. A
+condition may move into SQL if SQL finds it true exactly when Cypher does, and so may AND and OR of
+such conditions. NOT stays out: a value that is unknown to Cypher may be false to SQL.
 
-A comparison has a property of the pattern on one side and, on the other, a value that is known
-before the statement runs. The SQL depends on the kind of that value, and guards the JSON type of
-the property: SQLite would take true for 1. A kind that SQL cannot compare is "other", "others" (a
-list) or "temporal" (a time to come before or after): its condition is tested in Python on the rows
-found. id() and elementId() are compared as properties are.
+One side of a comparison is a property of the pattern, the other a value that is known before the
+statement runs. The SQL depends on the kind of that value and tests the JSON type of the property,
+because SQLite treats true as 1. The kinds "other", "others" (a list) and "temporal" (an instant in
+an order comparison) are tested in Python on the rows found. id() and elementId() are compared like
+properties.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Condition:
 
 
 class Conditions:
-    """The conditions of one region, with the tests that they are made of."""
+    """The conditions of one pattern, with the tests they consist of."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Conditions:
         self._compiler, self._layout = compiler, layout
 
     def push(self, conjunct: t.Expression) -> bool:
-        """Take the conjunct in, if SQL can test it."""
+        """Accept the conjunct if SQL can test it."""
         before = len(self.tests)
         tree = self._tree(conjunct)
         if tree is None:
@@ -74,7 +74,7 @@ class Conditions:
         }
 
     def named(self) -> set[str]:
-        """The nodes and edges of conditions that may have to be tested in Python."""
+        """The nodes and edges of conditions that may be tested in Python."""
         compared = [condition.tree for condition in self.held if condition.tests]
         return {test.key for test in self.tests} | {
             key for tree in compared for kind in ("null", "labels") for key in _keys(tree, kind)
@@ -100,11 +100,11 @@ class Conditions:
         ]
 
     def indexable(self) -> bool:
-        """Whether they ask something that an index might know."""
+        """Whether an index might answer any of them."""
         return bool(self.tests) or any(condition.tree[0] == "null" for condition in self.held)
 
     def leftover(self, kinds: tuple[str, ...]) -> list[bool]:
-        """Of each condition, whether SQL leaves it out for values of these kinds."""
+        """For each condition, whether SQL omits it for values of these kinds."""
         return [
             any(kinds[index] in UNDECIDED_KINDS for index in condition.tests)
             for condition in self.held
@@ -176,7 +176,7 @@ class Conditions:
         return "test", len(self.tests) - 1
 
     def _known(self, expression: t.Expression) -> bool:
-        """Whether the value is the same for every row of the region."""
+        """Whether the value is the same for every row that the pattern finds."""
         parts = t.walk(expression)
         if any(
             isinstance(part, _NESTED)
@@ -188,7 +188,7 @@ class Conditions:
 
 
 def _of_one(tree: tuple[Any, ...]) -> list[int]:
-    """The comparisons of a condition that is one, or some joined by OR; none of any other."""
+    """The comparisons of a condition that is one, or a disjunction of some; none of any other."""
     if tree[0] == "test":
         return [tree[1]]
     parts = [_of_one(part) for part in tree[1:]] if tree[0] == "or" else []

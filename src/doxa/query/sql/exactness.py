@@ -1,4 +1,9 @@
-"""Where SQL judges values exactly as Cypher does."""
+"""Detect where a statement might evaluate a value differently from Cypher.
+
+SQL knows fewer types than Cypher. Statements that group or sort therefore count the values that SQL
+cannot evaluate (a date among numbers, say). If there are any, `UndecidedInSQL` discards the result
+and the ordinary steps run, so that only the speed differs, never the answer.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,18 @@ from doxa.query.sql.statement import Builder
 
 
 class UndecidedInSQL(Exception):
-    """The statement met a value that SQL cannot judge."""
+    """The statement met a value that SQL cannot evaluate."""
 
 
 def require_plain_tables(builder: Builder) -> None:
-    """As of a past time each table is a union, which SQLite joins by its indexes only in a
+    """Raise as of a past time, where each table is a union: SQLite joins those by index only in a
     statement that neither groups nor sorts."""
     if builder.past and (builder.pushed.edges or builder.seeks):
         raise UndecidedInSQL
 
 
 def pushed_element(expression: t.Expression, pushed: PushedDownPattern) -> str | None:
-    """The region's node or edge that an expression is, or is a property of."""
+    """The node or edge of the pattern that an expression is, or is a property of."""
     if isinstance(expression, t.Property) and pushable_name(expression.name):
         expression = expression.of
     if isinstance(expression, t.Variable) and expression.name not in pushed.known:

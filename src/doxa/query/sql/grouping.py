@@ -1,4 +1,8 @@
-"""Grouping inside the statement of a pattern."""
+"""Push grouping down into the SQL statement of a pattern.
+
+MATCH (n:A) RETURN n.city, count(*), max(n.age)
+SELECT props -> '$."city"', count(*), <max of numbers>, <max of texts>, <count of others>, …
+GROUP BY 1"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ class Key:
 
 @dataclass(slots=True)
 class Measure:
-    """A folded aggregation over a property (`name`), an element, or rows (`key` empty)."""
+    """An aggregation in SQL over a property (`name`), an element, or rows (`key` empty)."""
 
     function: str
     key: str = ""
@@ -43,8 +47,8 @@ class Measure:
 
 
 class GroupedScanStep:
-    """One statement for a region and the grouping after it. Rows come out as the grouping's would:
-    keys, then aggregations."""
+    """One statement for a pattern and its grouping. Rows equal those of the grouping step: keys,
+    then aggregations."""
 
     def __init__(
         self, step: PatternScanStep, group: Any, keys: list[Key], measures: list[Measure]
@@ -64,7 +68,8 @@ class GroupedScanStep:
         pushed = self.step.pushed
         prepared = self.step.prepared(run, row)
         if prepared is None:
-            raise UndecidedInSQL  # a null is compared: no rows, which grouping without keys still answers
+            # a null is compared: no rows, but a grouping without keys still returns one
+            raise UndecidedInSQL
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
@@ -110,7 +115,7 @@ class GroupedScanStep:
         return select, args
 
     def _merge(self, run: Run, merged: dict[Any, list[Any]], found: tuple[Any, ...]) -> None:
-        """Add one SQL group. Groups that SQL tells apart by their text (1 and 1.0) are one in
+        """Add one SQL group. Groups that differ only in their text (1 and 1.0) are one in
         Cypher."""
         values: list[Any] = []
         for key, raw in zip(self.keys, found, strict=False):
@@ -136,7 +141,8 @@ _WIDTH = {"count": 1, "sum": 1, "avg": 1, "min": 5, "max": 5}
 
 
 def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
-    """The SQL columns of one measure: partial results, then what was out of SQL's reach."""
+    """The SQL columns of one measure: partial results, then counts of values that SQL cannot
+    evaluate."""
     if measure.function == "count":
         if not measure.key:
             return ["count(*)"], []
@@ -146,7 +152,7 @@ def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
         return [f"count({'DISTINCT ' if measure.distinct else ''}{counted})"], []
     table, path = builder.table(measure.key), json_path(measure.name)
     value, kind = f"{table}.props ->> ?", f"json_type({table}.props, ?)"
-    if measure.function in ("sum", "avg"):  # SQL sums floats in its own way: it only gathers them
+    if measure.function in ("sum", "avg"):  # SQL sums floats inexactly, so it only collects them
         return [f"group_concat({table}.props -> ?)"], [path]
     pick = measure.function
     return [
@@ -159,8 +165,7 @@ def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
 
 
 def _gathered(function: str, found: tuple[Any, ...]) -> Any:
-    """The aggregation over the values of a group, which SQL has written one after the other as
-    JSON."""
+    """Aggregate the values of a group, which SQL concatenated as JSON."""
     aggregation: Sum = Average() if function == "avg" else Sum()
     values = [] if found[0] is None else decode_value(f"[{found[0]}]")
     if all(type(value) is float for value in values):
@@ -176,7 +181,7 @@ def _gathered(function: str, found: tuple[Any, ...]) -> Any:
 
 
 def _extreme(found: tuple[Any, ...], *, largest: bool) -> Any:
-    """Text comes before numbers."""
+    """Text sorts before numbers."""
     number, numbers, text, texts, others = found
     if others:
         raise UndecidedInSQL
@@ -197,7 +202,7 @@ _RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 def push_down_grouping(
     step: Any, group: Any, resolved: Resolved, calls: list[t.Call]
 ) -> GroupedScanStep | None:
-    """A FoldStep for this region and grouping, if SQL can do both."""
+    """Return a GroupedScanStep if SQL can evaluate both the pattern and the grouping."""
     if not isinstance(step, PatternScanStep):
         return None
     pushed = step.pushed

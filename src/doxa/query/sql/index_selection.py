@@ -1,19 +1,16 @@
-"""Choosing an index: which declared index can find the elements that must pass certain comparisons,
-and between which keys.
+"""Select an index for the comparisons that elements must pass, and the range of its keys.
 
-An index is a way in, never a verdict: every condition is still tested on what it finds. It has no
-entry for an element without all of its properties, so the conditions must rule those out.
+An index only narrows the search: every condition is still tested on the rows it finds. It has no
+entry for an element that lacks one of its properties, so the conditions must exclude those.
 
-    index on x       x = 5                       the key of [5]
+    index on x       x = 5                         the key of [5]
                      x IN [5, 7], x = 5 OR x = 7   each key
-                     x > 5 AND x < 9             between the keys of [5] and [9], numbers only
-                     x STARTS WITH 'a'           the keys that begin with that of 'a', less its end
-                     x CONTAINS 'a'              all texts, of which only keys with these bytes lead
-                     on
-                     x IS NOT NULL               all of it
-    index on x, y    x = 5 AND y > 7             among the keys that begin with that of 5
-                     x = 5 AND y IS NOT NULL     all of those
-"""
+                     x > 5 AND x < 9               between the keys of [5] and [9], numbers only
+                     x STARTS WITH 'a'             the keys with the prefix of 'a'
+                     x CONTAINS 'a'                all texts, filtered by keys with these bytes
+                     x IS NOT NULL                 the whole index
+    index on x, y    x = 5 AND y > 7               within the keys that begin with that of 5
+                     x = 5 AND y IS NOT NULL       all of those"""
 
 from __future__ import annotations
 
@@ -26,11 +23,11 @@ from doxa.base.values import canonical
 from doxa.cypher.printer import name as quoted
 from doxa.store import Indexes, IndexRule, after_key, key_of, rank_of
 
-RANGES_MAX = 100_000  # more are read as fewer, wider ones
+RANGES_MAX = 100_000  # beyond this, ranges are merged into fewer, wider ones
 _ORDERED = frozenset({"range", "text", "point"})
 _LISTS = frozenset({"texts", "numbers", "others"})
 _WITHIN = frozenset({"CONTAINS", "ENDS WITH"})
-Range = tuple[bytes, bytes]  # the least key and the first beyond
+Range = tuple[bytes, bytes]  # the least key and the first beyond the range
 
 
 class Bound(NamedTuple):
@@ -41,8 +38,8 @@ class Bound(NamedTuple):
 
 
 class KeyCondition(NamedTuple):
-    """Comparisons of a property of which one must hold; none if it need only be there. `exact`:
-    each with single values."""
+    """Comparisons of a property of which one must hold; none if the property need only exist.
+    `exact`: each with single values."""
 
     name: str
     bounds: tuple[Bound, ...]
@@ -55,8 +52,8 @@ class KeyCondition(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexScan:
-    """An index and what bounds it: single values of its first properties, then comparisons of the
-    next, all of which must hold."""
+    """An index and its bounds: single values of its first properties, then comparisons of the next,
+    all of which must hold."""
 
     rule: IndexRule
     label: str
@@ -70,14 +67,14 @@ class IndexScan:
 
     @property
     def narrow(self) -> bool:
-        """Whether it reads a part of the index."""
+        """Whether it reads only a part of the index."""
         return bool(self.points) or any(
             bound.op not in _WITHIN for condition in self.ranges for bound in condition.bounds
         )
 
     @property
     def selectivity(self) -> tuple[int, ...]:
-        """How selective it looks: whole keys, then more properties, then single values."""
+        """Estimate the selectivity: whole keys, then more properties, then single values."""
         singles = sum(condition.single for condition in (*self.points, *self.ranges))
         return (
             int(self.exact),
@@ -95,7 +92,7 @@ class IndexScan:
 
     @cached_property
     def within(self) -> Bound | None:
-        """A text that the keys must hold."""
+        """A text that the keys must contain."""
         return next(
             (
                 condition.bounds[0]
@@ -131,7 +128,7 @@ class IndexScan:
         return sql, args
 
     def limits(self, values: list[Any]) -> Mapping[str, Any] | None:
-        """What bounds the keys, for the values of all tests; None if nothing can be between."""
+        """The bounds of the keys for the values of all tests; None if no key can match."""
         found = self._key_ranges(values)
         if not found:
             return None
@@ -201,7 +198,7 @@ def _range(op: str, value: Any) -> Range:
 
 
 def _merged(ranges: Iterable[Range]) -> list[Range]:
-    """The same keys in ranges that do not overlap, in order."""
+    """Merge ranges so that they do not overlap, in order."""
     found: list[Range] = []
     for low, high in sorted(ranges):
         if found and low <= found[-1][1]:
@@ -212,7 +209,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _intersection(ones: list[Range], others: list[Range]) -> list[Range]:
-    """The keys that are in both."""
+    """Intersect two lists of ranges."""
     found, i, j = [], 0, 0
     while i < len(ones) and j < len(others):
         low, high = max(ones[i][0], others[j][0]), min(ones[i][1], others[j][1])
@@ -229,8 +226,8 @@ def _intersection(ones: list[Range], others: list[Range]) -> list[Range]:
 
 
 def key_condition(name: str, comparisons: Iterable[tuple[int, str, str]]) -> KeyCondition | None:
-    """What an index can do with comparisons of which one must hold, given the kinds of their
-    values: (test, op, kind)."""
+    """Return the use an index can make of comparisons of which one must hold, given as (test, op,
+    kind)."""
     bounds, exact = [], True
     for test, op, kind in comparisons:
         if kind == "null":
@@ -260,8 +257,8 @@ def choose_index(
     *,
     edge: bool = False,
 ) -> IndexScan | None:
-    """The best index for elements of these labels (or this type) that must pass `ways` and have the
-    properties `present`."""
+    """Return the best index for elements of these labels (or this type) that must satisfy
+    `conditions` and have the properties `present`."""
     best: IndexScan | None = None
     for label in labels:
         for rule in indexes.of_type(label) if edge else indexes.of_labels([label]):

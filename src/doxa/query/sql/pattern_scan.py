@@ -1,4 +1,4 @@
-"""The step that runs a pushed-down pattern for each row."""
+"""The step that runs the SQL statement of a pattern, for single rows or for batches of them."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ from doxa.query.sql.statement import Prepared, is_settled, prepare_statement
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
 
 _STATEMENTS_MAX = 64
-_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids of rows that are kept before each is kept once
+_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids collected before they are deduplicated
 _PREPARED = itemgetter(1)
 Asked = tuple[
     Row, Prepared, list[Any]
 ]  # a row, its statement, and what stands for the statement's columns
 
 
-# Running
-
-
 class PatternScanStep:
-    """Runs a region for each row and appends what it found."""
+    """Run the statement of a pattern for each row and append the result."""
 
     def __init__(self, pushed: PushedDownPattern, fallbacks: list[Evaluate]) -> None:
         self.pushed = pushed
@@ -45,9 +42,11 @@ class PatternScanStep:
         )
 
     def project(self, slots: list[int], seen: list[int], traversed: list[int]) -> bool:
-        """Give only these slots of the rows, in the same breath; note the ids in the others as
-        returned, or as passed through. For a region that is all that a query matches. False if it
-        cannot be."""
+        """Return only these slots of the rows, and record the ids in the others as returned or as
+        traversed.
+
+        Only for a pattern that is all that a query matches; False if it is impossible.
+        """
         places = id_columns(self.pushed)
         noted = [at for slot in (*seen, *traversed) for at in places[slot]]
         if self.pushed.known or None in noted:
@@ -83,6 +82,7 @@ class PatternScanStep:
         return self._found(run, source)
 
     def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        """Yield each row with a row of SQL that was found for it."""
         build = self.builder(run)
         for chunk in chunks(self._asked(run, source)):
             for prepared, alike in groupby(chunk, key=_PREPARED):
@@ -95,7 +95,7 @@ class PatternScanStep:
                             yield after
 
     def _asked(self, run: Run, source: Iterator[Row]) -> Iterator[Asked]:
-        """The rows that may find something."""
+        """Yield the rows that may have a result, with their statements."""
         last: tuple[str, ...] | None = None
         for row in source:
             compared = self.prepared(run, row)
@@ -114,7 +114,8 @@ class PatternScanStep:
                 )
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
-        """The values to compare with and their kinds; None if a missing node rules out every row."""
+        """The values to compare with and their kinds; None if a null node rules out every
+        result."""
         for slot in self.pushed.known.values():
             if row[slot] is None:
                 return None
@@ -122,7 +123,7 @@ class PatternScanStep:
         return classify_arguments(tests, [test.value(row, run) for test in tests])
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
-        """The conditions that SQL leaves out for these kinds."""
+        """The conditions that SQL omits for these kinds."""
         return [
             test
             for test, left in zip(
@@ -134,7 +135,7 @@ class PatternScanStep:
     def bound(
         self, args: list[Any], index_scan: IndexScan | None, row: Row, values: list[Any]
     ) -> list[Any] | None:
-        """What the placeholders stand for; None if the index cannot hold anything that fits."""
+        """The arguments of the statement; None if the index cannot contain a match."""
         limits = None if index_scan is None else index_scan.limits(values)
         if index_scan is not None and limits is None:
             return None
@@ -157,7 +158,7 @@ class PatternScanStep:
         return node.id
 
     def builder(self, run: Run) -> Callable[[tuple[Any, ...]], Row]:
-        """From a row of SQL to what is appended."""
+        """Return the function from a row of SQL to the appended values."""
         return row_builder(self.pushed, run)
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:

@@ -1,4 +1,4 @@
-"""A connected piece of a pattern that one SQL statement finds."""
+"""A connected part of a pattern that one SQL statement finds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from doxa.query.sql.conditions import Conditions
 
 @dataclass(slots=True)
 class PushedDownPattern:
-    """What one statement finds: the new nodes and edges, given the nodes known before."""
+    """The new nodes and edges that one statement finds, given the nodes bound before."""
 
     nodes: list[str]
     edges: list[EdgeVar]
-    known: dict[str, int]  # nodes bound before: their slots
+    known: dict[str, int]  # slots of nodes bound before
     conditions: Conditions
     outputs: list[tuple[str, str, bool]] = field(
         default_factory=list
@@ -27,4 +27,4 @@ class PushedDownPattern:
     )  # (key, whether an edge): only ids, all in one value after the outputs
     revealed: frozenset[str] = (
         frozenset()
-    )  # keys that `reveal` asks to see whatever the policies say
+    )  # keys that reveal() makes visible regardless of policies

@@ -12,8 +12,8 @@ class PushedTest:
     """Property `name` of `key` compared with a value from outside. `op`: a comparison, IN, STARTS
     WITH, ENDS WITH or CONTAINS.
 
-    Without a name it is about the id, which is written after `prefix`: nothing for id(), "n:" or
-    "r:" for elementId().
+    Without a name it compares the id, written after `prefix`: nothing for id(), "n:" or "r:" for
+    elementId().
     """
 
     key: str

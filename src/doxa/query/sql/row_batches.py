@@ -1,14 +1,14 @@
-"""Many rows asked about in one statement: what a region's statement compares with becomes columns
-of a table that it begins with.
+"""Batch the rows that look up the same statement: their arguments become a table in FROM.
 
     SELECT x.element FROM entry x … WHERE x.key >= ? AND x.key < ?
     for one row
-    SELECT x.element, k.n FROM (VALUES …) k CROSS JOIN entry x … WHERE x.key >= k.c0 AND x.key <
-    k.c1   for a chunk of rows
 
-Chunks begin with one row and grow, so that a LIMIT reads little ahead; an error in a row comes
-after all that the rows before it gave. Reading ahead changes nothing that is seen: every step that
-writes takes all its rows first.
+    SELECT x.element, k.n FROM (VALUES …) k CROSS JOIN entry x … WHERE x.key >= k.c0 AND …
+    for a batch of rows
+
+Batches begin with one row and grow, so that a LIMIT reads little ahead. An error in a row is raised
+after the results of the rows before it. Reading ahead has no visible effect, since every step that
+writes consumes all its rows first.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _COLUMNS_MAX = 100
 
 
 class Template:
-    """A statement for one row, from which those for several are made. Arguments that are tuples are
-    `columns`: they differ from row to row."""
+    """The statement for one row, from which statements for batches are generated. Arguments that
+    are tuples are `columns`: they differ between rows."""
 
     def __init__(
         self,
@@ -35,15 +35,15 @@ class Template:
         columns: list[Any],
         apart: bool,
     ) -> None:
-        """`apart`: a table within FROM asks for a column, and sees none."""
+        """`apart`: a table within FROM needs a column, which it cannot see."""
         self._select, self._body = _with_columns(*select, columns), _with_columns(*body, columns)
         self._possible = not apart and 0 < len(columns) <= _COLUMNS_MAX
         self._columns = len(columns)
         self._sql: dict[int, str] = {}
 
     def statement(self, rows: list[list[Any]]) -> tuple[str, list[Any]] | None:
-        """The statement for rows of these columns, with its arguments; its last column is the
-        number of the row. None if there can be none."""
+        """Return the statement for a batch of these columns and its arguments; its last column is
+        the number of the row. None if that is impossible."""
         if not self._possible or self._select is None or self._body is None:
             return None
         (select, before), (body, after) = self._select, self._body
@@ -85,7 +85,7 @@ def chunks(source: Iterator[Asked]) -> Iterator[list[Asked]]:
 
 
 def parts(rows: list[Asked]) -> Iterator[list[Asked]]:
-    """The rows in parts of the few sizes that statements are made for."""
+    """Split the rows into batches of the few sizes that statements exist for."""
     at = 0
     for size in (ROWS_MAX, _GROWTH, 1):
         while len(rows) - at >= size:
@@ -95,7 +95,7 @@ def parts(rows: list[Asked]) -> Iterator[list[Asked]]:
 
 def _with_columns(sql: str, args: list[Any], columns: list[Any]) -> tuple[str, list[Any]] | None:
     pieces = sql.split("?")
-    if len(pieces) != len(args) + 1:  # a name holds a question mark
+    if len(pieces) != len(args) + 1:  # a name contains a question mark
         return None
     text, left = pieces[0], []
     for arg, piece in zip(args, pieces[1:], strict=True):

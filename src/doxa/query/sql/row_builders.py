@@ -1,4 +1,4 @@
-"""From a row of SQL to the values of a row of the query."""
+"""Convert rows of SQL to the nodes, edges, ids and properties of a query's row."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from doxa.query.sql.pushed_pattern import PushedDownPattern
 
 
 def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
-    """For each slot of a region's rows, where in a row of SQL the ids lie that it tells of, of
-    edges with a minus; None where they have none."""
+    """For each slot of the rows, the columns of SQL that hold its ids, negative for edges; None
+    where there are none."""
     places: list[list[int | None]] = []
     at = 0
     for _, kind, loaded in pushed.outputs:
@@ -28,8 +28,8 @@ def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
 
 
 def column_getter(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
-    """What takes these columns of a row of SQL, always as a tuple; those that lie together as a
-    slice, which is quickest."""
+    """Return a getter that gives these columns as a tuple; a slice, which is fastest, for adjacent
+    ones."""
     first, last = places[0], places[-1] + 1
     return (
         itemgetter(slice(first, last))
@@ -39,7 +39,7 @@ def column_getter(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def _width(kind: str, loaded: bool) -> int:
-    """How many columns of SQL an output takes."""
+    """The number of SQL columns of an output."""
     return (
         1
         if kind.endswith("id")
@@ -73,7 +73,7 @@ def value_builders(
 
 
 def _ids(at: int, count: int) -> Callable[[tuple[Any, ...]], Any]:
-    """So many ids as one value."""
+    """Return a getter for `count` ids as one value."""
     return itemgetter(at) if count == 1 else itemgetter(*range(at, at + count))
 
 

@@ -1,9 +1,9 @@
-"""A connected piece of a pattern as one SQL statement: scans, joins over the adjacency indexes,
-labels, and conditions that SQL can test exactly.
+"""Generate the SQL statement of a connected pattern: scans, joins over the adjacency indexes,
+labels, and the conditions that SQL can test exactly.
 
-A condition moves into SQL only with the guards that keep Cypher's meaning; what a value must be is
-known when the statement runs, so the statement is made for the kinds of the values given and kept.
-Conditions with other values are tested on the rows instead.
+Conditions move into SQL only with guards that keep Cypher's meaning. The kinds of the compared
+values are known when the statement runs, so there is one statement per combination of kinds, which
+is kept. Conditions on other values are tested on the rows found.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from doxa.query.sql.row_batches import Template
 from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 from doxa.store import Transaction
 
-# How selective a way in looks: an id, whole keys of an index, an address, a part of an index, all
-# of one, an equality, a label
+# Estimated selectivity of an access path: an id, whole keys of an index, an address, a part of an
+# index, a whole index, an equality, a label
 _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 
 
 class Prepared(NamedTuple):
-    """SQL, and its arguments: constants, ("node", slot), ("test", number), and those of the index,
+    """SQL and its arguments: constants, ("node", slot), ("test", number), and those of the index,
     such as ("low",)."""
 
     sql: str
@@ -74,7 +74,7 @@ class Builder:
         self.indexes = graph.indexes() if graph and self.conditions.indexable() else None
         self.index_scan: IndexScan | None = None
         self.seeks = False  # it begins with few elements, found by an index, an address or an id
-        self.apart = False  # a table within FROM asks for what differs from row to row
+        self.apart = False  # a table within FROM needs an argument that differs between rows
         self.access_path = ""
         self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(pushed.edges)}
         self.node_alias = {key: f"n{index}" for index, key in enumerate(pushed.nodes)}
@@ -107,15 +107,15 @@ class Builder:
         return sql, [*self.source_args, *self.where_args]
 
     def _id(self, key: str) -> str:
-        """The id of a node in SQL. A known one is a parameter, so its argument is noted where it is
-        used."""
+        """The SQL of a node's id. A bound node is a parameter, so its argument is appended where it
+        is used."""
         if key in self.pushed.known:
             self.where_args.append(("node", self.pushed.known[key]))
             return "?"
         return self.ids[key]
 
     def _start(self, pending: list[EdgeVar]) -> None:
-        """The first table: the most selective node, or an edge if no node says anything."""
+        """Begin with the most selective node, or with an edge if no node has conditions."""
         pushed = self.pushed
         best = max(pushed.nodes, key=self._selectivity)
         edge = max(pending, key=self._edge_selectivity, default=None)
@@ -140,7 +140,7 @@ class Builder:
             self._found(edge.right, f"{alias}.{'dst' if out else 'src'}")
 
     def _both_ends(self, edge: EdgeVar, alias: str) -> None:
-        """An undirected edge without a starting point: each edge in both orders, a loop once."""
+        """Read an undirected edge without a start in both directions, a loop once."""
         self.sources.append(f"json_each('[0,1]') {alias}_way")
         self.where.append(f"({alias}_way.value = 0 OR {alias}.src <> {alias}.dst)")
         for key, ends in ((edge.left, "src dst"), (edge.right, "dst src")):
@@ -190,14 +190,14 @@ class Builder:
         return _KEYS if index_scan.exact else _PART if index_scan.narrow else _ALL
 
     def _by_id(self, key: str) -> bool:
-        """Whether the conditions say which elements are meant."""
+        """Whether the conditions give the ids."""
         return any(
             name is None and all(self.kinds[n] not in UNDECIDED_KINDS for n in numbers)
             for name, numbers in self.conditions.alternatives(key)
         )
 
     def _promised(self, names: list[str], *, edge: bool) -> list[str]:
-        """The properties that constraints promise of elements of these labels, or this type."""
+        """The properties that constraints guarantee for these labels, or this type."""
         if self.graph is None or not is_settled(self.graph):
             return []
         constraints = self.graph.reader.declared().constraints
@@ -213,7 +213,7 @@ class Builder:
     def _key_conditions(
         self, key: str, promised: list[str]
     ) -> tuple[list[KeyCondition], frozenset[str]]:
-        """What an index may know of an element, and the properties that the element must have."""
+        """The conditions an index may answer, and the properties that the element must have."""
         there = self.conditions.present(key)
         conditions, present = [KeyCondition(name, (), False) for name in there], set(there)
         for name, numbers in self.conditions.alternatives(key):
@@ -222,7 +222,7 @@ class Builder:
             ]
             if name is None or any(
                 op == "IN" and kind == "other" for _, op, kind in asked
-            ):  # what is no list is an error, not a lookup
+            ):  # a value that is not a list is an error, not a lookup
                 continue
             present.add(name)
             condition = key_condition(name, asked)
@@ -258,8 +258,8 @@ class Builder:
         self.seeks, self.access_path = True, how
 
     def _use_index(self, index_scan: IndexScan, alias: str) -> None:
-        """Begin with the entries of an index; those of all times lead to elements whose version
-        then is tested."""
+        """Begin with the entries of an index. Entries of all times lead to elements whose version
+        is then tested."""
         self.index_scan = index_scan
         self._seek(index_scan.describe())
         (source, source_args), (test, args) = index_scan.source(), index_scan.test()
@@ -348,7 +348,7 @@ class Builder:
         self._typed(edge)
 
     def _hold(self, key: str) -> str:
-        """A known node's id as a column, for use in more than one place."""
+        """Make a bound node's id a column, for use in more than one place."""
         alias = f"k{self.pushed.known[key]}"
         source = f"(SELECT ? AS id) {alias}"
         if source not in self.sources:
@@ -370,7 +370,7 @@ class Builder:
             self.where_args.extend(names)
 
     def _from(self, key: str, alias: str, *, edge: bool) -> None:
-        """Read an element from its table, if the policies show it or it is revealed."""
+        """Read an element from its table, if it is visible or revealed."""
         if self.graph is None:
             self.sources.append(f"{'edge' if edge else 'node'} {alias}")
         elif key in self.pushed.revealed:
@@ -378,7 +378,7 @@ class Builder:
         else:
             table, test = self.graph.source(alias, edge=edge)
             self.sources.append(f"{table} {alias}")
-            if test:  # one that judges row by row comes after all that SQL tests by itself
+            if test:  # a test that calls Python comes after all plain SQL tests
                 (
                     self.late
                     if self.graph.sight is not None and self.graph.sight.unsure(edge=edge)
@@ -398,14 +398,15 @@ class Builder:
         )
 
     def _attach_found(self) -> None:
-        """Look at each node as soon as it is found: what is not wanted leads no further."""
+        """Join each node as soon as it is found, so that a node that does not match leads no
+        further."""
         for key in self.pushed.nodes:
             if key in self.ids and key not in self.pushed.known and self._needs_table(key):
                 self._attach(key)
 
     def _attach(self, key: str) -> None:
         alias = self.node_alias[key]
-        if key not in self.ids:  # a node by itself
+        if key not in self.ids:  # a node without edges
             self._scan(key)
             if key in self.tables or not self._needs_table(key):
                 return
@@ -425,8 +426,8 @@ class Builder:
                     self.where.append(sql)
 
     def _condition(self, tree: tuple[Any, ...]) -> str:
-        """The SQL of a condition; its arguments are noted in order. Empty if the scan tests it
-        already."""
+        """Return the SQL of a condition and append its arguments in order; empty if the scan
+        already tests it."""
         match tree[0]:
             case "labels":
                 left = _without_first(tree[2]) if tree[2] is self.scanned.get(tree[1]) else tree[2]
@@ -455,7 +456,7 @@ class Builder:
         return f"({f' {tree[0].upper()} '.join(parts)})"
 
     def _identified(self, key: str, kind: str, number: int) -> str:
-        """The SQL of a test of an id."""
+        """Return the SQL of a test of an id."""
         if kind not in ("id", "ids"):
             return "0" if kind == "null" else "1"
         self.where_args.append(("test", number))
@@ -471,7 +472,7 @@ class Builder:
         match labels:
             case t.LabelName(name) if (
                 self.past
-            ):  # what the version of that time says; the label table would be gone through whole
+            ):  # read the version of that time: the label table would be scanned
                 table = self.tables.get(key)
                 at = (
                     ""
@@ -501,7 +502,7 @@ class Builder:
         raise AssertionError(labels)
 
     def _visible(self) -> None:
-        """Only what is valid at the time asked for."""
+        """Add the tests of valid time."""
         if self.valid is not None:
             nodes = (
                 [key for key in self.pushed.nodes if key not in self.pushed.known]
@@ -513,7 +514,7 @@ class Builder:
             self.where += [test for test in tests if test]
 
     def _unique(self) -> None:
-        """No edge is used twice in one MATCH."""
+        """Exclude rows that use an edge twice in one MATCH."""
         edges = self.pushed.edges
         for index, one in enumerate(edges):
             for other in edges[index + 1 :]:
@@ -550,7 +551,7 @@ class Builder:
 def prepare_statement(
     pushed: PushedDownPattern, run: Run | None, kinds: tuple[str, ...]
 ) -> Prepared:
-    """The statement of a pattern, for values of these kinds."""
+    """Generate the statement of a pattern for values of these kinds."""
     builder = Builder(pushed, run, kinds)
     body, args = builder.body()
     select, select_args = builder.select()
@@ -569,8 +570,8 @@ def prepare_statement(
 
 
 def is_settled(graph: Graph) -> bool:
-    """Whether all that is there obeys the constraints: they are tested when a statement ends, and
-    were not always there."""
+    """Whether all elements satisfy the constraints: these are tested at the end of a statement and
+    hold for the present only."""
     return graph.as_of is None and not isinstance(graph.reader, Transaction)
 
 
@@ -580,7 +581,7 @@ def _types(edge: EdgeVar) -> tuple[str, ...]:
 
 
 def _names(labels: t.LabelExpression) -> list[str]:
-    """The labels that an element must have for this expression to hold."""
+    """The labels that an element must have to satisfy this expression."""
     if isinstance(labels, t.LabelName):
         return [labels.name]
     return (

@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT inside the statement of a pattern."""
+"""Push ORDER BY with LIMIT down into the SQL statement of a pattern."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_pla
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.statement import Builder
 
-TOP_ROWS_MAX = 10_000  # a larger limit is sorted in Python: it is no longer a few rows out of many
+TOP_ROWS_MAX = 10_000  # larger limits are sorted in Python
 
 
 # Top-k
@@ -24,7 +24,7 @@ TOP_ROWS_MAX = 10_000  # a larger limit is sorted in Python: it is no longer a f
 
 @dataclass(slots=True)
 class TopRows:
-    """An order that SQL may apply before its LIMIT: properties of the region, each with its
+    """An order that SQL may apply before its LIMIT: properties of the pattern, each with its
     direction."""
 
     keys: list[tuple[str, str, bool]]
@@ -32,7 +32,7 @@ class TopRows:
     limit: Evaluate
 
     def count(self, run: Run) -> int | None:
-        """How many rows are wanted, or None if the limit is no reason to ask SQL."""
+        """The number of rows, or None if the limit is too large to push down."""
 
         most = row_count(self.limit, run, "LIMIT") + (
             row_count(self.skip, run, "SKIP") if self.skip is not None else 0
@@ -47,8 +47,8 @@ _RANK = (
 
 
 class TopRowsScanStep:
-    """A region that gives only its first rows in an order. What follows sorts and cuts them again,
-    so ties and nulls need no care here."""
+    """A pattern scan that returns only its first rows in an order. Later steps sort and cut them
+    again, so that ties and nulls need no attention here."""
 
     def __init__(self, step: PatternScanStep, top: TopRows) -> None:
         self.step, self.top = step, top
@@ -104,7 +104,7 @@ class TopRowsScanStep:
 def push_down_top_rows(
     step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
 ) -> TopRowsScanStep | None:
-    """A TopStep, if the whole order is by properties of the region."""
+    """Return a TopRowsScanStep if the whole order is by properties of the pattern."""
     if not isinstance(step, PatternScanStep):
         return None
     keys = []

@@ -1,4 +1,4 @@
-"""How a value can be compared in SQL."""
+"""Classify values by how SQL can compare them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ID_DIGITS_MAX, _IDS_END = 18, 2**63
 
 
 def kind_of(value: Any, op: str) -> str:
-    """How a value can be compared in SQL: null, boolean, number, text, numbers, texts, others,
+    """Return how SQL can compare a value: null, boolean, number, text, numbers, texts, others,
     temporal or other."""
     if value is None:
         return "null"
@@ -39,7 +39,7 @@ def kind_of(value: Any, op: str) -> str:
 
 
 def _list_kind(values: list[Any]) -> str:
-    """Of a list on the right of IN: nulls in it make nothing true."""
+    """The kind of a list on the right of IN; nulls in it never match."""
     kinds = {kind_of(value, "=") for value in values} - {"null"}
     if not kinds:
         return "null"
@@ -53,8 +53,8 @@ def _list_kind(values: list[Any]) -> str:
 def classify_arguments(
     tests: list[PushedTest], given: list[Any]
 ) -> tuple[list[Any], tuple[str, ...]]:
-    """What is compared with, and how: a value for an id is the number of the element, and a list
-    those of elements."""
+    """Return the values to compare with and their kinds. A value for an id becomes the number of
+    the element, a list the numbers of elements."""
     values, kinds = [], []
     for test, value in zip(tests, given, strict=True):
         if test.name is not None:
@@ -75,7 +75,7 @@ def classify_arguments(
 
 
 def _id_of(value: Any, prefix: str) -> int | None:
-    """The id that a value is; None if it is that of nothing."""
+    """The id that a value denotes, or None."""
     if not prefix:
         whole = type(value) is int or (type(value) is float and value.is_integer())
         return int(value) if whole and 0 <= value < _IDS_END else None
@@ -86,13 +86,13 @@ def _id_of(value: Any, prefix: str) -> int | None:
 
 
 def assumed_kind(test: PushedTest) -> str:
-    """The kind of a value that is not known yet."""
+    """The assumed kind of a value that is not known yet."""
     kind = "text" if test.name is not None else "id"
     return f"{kind}s" if test.op == "IN" else kind
 
 
 def bound_value(value: Any) -> Any:
-    """What is bound for a value: lists as JSON."""
+    """The argument bound for a value: lists as JSON."""
     return (
         canonical([item for item in value if item is not None]).decode()
         if type(value) is list

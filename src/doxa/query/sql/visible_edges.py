@@ -1,4 +1,4 @@
-"""The tables and tests of the edges that a query may follow."""
+"""SQL for the edges that a query may follow: visible, valid, and of the requested types."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ EDGES, ALL = 1, 2
 
 
 def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: int = 0) -> str:
-    """SQL that rows `e` of the edge table must pass besides: the types, and what is seen, now or at
-    a valid time, the node at the far end too. `revealed`: EDGES are seen whatever the policies say,
-    or ALL, nodes too."""
+    """Return SQL tests for rows `e` of the edge table: types, visibility and valid time, also of
+    the node at the far end.
+
+    `revealed`: EDGES ignores the policies for edges, ALL also for nodes.
+    """
     test = "" if types is None else f" AND e.type IN ({', '.join('?' * len(types))})"
     graph, valid = run.graph, run.graph.valid
     test += _also("" if revealed else graph.source("e", edge=True)[1]) + _also(
@@ -21,12 +23,12 @@ def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: i
 
 
 def edge_source(run: Run, *, revealed: int = 0) -> str:
-    """The table for rows `e` that those tests are about."""
+    """The table for rows `e` that `edge_tests` apply to."""
     return run.graph.raw_table(edge=True) if revealed else run.graph.source("e", edge=True)[0]
 
 
 def node_test(run: Run, far: str, *, revealed: int = 0) -> str:
-    """SQL that says whether the node at an end of `e` is seen; empty if all are."""
+    """Return the SQL test whether the node at an end of `e` is visible; empty if all are."""
     graph, valid = run.graph, run.graph.valid
     if not (graph.tests_nodes and revealed < ALL) and not (valid is not None and valid.tests_nodes):
         return ""
