@@ -1,9 +1,9 @@
-"""Comments that begin with two dashes. Cypher has none, since (a) -- (b) is a relationship; texts
-about persistence policies do.
+"""Comments that begin with two dashes. Cypher has none, since (a) -- (b) is a relationship, but
+texts about persistence policies use them.
 
-At the beginning of any text, where no statement can start with dashes, lines may. Within a text
-that begins with a policy command they may stand between blanks, outside of texts, quoted names and
-other comments:
+They may stand at the beginning of any text, where no statement can start with dashes. In a text
+that begins with a policy command they may also stand between blanks, outside of strings, quoted
+names and other comments:
 
     -- Parameters, for use by name.
     CREATE DECAY PROFILE p -- inert by itself
@@ -16,10 +16,10 @@ import re
 
 _GAP = r"[\s\u0085\u180e\ufeff]++|//[^\n\r]*+|/\*.*?\*/"
 DASHES = r"(?<!\S)-{2,}+(?!\S)[^\n\r]*+"
-# a doubled backtick is two quoted names that touch
+# a doubled backtick reads as two adjacent quoted names
 QUOTED = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|`[^`]*+`"
 COMMENT = r"//[^\n\r]*+|/\*.*?\*/"
-OPEN = r"['\"`]|/\*"  # what does not end
+OPEN = r"['\"`]|/\*"  # unterminated strings, names and comments
 _LEAD = re.compile(rf"(?:{_GAP}|--[^\n\r]*+)*+", re.DOTALL)
 _BETWEEN = rf"(?:{_GAP}|{DASHES})++"
 _POLICY = re.compile(
@@ -32,8 +32,7 @@ _INK = re.compile(r"[^\n\r]")
 
 
 def lead(text: str, at: int = 0) -> int:
-    """Where the first statement from a place on begins: behind blanks and comments, those with
-    dashes too."""
+    """Return the start of the first statement after a position, behind blanks and comments."""
     found = _LEAD.match(text, at)
     assert found is not None
     return found.end()
@@ -45,7 +44,7 @@ def about_policies(text: str, at: int) -> bool:
 
 
 def without_dashes(text: str) -> str:
-    """The text with blanks for these comments: every other character keeps its place."""
+    """Replace these comments by blanks, so that all other characters keep their positions."""
     if "--" not in text:
         return text
     start = lead(text)

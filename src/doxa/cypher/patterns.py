@@ -1,4 +1,4 @@
-"""Path patterns: nodes and edges in turn, lengths, quantified parts, shortest paths."""
+"""Parse path patterns: nodes and edges, variable lengths, quantified patterns, shortest paths."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ class PatternParser(ExpressionParser):
         return t.NodePattern(variable, labels, properties, where, at=at)
 
     def _named(self, after: tuple[str, ...]) -> bool:
-        """Whether a variable stands here. WHERE and IS may be variables too, if what follows says
-        so."""
+        """Whether a variable follows. WHERE and IS may be variables, depending on the next
+        token."""
         if self.token.kind not in ("NAME", "QUOTED"):
             return False
         if self.is_word("WHERE"):

@@ -1,23 +1,25 @@
-"""Persistence policies: what decays and how, what is promoted and when. Several commands may follow
-each other in one text.
+"""Parse commands on persistence policies. One text may contain several commands.
 
-CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … }                   a
-bundle
-CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name FOR target APPLY { directive … }            a
-binding
-CREATE [OR REPLACE] PROMOTION PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … } CREATE [OR
-REPLACE] PROMOTION POLICY [IF NOT EXISTS] name FOR target APPLY { ON ACCESS { set … } WHEN condition
-APPLY PROFILE name … }
-ALTER kind name SET OPTIONS { … }      ALTER kind name ENABLE | DISABLE      DROP kind name [IF
-EXISTS]
+    CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … }
+    a bundle of options
 
-target     (v)   (v:A:B)   ()-[v]-()   ()-[v:TYPE]->()
-directive  [v.property] NO DECAY | DECAY PROFILE name | DECAY HALF LIFE seconds | DECAY FLOOR share
-| DECAY VISIBILITY THRESHOLD share
-set        [WITH KALMAN [{q: …, r: …}]] SET v.property = expression, …
+    CREATE [OR REPLACE] DECAY PROFILE [IF NOT EXISTS] name FOR target APPLY { directive … }
+    a binding to a target
 
-Parts are separated by commas, semicolons or nothing. A directive that follows one about a property
-is about it too on the same line only. Source: the paper "Persistence Semantics" (NornicDB, 2026),
+    CREATE [OR REPLACE] PROMOTION PROFILE [IF NOT EXISTS] name OPTIONS { key: value, … }
+    CREATE [OR REPLACE] PROMOTION POLICY [IF NOT EXISTS] name FOR target
+        APPLY { ON ACCESS { set … } WHEN condition APPLY PROFILE name … }
+    ALTER kind name SET OPTIONS { … }
+    ALTER kind name ENABLE | DISABLE
+    DROP kind name [IF EXISTS]
+
+    target     (v)   (v:A:B)   ()-[v]-()   ()-[v:TYPE]->()
+    directive  [v.property] NO DECAY | DECAY PROFILE name | DECAY HALF LIFE seconds
+               | DECAY FLOOR share | DECAY VISIBILITY THRESHOLD share
+    set        [WITH KALMAN [{q: …, r: …}]] SET v.property = expression, …
+
+Parts are separated by commas, semicolons or nothing. A directive after one about a property applies
+to that property only on the same line. Source: the paper "Persistence Semantics" (NornicDB, 2026),
 sections 4.2 to 4.4.
 """
 
@@ -48,7 +50,7 @@ _SAID = {
 
 class PolicyParser(ClauseParser):
     def policy_commands(self) -> t.Clause | None:
-        """One command or several, or None if the text goes on as something else."""
+        """Parse one command or several; None if the text is something else."""
         if not self._policy_follows():
             return None
         commands = [self._policy_command()]
@@ -290,7 +292,7 @@ class PolicyParser(ClauseParser):
         return t.CreateDecayBinding(name, target, tuple(found), replace, absent, at=at)
 
     def _directives(self, target: t.PolicyTarget) -> list[t.DecayDirective]:
-        """One of the whole element, or all that stands on the line of a property."""
+        """Parse a directive for the whole element, or all directives on the line of a property."""
         if self.token.kind not in ("NAME", "QUOTED") or self.ahead().text != ".":
             return [self._directive(None)]
         of = self._owned_property(target)
@@ -510,8 +512,8 @@ def _target_labels(labels: t.LabelExpression | None, *, edge: bool) -> list[t.La
 
 
 def _fits(directive: t.DecayDirective, earlier: list[t.DecayDirective]) -> None:
-    """Refuse what was said before, and what contradicts it. The floor of a whole that does not
-    decay still bounds what promotion makes of it."""
+    """Refuse repeated and contradictory directives. The floor of an element that does not decay
+    still limits its promoted score."""
     kinds = [one.kind for one in earlier if one.property == directive.property]
     about = f"{_SAID[directive.kind]}{f' of {directive.property}' if directive.property else ''}"
     if directive.kind in kinds:

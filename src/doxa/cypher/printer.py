@@ -1,5 +1,4 @@
-"""Trees back to text: what is printed parses to the same tree. Operands that are not atoms stand in
-parentheses, so no binding is left to guess."""
+"""Print trees as text that parses to the same tree. Compound operands are parenthesised."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _WORDS = frozenset(
 
 
 def name(text: str) -> str:
-    """An identifier, quoted where it must be."""
+    """An identifier, quoted if necessary."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return "`" + text.replace("`", "``") + "`"
@@ -149,7 +148,7 @@ def projection(found: t.Projection) -> str:
 
 
 def _item(item: t.Item) -> str:
-    """A column without an alias is named by its text as written, so that text is printed."""
+    """A column without an alias is named by its source text, so that text is printed."""
     return f"{expression(item.expression)} AS {name(item.name)}" if item.named else item.name
 
 
@@ -494,7 +493,7 @@ def _literal(value: Any) -> str:
 
 
 def _atom(found: t.Expression) -> str:
-    """In parentheses unless nothing can bind tighter."""
+    """Parenthesise unless nothing can bind tighter."""
     plain = (
         t.Parameter,
         t.Variable,
@@ -520,7 +519,7 @@ def _atom(found: t.Expression) -> str:
 
 
 def _base(found: t.Expression) -> str:
-    """What an access follows: 1.x would be read as a number."""
+    """The operand of an access: 1.x would be read as a number."""
     return f"({expression(found)})" if isinstance(found, t.Literal) else _atom(found)
 
 

@@ -1,16 +1,15 @@
-"""Schema commands: CREATE, DROP and SHOW of indexes and constraints, and SHOW of these, of
-functions, procedures, databases, settings and policies.
+"""Parse schema commands: CREATE, DROP and SHOW of indexes and constraints, and SHOW of functions,
+procedures, databases, settings and policies.
 
-CREATE [RANGE|TEXT|POINT|FULLTEXT|VECTOR] INDEX [name] [IF NOT EXISTS] FOR (n:L) ON (n.a, n.b)
-FOR ()-[r:T]-() ON (r.a)
-CREATE FULLTEXT INDEX name FOR (n:A|B) ON EACH [n.a, n.b]
-CREATE CONSTRAINT [name] [IF NOT EXISTS] FOR (n:L) REQUIRE
-    n.a IS UNIQUE | (n.a, n.b) IS [NODE|RELATIONSHIP] KEY | n.a IS NOT NULL | n.a IS :: TYPE | n.a
-    IN [...]
-    | (n.key, n.from, n.to) IS TEMPORAL [NO OVERLAP]
-CREATE CONSTRAINT ... FOR ()-[r:T]->() REQUIRE MAX COUNT n        the arrow says whose edges are
-counted
-CREATE CONSTRAINT ... FOR (:A)-[r:T]->(:B) REQUIRE ALLOWED | DISALLOWED
+    CREATE [RANGE|TEXT|POINT|FULLTEXT|VECTOR] INDEX [name] [IF NOT EXISTS]
+        FOR (n:L) ON (n.a, n.b) | FOR ()-[r:T]-() ON (r.a)
+    CREATE FULLTEXT INDEX name FOR (n:A|B) ON EACH [n.a, n.b]
+    CREATE CONSTRAINT [name] [IF NOT EXISTS] FOR (n:L) REQUIRE
+        n.a IS UNIQUE | (n.a, n.b) IS [NODE|RELATIONSHIP] KEY | n.a IS NOT NULL
+        | n.a IS :: TYPE | n.a IN [...] | (n.key, n.from, n.to) IS TEMPORAL [NO OVERLAP]
+    CREATE CONSTRAINT ... FOR ()-[r:T]->() REQUIRE MAX COUNT n
+        the arrow selects the node whose relationships are counted
+    CREATE CONSTRAINT ... FOR (:A)-[r:T]->(:B) REQUIRE ALLOWED | DISALLOWED
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _POLICIES = ("DECAY PROFILES", "PROMOTION PROFILES", "PROMOTION POLICIES")
 
 class SchemaParser(ClauseParser):
     def schema_command(self) -> t.Clause | None:
-        """A schema command, or None if the text goes on as a query."""
+        """Parse a schema command; None if the text is a query."""
         if self.is_word("CREATE"):
             after = self.ahead()
             if (

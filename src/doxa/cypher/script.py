@@ -1,9 +1,8 @@
-"""A script cut into its statements, for doors that take several: at each semicolon outside of
-texts, quoted names and comments.
+"""Split a script into statements at each semicolon outside of strings, quoted names and comments.
 
-The cut reads no more of the grammar than where these begin and end, as `tokens.py` has it. So a
-script may be longer than one statement, what is wrong in one statement does not move the cuts of
-the others, and a shell can tell a text that goes on from one that is wrong.
+Splitting uses only the lexical rules of `tokens.py`, not the grammar. A script may therefore be
+longer than one statement can be, an error in one statement does not affect the others, and a shell
+can distinguish an unfinished text from a wrong one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _BLANKS = re.compile(r"[\s\u0085\u180e\ufeff]*")
 
 
 class Piece(NamedTuple):
-    """One statement without its semicolon, and where it begins in the script. `ended`: a semicolon
+    """One statement without its semicolon, and its offset in the script. `ended`: a semicolon
     followed."""
 
     text: str
@@ -31,8 +30,8 @@ class Piece(NamedTuple):
 
 
 def statements(script: str) -> list[Piece]:
-    """The statements of a script in order. Blanks and comments alone are none; the last one may
-    lack its semicolon."""
+    """Return the statements of a script in order. Blanks and comments alone are not statements; the
+    last one may lack its semicolon."""
     found: list[Piece] = []
     start, ended = 0, True
     while ended:
@@ -45,8 +44,8 @@ def statements(script: str) -> list[Piece]:
 
 
 def _cut(script: str, at: int) -> tuple[int, bool]:
-    """Where the statement that begins here ends, and whether by a semicolon. In a policy command
-    those within braces separate its parts."""
+    """Return the end of the statement that begins here, and whether a semicolon ended it.
+    Semicolons within the braces of a policy command separate its parts."""
     depth = 0
     for part in (_POLICY_PART if about_policies(script, at) else _PART).finditer(script, at):
         if part.lastgroup == "open":
@@ -65,7 +64,7 @@ def _piece(script: str, start: int, end: int, *, ended: bool) -> Piece:
 
 
 def placed(error: QueryError, piece: Piece, script: str) -> QueryError:
-    """An error of one statement with its place in the whole script."""
+    """Convert the error of one statement to one with its position in the script."""
     at = error.fields.get("offset")
     if not isinstance(at, int) or piece.at == 0:
         return error

@@ -1,5 +1,5 @@
-"""Semantic checks: scopes, kinds of variables, what may be created and deleted, aggregation,
-unions. Told before anything runs."""
+"""Check a parsed query before it runs: scopes, kinds of variables, what may be created and deleted,
+aggregation and unions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Checked:
 def check(
     statement: t.Statement, text: str, *, procedure: FindProcedure = lambda _: None
 ) -> Checked:
-    """Columns of the result and whether anything is written. Raises QueryError."""
+    """Return the columns of the result and whether anything is written. Raises QueryError."""
     try:
         checker = Checker(procedure)
         if isinstance(statement.body, t.Query):
@@ -73,8 +73,8 @@ class Checker(Checks):
         top: bool = False,
         kind: str = "",
     ) -> Scope:
-        """The columns with their types. `outer` stays visible throughout; `scope` is what the first
-        clause sees besides."""
+        """Return the columns with their types. `outer` stays visible throughout; the first clause
+        also sees `scope`."""
         results = [
             self._single(branch, dict(scope), dict(outer), top=top, kind=kind)
             for branch in query.branches
@@ -127,7 +127,7 @@ class Checker(Checks):
         return columns
 
     def clause(self, clause: t.Clause, scope: Scope, outer: Scope) -> Scope:
-        """Check one clause; returns what is visible after it."""
+        """Check one clause and return the scope after it."""
         match clause:
             case t.Match(patterns, where):
                 after = self._match(patterns, scope)
@@ -158,7 +158,7 @@ class Checker(Checks):
                 return self._update(clause, scope, outer)
 
     def _plain(self, expression: t.Expression, scope: Scope) -> str:
-        """An expression outside of projections: nothing to aggregate over."""
+        """Check an expression outside of projections, where aggregation is impossible."""
         if has_aggregate(expression):
             fail(
                 "An aggregation can stand only in WITH or RETURN.",
@@ -436,7 +436,7 @@ class Checker(Checks):
         return after
 
     def _importing(self, query: t.Query, scope: Scope) -> Scope:
-        """CALL { WITH a, b … }: a first WITH of plain variables brings them in."""
+        """Check CALL { WITH a, b … }: a first WITH of plain variables imports them."""
         results = []
         for branch in query.branches:
             first = branch[0]
@@ -577,7 +577,7 @@ class Checker(Checks):
         self._inside(node, scope, matching=matched)
         if name and name in scope:
             if scope[name] not in ("node", "any", "null"):
-                fail(f"The variable {name} is no node.", node.at, detail="VariableTypeConflict")
+                fail(f"The variable {name} is not a node.", node.at, detail="VariableTypeConflict")
             if not connected or node.labels is not None or node.properties is not None:
                 fail(
                     f"The variable {name} is already bound.",

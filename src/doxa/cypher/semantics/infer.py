@@ -1,6 +1,6 @@
-"""The static type of an expression, and the errors that can be told from it before anything runs.
+"""Infer the static type of an expression, and report the errors that are certain before it runs.
 
-Only certainties are refused: a property, a parameter or a list item may be anything. Types are
+Only certain mistakes are refused: a property, a parameter or a list item may be anything. Types are
 words as in `signatures`.
 """
 
@@ -39,7 +39,7 @@ def has_aggregate(expression: t.Tree) -> bool:
 
 
 def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
-    """The type, after checking what is inside."""
+    """Check an expression and return its type."""
     match expression:
         case t.Literal(value):
             return _LITERALS[type(value)]
@@ -94,8 +94,7 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
 
 
 class Checks:
-    """What inference must ask about queries inside expressions; `check` fills it in, since it walks
-    clauses."""
+    """Checks of queries inside expressions; `check` implements it, since it walks clauses."""
 
     def pattern(self, pattern: t.PathPattern, scope: Scope) -> Scope:
         raise NotImplementedError
@@ -157,7 +156,7 @@ def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
 
 
 def _scoped(expression: t.Expression, scope: Scope, check: Checks) -> str:
-    """Constructs that bring variables of their own."""
+    """Infer constructs with variables of their own."""
     match expression:
         case t.ListComprehension(variable, source, where, projection):
             item = _item(infer(source, scope, check), source)
@@ -213,8 +212,8 @@ def _boolean(expression: t.Expression, scope: Scope, check: Checks) -> None:
 
 
 def condition(expression: t.Expression, scope: Scope, check: Checks) -> None:
-    """Check an expression that stands as a condition: patterns are allowed, sure non-booleans are
-    not."""
+    """Check a condition: patterns are allowed, expressions that are certainly not boolean are
+    refused."""
     if isinstance(expression, t.PatternTest):
         for element in expression.pattern.elements:
             name = getattr(element, "variable", None)
@@ -277,7 +276,7 @@ def _property(kind: str, expression: t.Property) -> str:
     if base in ("integer", "float", "number", "string", "boolean", "list", "path"):
         error = (
             "SyntaxError" if base == "path" else "TypeError"
-        )  # as the TCK tells a path pattern's misuse from a value's
+        )  # the TCK distinguishes misuse of a path pattern from that of a value
         fail(
             f"A value of type {kind} has no properties.",
             expression.at,
@@ -343,7 +342,7 @@ def _call(call: t.Call, scope: Scope, check: Checks) -> str:
         for arg in call.args:
             _aggregated(arg)
     elif call.distinct:
-        fail(f"{signature.name}() is no aggregation: DISTINCT has no meaning in it.", call.at)
+        fail(f"{signature.name}() is not an aggregation: DISTINCT does not apply to it.", call.at)
     if signature.name == "exists" and isinstance(call.args[0], t.PatternTest):
         condition(call.args[0], scope, check)
         return "boolean"

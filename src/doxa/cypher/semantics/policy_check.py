@@ -1,9 +1,11 @@
-"""What the expressions of a policy may ask. A policy judges one element by itself, when nobody asks
-a query: it sees that element and the time.
+"""Check the expressions of a policy. A policy evaluates one element without a query around it, so
+it can use that element and the time.
 
-WHEN n.uses >= 3                                           the element, literals and the clock
-SET n.uses = coalesce(n.uses, 0) + 1, n.by = $_session     besides, parameters of the query that
-accessed it
+    WHEN n.uses >= 3
+    the element, literals and the clock
+
+    SET n.uses = coalesce(n.uses, 0) + 1, n.by = $_session
+    also the parameters of the query that accessed the element
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from doxa.cypher.errors import Problem, fail
 from doxa.cypher.semantics.infer import Checks, condition, infer, is_aggregate
 from doxa.cypher.semantics.signatures import TEMPORAL
 
-_BEYOND = "A policy sees one element by itself."
+_BEYOND = "A policy sees one element only."
 _OTHERS = "Keep what is needed as a property of the element, for example by ON ACCESS."
-_CHANCE = "A policy gives the same answer each time it is judged."
+_CHANCE = "A policy gives the same answer each time it is evaluated."
 _SCORED = "A score cannot depend on scores, nor on what they hide."
-_FROM_FILE = "LOAD CSV is not running where a policy is judged."
+_FROM_FILE = "LOAD CSV is not available in a policy."
 _REFUSED: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("startnode", "endnode", "nodes", "relationships", "rels"), (_BEYOND, _OTHERS)),
     **dict.fromkeys(
@@ -80,7 +82,7 @@ def _access(access: t.AccessSet, scope: Mapping[str, str], check: Checks) -> Non
     except Problem as problem:
         raise _hinted(problem, _only(scope)) from None
     if access.kalman is not None and kind.partition("<")[0] in _NO_MEASURE:
-        hint = "Leave out WITH KALMAN for what is no measurement."
+        hint = "Leave out WITH KALMAN for values that are not measurements."
         fail(
             f"WITH KALMAN smooths numbers, not values of type {kind}.",
             access.value.at,
@@ -93,7 +95,7 @@ def _when(when: t.Expression, scope: Mapping[str, str], check: Checks) -> None:
     _alone(when)
     for part in t.walk(when):
         if isinstance(part, t.Parameter):
-            hint = "A WHEN is judged when nobody asks; keep what you need by ON ACCESS."
+            hint = "A WHEN is evaluated without a query; store values with ON ACCESS."
             fail(
                 f"WHEN cannot use the parameter ${part.name}.",
                 part.at,
@@ -107,7 +109,7 @@ def _when(when: t.Expression, scope: Mapping[str, str], check: Checks) -> None:
 
 
 def _alone(expression: t.Expression) -> None:
-    """Refuse what reaches beyond the element, what is different each time, and what depends on
+    """Refuse expressions that reach beyond the element, vary between evaluations, or depend on
     scores."""
     for part in t.walk(expression):
         if isinstance(part, (t.Subquery, t.PatternTest, t.PatternComprehension, t.PathValue)):
@@ -133,7 +135,7 @@ def _only(scope: Mapping[str, str]) -> str:
 
 
 def _hinted(problem: Problem, hint: str) -> Problem:
-    """Elsewhere a variable is bound by MATCH."""
+    """In a policy, variables are not bound by MATCH."""
     if problem.detail == "UndefinedVariable":
         problem.hint = hint
     return problem

@@ -1,8 +1,7 @@
-"""What WITH and RETURN mean, decided without running: columns, grouping keys, and an ORDER BY that
-speaks in columns.
+"""Resolve WITH and RETURN without running them: columns, grouping keys, and ORDER BY by columns.
 
-RETURN a.name, count(*) AS c ORDER BY a.name, count(*)    becomes    columns a.name, c; keys a.name;
-order `a.name`, c
+RETURN a.name, count(*) AS c ORDER BY a.name, count(*)
+columns a.name, c; keys a.name; order `a.name`, c
 """
 
 from __future__ import annotations
@@ -18,17 +17,18 @@ from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """With `grouped`, every column is a key or made of aggregations and keys."""
+    """The resolved projection. With `grouped`, every column is a key or consists of aggregations
+    and keys."""
 
     columns: tuple[t.Item, ...]
     grouped: bool
-    narrow: bool  # after grouping or DISTINCT only columns can be seen by ORDER BY and WHERE
+    narrow: bool  # after grouping or DISTINCT, ORDER BY and WHERE see only columns
     order: tuple[t.SortItem, ...]
 
 
 def resolve(projection: t.Projection, scope: Mapping[str, str]) -> Resolved:
-    """`scope` is what was visible before. Raises Problem for ambiguous grouping and aggregation in
-    the wrong place."""
+    """Resolve a projection; `scope` is the visible scope before it. Raises Problem for ambiguous
+    grouping and misplaced aggregation."""
     columns = list(projection.items)
     if projection.star:
         named = {item.name for item in columns}
@@ -65,7 +65,7 @@ def _sort(
 
 
 def in_columns(expression: t.Expression, columns: Iterable[t.Item]) -> t.Expression:
-    """The expression with every part that a column holds replaced by that column."""
+    """Replace every part that a column holds by that column."""
     found: t.Expression = substitute(expression, {item.expression: item.name for item in columns})
     return found
 
@@ -100,7 +100,7 @@ def _unambiguous(expression: t.Expression, keys: list[t.Expression], local: froz
 
 def _ambiguous(expression: t.Tree) -> None:
     fail(
-        "This mixes an aggregation with a value that is no grouping key.",
+        "This mixes an aggregation with a value that is not a grouping key.",
         expression.at,
         detail="AmbiguousAggregationExpression",
         hint="Project the value as a column of its own, or aggregate in WITH first.",

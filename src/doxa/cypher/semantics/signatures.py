@@ -1,8 +1,7 @@
-"""What functions and procedures accept and return, as the semantic check knows them. How they work
-is `query`'s.
+"""The signatures of functions and procedures for the semantic check. `query` implements them.
 
 Types: any, boolean, integer, float, number, string, map, node, edge, path, list (list<x>), temporal
-types, point. A trailing ? marks an argument that may be left out, ... one that repeats.
+types, point. A trailing ? marks an optional argument, ... a repeated one.
 """
 
 from __future__ import annotations
@@ -220,7 +219,7 @@ FUNCTIONS: dict[str, Signature] = {
 
 
 def accepted(kind: str, argument: Argument) -> bool:
-    """Whether a static type may be what an argument accepts: only a sure mismatch is refused."""
+    """Whether an argument accepts a static type: only a certain mismatch is refused."""
     if not argument.accepts or kind in ("any", "null"):
         return True
     base = kind.partition("<")[0]
