@@ -164,14 +164,14 @@ class QueryEngine:
             rows = run.accesses.rows(
                 rows,
                 len(plan.steps.names),
-                plan.steps.seen,
+                plan.steps.returned_columns,
                 reader=run.graph.reader,
                 revealed=run.graph.revealed,
             )
         else:
             rows = detached(rows)
         if plan.writes:
-            rows = iter(MemoryBudget("rows of a write").all(rows))
+            rows = iter(MemoryBudget("rows of a write").collect(rows))
         return Result(plan.steps.names, rows, run)
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:

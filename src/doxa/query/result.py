@@ -96,7 +96,7 @@ class GraphResult:
         """Read the remaining rows into memory and release the snapshot."""
         if self._release is not None:
             with translated_errors(self.run):
-                self._rows = iter(MemoryBudget("rows of an unfinished result").all(self._rows))
+                self._rows = iter(MemoryBudget("rows of an unfinished result").collect(self._rows))
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:

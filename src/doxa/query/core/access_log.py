@@ -44,19 +44,20 @@ class AccessLog:
         self,
         rows: Iterable[Row],
         width: int,
-        seen: int,
+        returned_columns: int,
         *,
         reader: Reader,
         revealed: set[tuple[bool, int]],
     ) -> Iterator[Row]:
-        """Yield the rows detached and without their hidden columns. The first `seen` of these hold
+        """Yield the rows detached and without their hidden columns. The first
+        `returned_columns` of these hold
         returned elements, the rest traversed ones. Record all at the end, or when the consumer
         stops."""
         returned, traversed, most, middle = (
             self._returned,
             self._traversed,
             ACCESS_QUERY_ITEMS_MAX,
-            width + seen,
+            width + returned_columns,
         )
         try:
             for row in rows:

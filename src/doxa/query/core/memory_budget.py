@@ -38,7 +38,7 @@ class MemoryBudget:
         self._last: Sequence[Any] = ()
         self._one: Any = None
 
-    def row(self, row: Sequence[Any], *, extra: int = 0) -> None:
+    def add_row(self, row: Sequence[Any], *, extra: int = 0) -> None:
         """Add a row and `extra` bytes. Values that are identical to the previous row's are counted
         once.
 
@@ -55,7 +55,7 @@ class MemoryBudget:
         if self.bytes > QUERY_HELD_BYTES_MAX:
             self._too_much()
 
-    def value(self, value: Any) -> None:
+    def add_value(self, value: Any) -> None:
         """Add a value that an aggregation keeps."""
         if value is not self._one:
             self._one = value
@@ -65,11 +65,11 @@ class MemoryBudget:
         if self.bytes > QUERY_HELD_BYTES_MAX:
             self._too_much()
 
-    def all(self, rows: Iterable[Row]) -> list[Row]:
+    def collect(self, rows: Iterable[Row]) -> list[Row]:
         """Collect the rows into a list."""
         found = []
         for row in rows:
-            self.row(row)
+            self.add_row(row)
             found.append(row)
         return found
 

@@ -80,7 +80,7 @@ class Run:
 
     def materialize(self, source: Iterator[Row]) -> list[Row]:
         """Collect all rows before any of them causes a write."""
-        return MemoryBudget("rows before a write").all(source)
+        return MemoryBudget("rows before a write").collect(source)
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:

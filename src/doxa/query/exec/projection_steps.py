@@ -91,7 +91,7 @@ class GroupStep:
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         groups: dict[Any, tuple[tuple[Any, ...], list[Aggregation]]] = {}
         keep, keys, aggregates = self.keep, self.keys, self.aggregates
-        held = MemoryBudget("groups and what they collect")
+        budget = MemoryBudget("groups and what they collect")
         first: Row | None = None
         for row in source:
             run.tick()
@@ -100,7 +100,7 @@ class GroupStep:
             name = tuple([group_key(value) for value in values])
             group = groups.get(name)
             if group is None:
-                held.row(values, extra=SET_ENTRY_BYTES)
+                budget.add_row(values, extra=SET_ENTRY_BYTES)
                 group = groups[name] = (
                     (*row[:keep], *values),
                     [self._fresh(item, row, run) for item in aggregates],
@@ -108,7 +108,7 @@ class GroupStep:
             for aggregation, (_, argument, _, _) in zip(group[1], aggregates, strict=True):
                 value = True if argument is None else argument(row, run)
                 if value is not None and aggregation.add(value):
-                    held.value(value)
+                    budget.add_value(value)
         if not groups and not keys:
             outer = run.outer_row[:keep]
             yield (*outer, *[self._fresh(item, (*outer,), run).result() for item in aggregates])
@@ -136,12 +136,12 @@ class DistinctStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         seen: set[Any] = set()
-        held = MemoryBudget("distinct rows")
+        budget = MemoryBudget("distinct rows")
         for row in source:
             run.tick()
             key = tuple([group_key(value) for value in row[self.columns]])
             if key not in seen:
-                held.row(key, extra=SET_ENTRY_BYTES)
+                budget.add_row(key, extra=SET_ENTRY_BYTES)
                 seen.add(key)
                 yield row
 
@@ -174,9 +174,9 @@ class SortStep:
                 row_count(skip, run, "SKIP") if skip is not None else 0
             )
             return iter(_best(source, most, key))
-        held = MemoryBudget("rows to sort").all(source)
-        held.sort(key=key)
-        return iter(held)
+        rows = MemoryBudget("rows to sort").collect(source)
+        rows.sort(key=key)
+        return iter(rows)
 
 
 def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[Row]:
@@ -185,20 +185,20 @@ def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[R
         return []
     by_key = itemgetter(0)
     kept: list[tuple[Any, Row]] = []
-    held = MemoryBudget("rows to sort")
+    budget = MemoryBudget("rows to sort")
     worst: Any = None
     for row in source:
         name = key(row)
         if worst is not None and not name < worst:
             continue
-        held.row(row)
+        budget.add_row(row)
         kept.append((name, row))
         if len(kept) >= 2 * most + _MORE_ROWS:
             kept.sort(key=by_key)
             del kept[most:]
             worst = kept[-1][0]
-            held = MemoryBudget(held.what)
-            held.all(row for _, row in kept)
+            budget = MemoryBudget(budget.what)
+            budget.collect(row for _, row in kept)
     kept.sort(key=by_key)
     return [row for _, row in kept[:most]]
 

@@ -44,7 +44,7 @@ class UnionStep:
         self.names = tuple(name for name in branches[0].columns if not is_hidden(name))
         self.hidden = any(is_hidden(name) for branch in branches for name in branch.columns)
         self.spread = spread
-        self.seen = (
+        self.returned_columns = (
             sum(is_internal(name, Kind.RETURNED) for name in branches[0].columns)
             if spread
             else int(self.hidden)
@@ -56,15 +56,15 @@ class UnionStep:
         """The slots of the columns, of returned and of traversed elements, and whether rows already
         have this form."""
         slots = [branch.columns[name] for name in self.names]
-        seen, walked = (
+        returned, traversed = (
             [slot for name, slot in branch.columns.items() if is_internal(name, kind)]
             for kind in (Kind.RETURNED, Kind.TRAVERSED)
         )
-        order = [*slots, *seen, *walked]
+        order = [*slots, *returned, *traversed]
         return (
             slots,
-            seen,
-            walked,
+            returned,
+            traversed,
             (self.spread or not self.hidden)
             and order == list(range(self.keep, self.keep + len(order))),
         )
@@ -76,26 +76,28 @@ class UnionStep:
 
     def _branch(self, run: Run, source: Iterator[Row], number: int) -> Iterator[Row]:
         rows = self.branches[number].rows(run, source)
-        slots, seen, walked, straight = self._places[number]
+        slots, returned, traversed, straight = self._places[number]
         keep = self.keep
         if straight:
             return rows
         if self.hidden and not self.spread:
-            behind = seen, walked
+            hidden = returned, traversed
             return (
                 (
                     *row[:keep],
                     *[row[slot] for slot in slots],
-                    *[ProvenanceValues(row[slot] for slot in one) for one in behind],
+                    *[ProvenanceValues(row[slot] for slot in one) for one in hidden],
                 )
                 for row in rows
             )
-        return ((*row[:keep], *[row[slot] for slot in (*slots, *seen, *walked)]) for row in rows)
+        return (
+            (*row[:keep], *[row[slot] for slot in (*slots, *returned, *traversed)]) for row in rows
+        )
 
     def _all(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
             seen: set[Any] = set()
-            held = MemoryBudget("distinct rows")
+            budget = MemoryBudget("distinct rows")
             for number in range(len(self.branches)):
                 for found in self._branch(run, iter((row,)), number):
                     if not self.every:
@@ -107,6 +109,6 @@ class UnionStep:
                         )
                         if key in seen:
                             continue
-                        held.row(key, extra=SET_ENTRY_BYTES)
+                        budget.add_row(key, extra=SET_ENTRY_BYTES)
                         seen.add(key)
                     yield found

@@ -74,7 +74,7 @@ class AccessTracking:
         if grouped and not any(_collects(item.expression) for item in items):
             return projection
         found = [(item.name, _names(item, layout)) for item in items]
-        seen = dict.fromkeys(name for _, names in found for name in names)
+        returned = dict.fromkeys(name for _, names in found for name in names)
         whole = (
             {item.expression.name for item in items if isinstance(item.expression, t.Variable)}
             if last
@@ -86,10 +86,12 @@ class AccessTracking:
             if name in self.matched
             or is_internal(name, Kind.TRAVERSED, Kind.TRAVERSED_IDS, Kind.ELEMENT_ID)
         ]
-        traversed = [name for name in candidates if not (last and (name in seen or name in whole))]
+        traversed = [
+            name for name in candidates if not (last and (name in returned or name in whole))
+        ]
         if grouped:
             columns = (
-                [(InternalName(Kind.RETURNED), tuple(seen))]
+                [(InternalName(Kind.RETURNED), tuple(returned))]
                 if last
                 else [(InternalName(Kind.RETURNED, name), names) for name, names in found if names]
             )
@@ -100,7 +102,7 @@ class AccessTracking:
         elif last:
             hidden = [
                 (InternalName(Kind.RETURNED, index), self._provenance((name,)))
-                for index, name in enumerate(seen)
+                for index, name in enumerate(returned)
             ]
             hidden += [
                 (InternalName(Kind.TRAVERSED, index), self._provenance((name,)))

@@ -63,12 +63,12 @@ class _Stored:
 
 class _Past:
     def __init__(self, run: Any, rule: IndexRule) -> None:
-        held = MemoryBudget("keys of a past index")
+        budget = MemoryBudget("keys of a past index")
         self._rows: list[tuple[bytes, int]] = []
         for identity, props in _members(run.graph, rule):
             for key in rule.keys(props):
                 run.tick()
-                held.row((key, identity))
+                budget.add_row((key, identity))
                 self._rows.append((key, identity))
         self._rows.sort()
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from doxa.cypher import tree as t
 from doxa.query.core.json_paths import pushable_name
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.query.sql.statement import Builder
+from doxa.query.sql.statement import StatementBuilder
 
 
 class UndecidedInSQL(Exception):
     """The statement met a value that SQL cannot evaluate."""
 
 
-def require_plain_tables(builder: Builder) -> None:
+def require_plain_tables(builder: StatementBuilder) -> None:
     """Raise as of a past time, where each table is a union: SQLite joins those by index only in a
     statement that neither groups nor sorts."""
     if builder.past and (builder.pushed.edges or builder.seeks):

@@ -22,7 +22,7 @@ from doxa.query.functions.aggregates import Average, Sum
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.query.sql.statement import Builder
+from doxa.query.sql.statement import StatementBuilder
 
 # Grouping
 
@@ -73,7 +73,7 @@ class GroupedScanStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
-        builder = Builder(pushed, run, kinds, read=self._read())
+        builder = StatementBuilder(pushed, run, kinds, read=self._read())
         body, args = builder.body()
         require_plain_tables(builder)
         select, select_args = self._select(builder)
@@ -97,7 +97,7 @@ class GroupedScanStep:
             measure.key for measure in self.measures if measure.name
         )
 
-    def _select(self, builder: Builder) -> tuple[list[str], list[Any]]:
+    def _select(self, builder: StatementBuilder) -> tuple[list[str], list[Any]]:
         select: list[str] = []
         args: list[Any] = []
         for key in self.keys:
@@ -140,7 +140,7 @@ _NUMBERS = "('integer', 'real')"
 _WIDTH = {"count": 1, "sum": 1, "avg": 1, "min": 5, "max": 5}
 
 
-def _columns(measure: Measure, builder: Builder) -> tuple[list[str], list[Any]]:
+def _columns(measure: Measure, builder: StatementBuilder) -> tuple[list[str], list[Any]]:
     """The SQL columns of one measure: partial results, then counts of values that SQL cannot
     evaluate."""
     if measure.function == "count":

@@ -22,9 +22,9 @@ from doxa.query.sql.statement import Prepared, is_settled, prepare_statement
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
 
 _STATEMENTS_MAX = 64
-_NOTES_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids collected before they are deduplicated
+_IDS_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids collected before they are deduplicated
 _PREPARED = itemgetter(1)
-Asked = tuple[
+Lookup = tuple[
     Row, Prepared, list[Any]
 ]  # a row, its statement, and what stands for the statement's columns
 
@@ -37,32 +37,37 @@ class PatternScanStep:
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
         self._indexable = pushed.conditions.indexable()
-        self._last: tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None = (
-            None
-        )
+        self._projection: (
+            tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None
+        ) = None
 
-    def project(self, slots: list[int], seen: list[int], traversed: list[int]) -> bool:
+    def project(self, slots: list[int], returned: list[int], traversed: list[int]) -> bool:
         """Return only these slots of the rows, and record the ids in the others as returned or as
         traversed.
 
         Only for a pattern that is all that a query matches; False if it is impossible.
         """
         places = id_columns(self.pushed)
-        noted = [at for slot in (*seen, *traversed) for at in places[slot]]
-        if self.pushed.known or None in noted:
+        recorded = [at for slot in (*returned, *traversed) for at in places[slot]]
+        if self.pushed.known or None in recorded:
             return False
-        first = sum(len(places[slot]) for slot in seen)
-        self._last = slots, column_getter(noted) if noted else None, len(noted), first
+        first = sum(len(places[slot]) for slot in returned)
+        self._projection = (
+            slots,
+            column_getter(recorded) if recorded else None,
+            len(recorded),
+            first,
+        )
         return True
 
     def _projected(self, run: Run) -> Iterator[Row]:
-        assert self._last is not None
-        slots, noted, width, first = self._last
+        assert self._projection is not None
+        slots, recorded, width, first = self._projection
         parts, build = value_builders(self.pushed, run.graph), self.builder(run)
         made = [parts[slot] for slot in slots]
-        log = run.accesses if noted is not None else None
-        notes = None if log is None else log.direct_ids(width, first)
-        for _, prepared, values in self._asked(run, iter(((),))):
+        log = run.accesses if recorded is not None else None
+        ids = None if log is None else log.direct_ids(width, first)
+        for _, prepared, values in self._lookups(run, iter(((),))):
             leftover = prepared.leftover
             for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
                 run.tick()
@@ -70,31 +75,31 @@ class PatternScanStep:
                     whole = build(found)
                     if not all(test(whole, run) is True for test in leftover):
                         continue
-                if notes is not None and noted is not None and log is not None and not log.full:
-                    notes.extend(noted(found))
-                    if len(notes) > _NOTES_MAX:
+                if ids is not None and recorded is not None and log is not None and not log.full:
+                    ids.extend(recorded(found))
+                    if len(ids) > _IDS_MAX:
                         log.deduplicate()
                 yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        if self._last is not None:
+        if self._projection is not None:
             return self._projected(run)
         return self._found(run, source)
 
     def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         """Yield each row with a row of SQL that was found for it."""
         build = self.builder(run)
-        for chunk in chunks(self._asked(run, source)):
-            for prepared, alike in groupby(chunk, key=_PREPARED):
+        for chunk in chunks(self._lookups(run, source)):
+            for prepared, same_statement in groupby(chunk, key=_PREPARED):
                 leftover = prepared.leftover
-                for part in parts(list(alike)):
+                for part in parts(list(same_statement)):
                     for row, found in _found(run.graph, prepared, part):
                         run.tick()
                         after = row + build(found)
                         if not leftover or all(test(after, run) is True for test in leftover):
                             yield after
 
-    def _asked(self, run: Run, source: Iterator[Row]) -> Iterator[Asked]:
+    def _lookups(self, run: Run, source: Iterator[Row]) -> Iterator[Lookup]:
         """Yield the rows that may have a result, with their statements."""
         last: tuple[str, ...] | None = None
         for row in source:
@@ -177,17 +182,19 @@ class PatternScanStep:
 
 
 def _found(
-    graph: Graph, prepared: Prepared, asked: list[Asked]
+    graph: Graph, prepared: Prepared, lookups: list[Lookup]
 ) -> Iterator[tuple[Row, tuple[Any, ...]]]:
     """Each row with what was found for it."""
     many = (
-        prepared.template.statement([values for _, _, values in asked]) if len(asked) > 1 else None
+        prepared.template.statement([values for _, _, values in lookups])
+        if len(lookups) > 1
+        else None
     )
     if many is not None:
-        return ((asked[found[-1]][0], found) for found in graph.rows(*many))
+        return ((lookups[found[-1]][0], found) for found in graph.rows(*many))
     return (
         (row, found)
-        for row, _, values in asked
+        for row, _, values in lookups
         for found in graph.rows(prepared.sql, _arguments(prepared, values))
     )
 

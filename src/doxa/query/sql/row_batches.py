@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-Asked = TypeVar("Asked")
+Lookup = TypeVar("Lookup")
 ROWS_MAX = 64
 _GROWTH = 8
 _COLUMNS_MAX = 100
@@ -67,13 +67,13 @@ class Template:
         return sql, args + after
 
 
-def chunks(source: Iterator[Asked]) -> Iterator[list[Asked]]:
+def chunks(source: Iterator[Lookup]) -> Iterator[list[Lookup]]:
     size = 1
     while True:
-        chunk: list[Asked] = []
+        chunk: list[Lookup] = []
         try:
-            for asked in islice(source, size):
-                chunk.append(asked)
+            for lookup in islice(source, size):
+                chunk.append(lookup)
         except Exception:
             if chunk:
                 yield chunk
@@ -84,7 +84,7 @@ def chunks(source: Iterator[Asked]) -> Iterator[list[Asked]]:
         size = min(ROWS_MAX, size * _GROWTH)
 
 
-def parts(rows: list[Asked]) -> Iterator[list[Asked]]:
+def parts(rows: list[Lookup]) -> Iterator[list[Lookup]]:
     """Split the rows into batches of the few sizes that statements exist for."""
     at = 0
     for size in (ROWS_MAX, _GROWTH, 1):

@@ -42,7 +42,7 @@ class Prepared(NamedTuple):
     leftover: list[Evaluate]  # the conditions that SQL leaves out
 
 
-class Builder:
+class StatementBuilder:
     def __init__(
         self,
         pushed: PushedDownPattern,
@@ -552,7 +552,7 @@ def prepare_statement(
     pushed: PushedDownPattern, run: Run | None, kinds: tuple[str, ...]
 ) -> Prepared:
     """Generate the statement of a pattern for values of these kinds."""
-    builder = Builder(pushed, run, kinds)
+    builder = StatementBuilder(pushed, run, kinds)
     body, args = builder.body()
     select, select_args = builder.select()
     picked = ", ".join(select) or "1"

@@ -14,7 +14,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
-from doxa.query.sql.statement import Builder
+from doxa.query.sql.statement import StatementBuilder
 
 TOP_ROWS_MAX = 10_000  # larger limits are sorted in Python
 
@@ -70,7 +70,7 @@ class TopRowsScanStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
-        builder = Builder(
+        builder = StatementBuilder(
             self.step.pushed, run, kinds, read=frozenset(key for key, _, _ in self.top.keys)
         )
         body, args = builder.body()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.cypher.errors import QueryError
-from doxa.query.core import memory_budget as held
+from doxa.query.core import memory_budget
 from doxa.query.core.memory_budget import MemoryBudget, estimated_bytes
 from doxa.query.engine import QueryEngine
 from doxa.query.exec.projection_steps import _best
@@ -60,7 +60,7 @@ def test_what_holds_rows_refuses_beyond_the_limit_and_leaves_nothing(
 ) -> None:
     session.run(HOLDERS[name]).records()
     session.run("MATCH (n) DETACH DELETE n").records()
-    monkeypatch.setattr(held, "QUERY_HELD_BYTES_MAX", 100_000)
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 100_000)
     with pytest.raises(QueryError, match="holds more than 100,000 bytes") as caught:
         session.run(HOLDERS[name]).records()
     assert caught.value.fields["kind"] == "MemoryLimit"
@@ -80,14 +80,14 @@ def test_what_holds_rows_refuses_beyond_the_limit_and_leaves_nothing(
 def test_what_streams_holds_nothing(
     session: GraphSession, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    monkeypatch.setattr(held, "QUERY_HELD_BYTES_MAX", 200_000)
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 200_000)
     assert session.run(query).records()
 
 
 def test_an_unfinished_result_is_held_within_the_limit(
     session: GraphSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "QUERY_HELD_BYTES_MAX", 100_000)
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 100_000)
     open_result = session.run("UNWIND range(1, 100) AS x RETURN x")
     assert next(open_result) == (1,)
     assert session.run("RETURN 1").single() == 1
@@ -119,7 +119,11 @@ GROWING = {
 def test_a_value_that_multiplies_itself_is_an_error(
     session: GraphSession, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    for module in (held, texts, __import__("doxa.query.functions.general", fromlist=["general"])):
+    for module in (
+        memory_budget,
+        texts,
+        __import__("doxa.query.functions.general", fromlist=["general"]),
+    ):
         for limit, value in (("VALUE_ITEMS_MAX", 1_000), ("VALUE_CHARS_MAX", 1_500)):
             if hasattr(module, limit):
                 monkeypatch.setattr(module, limit, value)
