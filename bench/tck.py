@@ -19,10 +19,10 @@ from bench.report import Report
 from bench.tck_values import canonical, expected, unordered
 from doxa.base.values import canonical as canonical_bytes
 from doxa.cypher.errors import QueryError
-from doxa.cypher.signatures import ProcedureSignature
-from doxa.query.procedures import Procedure, Registry
-from doxa.query.run import Plan, QueryEngine
-from doxa.query.values import group_key
+from doxa.cypher.semantics.signatures import ProcedureSignature
+from doxa.query.core.comparison import group_key
+from doxa.query.engine import Plan, QueryEngine
+from doxa.query.procedures.registry import Procedure, Registry
 from doxa.store import Identity, Store
 
 _TESTER = Identity("tck", "operator")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from doxa.query.operators import text_of
-from doxa.query.values import Edge, Node, Path
+from doxa.query.core.elements import Edge, Node, Path
+from doxa.query.core.operators import text_of
 
 
 def canonical(value: Any) -> Any:

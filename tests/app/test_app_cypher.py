@@ -220,7 +220,7 @@ def test_a_file_that_is_no_csv_is_an_error_of_the_query(
 
 
 def test_a_csv_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doxa.query.sources.IMPORT_LINE_BYTES_MAX", 100)
+    monkeypatch.setattr("doxa.query.exec.load_csv.IMPORT_LINE_BYTES_MAX", 100)
     (tmp_path / "x.csv").write_text("a\n" + "x," * 60 + "\n")
     with (
         doxa.open(tmp_path / "m.db", embedder=None, csv_folder=tmp_path) as memory,

@@ -12,7 +12,7 @@ import pytest
 import doxa
 from doxa.app.procedures import register
 from doxa.base.errors import DoxaError
-from doxa.query.procedures import Registry
+from doxa.query.procedures.registry import Registry
 from tests.query.test_procedures import ODD
 
 KREF = "'kref://shop/deploys'"

@@ -30,9 +30,9 @@ from doxa.language.agreement import RETIRING
 from doxa.language.extract import extract
 from doxa.language.statement import read_statement
 from doxa.language.turns import Turn
-from doxa.query.run import QueryEngine
-from doxa.query.values import Edge, Node
-from doxa.query.values import Path as GraphPath
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.elements import Path as GraphPath
+from doxa.query.engine import QueryEngine
 from doxa.redaction.redact import redact
 from doxa.store import Identity, Store
 

@@ -20,8 +20,8 @@ from doxa.base import temporal
 from doxa.base.spatial import Point
 from doxa.cli import app
 from doxa.cli.values import cypher_text, plain, plain_text
-from doxa.query.values import Edge, Node
-from doxa.query.values import Path as GraphPath
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.elements import Path as GraphPath
 from tests.fixtures_shared import opened
 
 Run = Callable[..., Any]

@@ -21,10 +21,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.elements import Path as GraphPath
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.values import Edge, Node
-from doxa.query.values import Path as GraphPath
 from doxa.store import Identity, Store
 from tests.compat.conftest import ROOT
 from tests.properties.random_queries import Dialect, RandomQuery, graph_text, query

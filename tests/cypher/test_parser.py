@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.cypher import tree as t
-from doxa.cypher.check import check
 from doxa.cypher.errors import QueryError
 from doxa.cypher.parser import parse, parse_expression
+from doxa.cypher.semantics.check import check
 
 PIECES = (
     "MATCH (n:A {x: 1})-[r:R*1..3]->(m) WHERE n.x > $p RETURN n.x AS y ORDER BY y DESC SKIP 1 LIMIT"

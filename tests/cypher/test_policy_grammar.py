@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.cypher import tree as t
-from doxa.cypher.check import Checked, check
-from doxa.cypher.dashes import without_dashes
+from doxa.cypher.dash_comments import without_dashes
 from doxa.cypher.errors import QueryError
 from doxa.cypher.parser import parse, parse_expression
 from doxa.cypher.policy_options import (
@@ -20,7 +19,8 @@ from doxa.cypher.policy_options import (
     check_options,
 )
 from doxa.cypher.printer import print_expression, print_statement
-from doxa.cypher.statements import statements
+from doxa.cypher.script import statements
+from doxa.cypher.semantics.check import Checked, check
 from doxa.cypher.tokens import tokens
 from doxa.policy import decay
 from tests.cypher.policy_corpus import (

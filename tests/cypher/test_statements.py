@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from doxa.cypher.errors import Problem, QueryError
 from doxa.cypher.parser import parse
-from doxa.cypher.statements import Piece, placed, statements
+from doxa.cypher.script import Piece, placed, statements
 from doxa.cypher.tokens import tokens
 
 

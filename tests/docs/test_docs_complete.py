@@ -303,8 +303,8 @@ def test_every_page_is_reachable_from_the_index() -> None:
 
 def _procedures() -> list[str]:
     from doxa.app.procedures import register
-    from doxa.query.builtin import builtin
-    from doxa.query.procedures import Registry
+    from doxa.query.procedures.builtin import builtin
+    from doxa.query.procedures.registry import Registry
 
     registry = builtin(Registry())
     register(registry)

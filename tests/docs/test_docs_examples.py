@@ -33,7 +33,7 @@ from doxa.app import open_memory
 from doxa.base.clock import FakeClock
 from doxa.base.errors import DoxaError
 from doxa.cli.values import cypher_text
-from doxa.cypher.statements import statements
+from doxa.cypher.script import statements
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

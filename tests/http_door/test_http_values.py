@@ -13,7 +13,7 @@ from doxa.base.errors import DoxaError, LimitError
 from doxa.base.spatial import CARTESIAN, CARTESIAN_3D, WGS_84, WGS_84_3D, Point
 from doxa.base.temporal import Date, Duration, LocalDateTime, LocalTime, Time, at_zone
 from doxa.base.temporal_text import parse_datetime
-from doxa.query.values import Edge, Node, Path
+from doxa.query.core.elements import Edge, Node, Path
 from doxa.servers.http.answers import encode
 from doxa.servers.http.values import meta, plain, read_typed, row, typed
 

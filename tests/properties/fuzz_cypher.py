@@ -25,8 +25,8 @@ from doxa.base.errors import InputError
 from doxa.cypher.errors import QueryError
 from doxa.cypher.parser import parse
 from doxa.cypher.printer import print_statement
-from doxa.cypher.statements import statements
-from doxa.query.run import QueryEngine
+from doxa.cypher.script import statements
+from doxa.query.engine import QueryEngine
 from tests.cypher.policy_corpus import EVERY as POLICIES
 from tests.properties.random_queries import Dialect, query
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConstraintError
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from doxa.base.clock import FakeClock
 from doxa.base.errors import DoxaError
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
 from tests.properties.graph_model import (

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.core.comparison import group_key
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.values import group_key
 from doxa.store import Identity, Store
 from tests.properties.random_queries import Dialect, RandomQuery, graph_text, query
 

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doxa.base.errors import LimitError
-from doxa.query.run import QueryEngine
+from doxa.query.core.elements import Edge, Node, Path
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.values import Edge, Node, Path
 from doxa.store import Identity, Store
 
 LABELS, TYPES, VALUES = ("A", "B"), ("R", "S"), (0, 1, 2, None)

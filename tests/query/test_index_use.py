@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from doxa.base.temporal import Date
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 

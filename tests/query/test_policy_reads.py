@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doxa.base.clock import FakeClock
-from doxa.query.judged import PolicyExpressions
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
+from doxa.query.expressions.policy_expressions import PolicyExpressions
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, transaction
 from doxa.store.visibility import window

@@ -1,4 +1,4 @@
-"""Every procedure of the graph with arguments of every kind and number: rows, or an error of ours."""
+"""Every procedure of the graph with arguments of every kind and number: rows or a DoxaError."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from doxa.base.errors import DoxaError
 from doxa.cypher.errors import QueryError
-from doxa.query.builtin import builtin
-from doxa.query.procedures import Registry
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
+from doxa.query.procedures.builtin import builtin
+from doxa.query.procedures.registry import Registry
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 

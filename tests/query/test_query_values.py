@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.base.temporal import Date, LocalTime
-from doxa.query.values import Edge, Node, compare, equals, group_key, less, order_key
+from doxa.query.core.comparison import compare, equals, group_key, less, order_key
+from doxa.query.core.elements import Edge, Node
 
 SCALARS = st.one_of(
     st.none(),

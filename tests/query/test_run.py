@@ -11,9 +11,10 @@ import pytest
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time
 from doxa.cypher.errors import QueryError
-from doxa.query.graph import Graph
-from doxa.query.run import QueryEngine, Run
-from doxa.query.span import Span
+from doxa.query.core.deadline import Deadline
+from doxa.query.core.graph import Graph
+from doxa.query.core.run import Run
+from doxa.query.engine import QueryEngine
 from doxa.store import Identity, Store
 
 
@@ -115,7 +116,7 @@ def test_a_timeout_ends_a_query(database: Database) -> None:
         "UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y RETURN count(*) AS c"
     )
     with database.store.read() as snapshot:
-        run = Run(Graph(snapshot), {}, now_ns=snapshot.now, span=Span(20))
+        run = Run(Graph(snapshot), {}, now_ns=snapshot.now, deadline=Deadline(20))
         assert plan.steps is not None
         with pytest.raises(QueryError) as caught:
             list(plan.steps.rows(run, iter(((),))))
@@ -128,7 +129,7 @@ def test_a_cancelled_query_ends(database: Database) -> None:
         result = database.engine.execute(plan, snapshot)
         rows = iter(result)
         next(rows)
-        result.run.span.cancelled = True
+        result.run.deadline.cancelled = True
         with pytest.raises(QueryError) as caught:
             list(rows)
     assert caught.value.detail == "Terminated"

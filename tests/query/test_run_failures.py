@@ -13,7 +13,7 @@ import pytest
 from doxa import open as open_memory
 from doxa.app import Memory
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import ConstraintError, RoleError
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.core.comparison import order_key
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.values import order_key
 from doxa.store import Identity, Store, check
 from doxa.store.keys import key_of
 from tests.query.test_sql_agrees import VALUES

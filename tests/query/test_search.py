@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import DoxaError
 from doxa.cypher.errors import QueryError
-from doxa.query.fulltext import parse_query
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
+from doxa.query.procedures.fulltext_query import parse_fulltext_query
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check
 
@@ -182,7 +182,7 @@ def test_every_text_is_answered(session: GraphSession) -> None:
     @settings(max_examples=150, deadline=None)
     @given(st.one_of(st.lists(QUERY_PARTS, max_size=14).map("".join), st.text(max_size=30)))
     def answered(query: str) -> None:
-        for part in parse_query(query, ("text", "title")):
+        for part in parse_fulltext_query(query, ("text", "title")):
             assert (
                 part.terms
                 and all(part.terms)

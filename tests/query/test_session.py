@@ -1,4 +1,4 @@
-"""Sessions: streams, transactions, what happens when two of them meet, time travel, cancellation."""
+"""Sessions: streams, transactions, conflicts between two of them, time travel, cancellation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from doxa.base.errors import StoreError
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.core.valid_time import instant_ns
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.visibility import instant_ns
 from doxa.store import Identity, Store
 
 
@@ -181,7 +181,7 @@ def test_explain_shows_the_plan_and_runs_nothing(session: GraphSession) -> None:
     assert found is not None
     text = "\n".join(found.lines())
     assert "FROM entry x" in text
-    assert "Walk  (a)-[:R*1..2]->(b)" in text
+    assert "VariableLength  (a)-[:R*1..2]->(b)" in text
     assert "Filter  b.y > a.x" in text
     session.run("EXPLAIN CREATE (:A {x: 99})").records()
     session.run("EXPLAIN CREATE INDEX never FOR (a:A) ON (a.y)").records()
@@ -195,7 +195,7 @@ def test_profile_counts_rows(session: GraphSession) -> None:
     found = result.description()
     assert found is not None
     counted = {step.name: step.rows for step in found.children}
-    assert counted == {"Region": 10, "Filter": 5, "Project": 5}
+    assert counted == {"PatternScan": 10, "Filter": 5, "Project": 5}
 
 
 SEED_EXAMPLE = (
@@ -203,7 +203,8 @@ SEED_EXAMPLE = (
     CREATE (v:FactVersion {value: "95% at 0.1%", validFrom: date("2024-01-15"), source: "paper_A"})
     CREATE (k)-[:CURRENT]->(v)""",
     """MATCH (k:FactKey {id: "method:lora:quality_ratio"})-[c:CURRENT]->(old:FactVersion)
-    CREATE (new:FactVersion {value: "97% at 0.08%", validFrom: date("2024-07-20"), source: "paper_B"})
+    CREATE (new:FactVersion {value: "97% at 0.08%", validFrom: date("2024-07-20"),
+        source: "paper_B"})
     SET old.validUntil = date("2024-07-20")
     DELETE c
     CREATE (k)-[:CURRENT]->(new)

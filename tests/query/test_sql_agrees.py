@@ -12,11 +12,13 @@ import pytest
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalTime
 from doxa.cypher.errors import QueryError
-from doxa.query.conditions import judged
-from doxa.query.graph import Graph
-from doxa.query.run import QueryEngine, Run
+from doxa.query.core.comparison import group_key
+from doxa.query.core.graph import Graph
+from doxa.query.core.run import Run
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.values import group_key
+from doxa.query.sql.statement import prepare_statement
+from doxa.query.sql.value_kinds import classify_arguments
 from doxa.store import Identity, Store
 
 VALUES: tuple[Any, ...] = (
@@ -317,9 +319,9 @@ def test_indexes_are_used_where_they_apply(store: Store, text: str, used: bool) 
     with store.read() as snapshot:
         run = Run(Graph(snapshot), {"p": 1}, now_ns=snapshot.now)
         step = QueryEngine().prepare(text).steps.branches[0].steps[0]  # type: ignore[union-attr]
-        tests = step.region.conditions.tests
-        sql = step.region.statement(
-            run, judged(tests, [test.value((), run) for test in tests])[1]
+        tests = step.pushed.conditions.tests
+        sql = prepare_statement(
+            step.pushed, run, classify_arguments(tests, [test.value((), run) for test in tests])[1]
         ).sql
     assert ("FROM entry x" in sql) == (used and bool(run.graph.indexes().rules))
 
@@ -328,5 +330,5 @@ def _shape(engine: QueryEngine, text: str) -> str:
     steps = engine.prepare(text).steps
     assert steps is not None
     return repr(
-        [(type(step).__name__, getattr(step, "region", None)) for step in steps.branches[0].steps]
+        [(type(step).__name__, getattr(step, "pushed", None)) for step in steps.branches[0].steps]
     )

@@ -33,9 +33,9 @@ from doxa.base.temporal_text import (
     parse_time,
 )
 from doxa.query.functions import spatial, temporal
-from doxa.query.functions.registry import ArgumentError, Function, collected
+from doxa.query.functions.registry import ArgumentError, Function, function_table
 
-FUNCTIONS = collected(temporal.FUNCTIONS, spatial.FUNCTIONS)
+FUNCTIONS = function_table(temporal.FUNCTIONS, spatial.FUNCTIONS)
 KINDS = {
     "date": Date,
     "time": Time,
@@ -105,7 +105,7 @@ def test_the_registry_knows_every_function_in_lower_case() -> None:
         f"duration.{name}" for name in ("between", "inmonths", "indays", "inseconds")
     }
     with pytest.raises(AssertionError):
-        collected((Function("a", len, 1, 1), Function("A", len, 1, 1)))
+        function_table((Function("a", len, 1, 1), Function("A", len, 1, 1)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -15,7 +15,7 @@ from doxa.base.errors import ConstraintError
 from doxa.base.temporal import NS, Date, DateTime, Duration, LocalDateTime, LocalTime, Time, at_zone
 from doxa.base.temporal_text import parse_datetime
 from doxa.cypher.errors import QueryError
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, digest, replayed_digest
 from tests.query.test_session import SEED_EXAMPLE

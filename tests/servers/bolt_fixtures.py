@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from doxa.query.builtin import builtin
-from doxa.query.procedures import Registry
-from doxa.query.run import QueryEngine
+from doxa.query.engine import QueryEngine
+from doxa.query.procedures.builtin import builtin
+from doxa.query.procedures.registry import Registry
 from doxa.query.session import GraphSession
 from doxa.servers.bolt.framing import MAGIC, Dechunker, Version
 from doxa.servers.bolt.packstream import Packer, Unpacker, chunked

@@ -15,7 +15,7 @@ from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.base.limits import BOLT_DEPTH_MAX
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time, at_zone
-from doxa.query.values import Edge, Node, Path
+from doxa.query.core.elements import Edge, Node, Path
 from doxa.servers.bolt.packstream import Packer, Unpacker, chunked
 from doxa.servers.bolt.values import hydrate, packer
 from tests.servers.bolt_fixtures import raw, unpacked

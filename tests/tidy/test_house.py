@@ -18,6 +18,7 @@ FILES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 FUNCTION_LINES_MAX, FILE_LINES_MAX = 70, 800
+PACKAGE_FILES_MAX, PACKAGE_LINES_MAX = 25, 5_000
 
 # The table of ARCHITECTURE.md. A package may always import itself.
 INTERFACE = frozenset(("base", "app"))
@@ -62,6 +63,30 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     | {"transfer"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
+# The packages inside a package, the lowest first. What lies directly in the folder may import
+# all of them; a package may import itself.
+QUERY_CORE = frozenset(("core",))
+MAY_IMPORT_INSIDE: dict[str, dict[str, frozenset[str]]] = {
+    "query": {
+        "core": frozenset(),
+        "functions": QUERY_CORE,
+        "expressions": QUERY_CORE | {"functions"},
+        "sql": QUERY_CORE | {"expressions", "functions"},
+        "schema": QUERY_CORE,
+        "procedures": QUERY_CORE | {"expressions", "functions", "schema", "sql"},
+        "exec": QUERY_CORE | {"expressions", "functions", "procedures", "sql"},
+        "plan": QUERY_CORE | {"exec", "expressions", "procedures", "sql"},
+    },
+}
+# Modules that still import one another, with what each circle waits for. It only shrinks.
+KNOWN_CIRCLES: frozenset[frozenset[str]] = frozenset(
+    (
+        frozenset(("app.beliefs", "app.memory", "app.procedures")),
+        frozenset(("belief.conflicts", "belief.graph", "belief.writes")),
+        frozenset(("cli.cypher", "cli.shell")),
+        frozenset(("recall.framing", "recall.hits", "recall.rerank", "recall.types")),
+    )
+)
 MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
@@ -345,6 +370,108 @@ def test_the_walker_sees_every_kind_of_import() -> None:
         "recall",
         "ingestion",
     }
+
+
+def modules_imported(name: str, tree: ast.AST, modules: frozenset[str]) -> set[str]:
+    """The modules that a module imports, in functions and under TYPE_CHECKING too."""
+    package = ["doxa", *name.split("/")[:-1]]
+    paths: list[list[str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            paths += [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            base = [*base, *(node.module or "").split(".")] if node.module else base
+            paths += [[*base, alias.name] for alias in node.names]
+    found = set()
+    for path in paths:
+        while path and ".".join(path[1:]) not in modules:
+            path = path[:-1]
+        if path and path[0] == "doxa":
+            found.add(".".join(path[1:]))
+    return found - {module_of(name), ""}
+
+
+def module_of(name: str) -> str:
+    return name.removesuffix(".py").removesuffix("__init__").rstrip("/").replace("/", ".")
+
+
+def circles(imports: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The sets of modules that reach one another: the strongly connected components (Tarjan)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: set[frozenset[str]] = set()
+
+    def visit(module: str) -> None:
+        order[module] = low[module] = len(order)
+        stack.append(module)
+        for other in sorted(imports.get(module, ())):
+            if other not in order:
+                visit(other)
+            if other in stack:
+                low[module] = min(low[module], low[other])
+        if low[module] == order[module]:
+            at = stack.index(module)
+            component, stack[at:] = stack[at:], []
+            if len(component) > 1:
+                found.add(frozenset(component))
+
+    for module in sorted(imports):
+        if module not in order:
+            visit(module)
+    return found
+
+
+def test_no_two_modules_import_each_other() -> None:
+    modules = frozenset(map(module_of, FILES))
+    imports = {module_of(name): modules_imported(name, TREES[name], modules) for name in FILES}
+    found = circles(imports)
+    assert found <= KNOWN_CIRCLES, sorted(map(sorted, found - KNOWN_CIRCLES))
+
+
+def test_circles_are_found_however_modules_are_imported() -> None:
+    sources = {
+        "a/x.py": "from doxa.a import y",
+        "a/y.py": "def f():\n    from ..b.z import g",
+        "b/z.py": "if TYPE_CHECKING:\n    import doxa.a.x",
+        "b/w.py": "from doxa.b.z import g\nfrom doxa.a.y import f",
+        "b/__init__.py": "",
+    }
+    modules = frozenset(map(module_of, sources))
+    imports = {
+        module_of(name): modules_imported(name, ast.parse(text), modules)
+        for name, text in sources.items()
+    }
+    assert imports["b.w"] == {"b.z", "a.y"}
+    assert circles(imports) == {frozenset(("a.x", "a.y", "b.z"))}
+
+
+@pytest.mark.parametrize("package", sorted({str(Path(name).parent) for name in FILES}))
+def test_packages_stay_small(package: str) -> None:
+    files = [path for name, path in FILES.items() if str(Path(name).parent) == package]
+    lines = sum(path.read_text().count("\n") for path in files)
+    assert len(files) <= PACKAGE_FILES_MAX, f"{package} has {len(files)} files"
+    assert lines <= PACKAGE_LINES_MAX, f"{package} has {lines} lines"
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT_INSIDE)
+def test_packages_inside_a_package_follow_their_table(package: str) -> None:
+    table = MAY_IMPORT_INSIDE[package]
+    modules = frozenset(map(module_of, FILES))
+    below: set[str] = set()
+    for inner, permitted in table.items():
+        assert permitted <= below, f"{package}.{inner} may import what lies above it"
+        below.add(inner)
+    folders = {name.split("/")[1] for name in FILES if name.startswith(f"{package}/")}
+    assert {name for name in folders if not name.endswith(".py")} == set(table)
+    for name in FILES:
+        parts = name.split("/")
+        if parts[0] == package and len(parts) > 2:
+            used = modules_imported(name, TREES[name], modules)
+            inside = {path.split(".")[1] for path in used if path.startswith(f"{package}.")}
+            beyond = inside - table[parts[1]] - {parts[1]}
+            assert not beyond, f"{name} may not import {sorted(beyond)} of {package}"
 
 
 @pytest.mark.parametrize("name", FILES)

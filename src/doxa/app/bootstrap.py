@@ -121,7 +121,7 @@ def install(store: Store, identity: Identity) -> int:
     """Declare the standard policies in a file that has none; returns how many. Raises
     ConstraintError where there are some, RoleError for agents."""
     from doxa.cypher.parser import parse
-    from doxa.query.policy_schema import run_policy
+    from doxa.query.schema.policy_commands import run_policy
 
     body = parse(STANDARD_POLICIES).body
     with store.write(identity, op="policies") as tx:

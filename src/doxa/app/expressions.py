@@ -14,7 +14,7 @@ class LazyExpressions:
 
     def _compiler(self) -> Expressions:
         if self._found is None:
-            from doxa.query.judged import PolicyExpressions
+            from doxa.query.expressions.policy_expressions import PolicyExpressions
 
             self._found = PolicyExpressions()
         return self._found

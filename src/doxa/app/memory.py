@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     from doxa.maintenance.forget import Forgotten
     from doxa.models.contract import Completer, Embedder, Reranker
     from doxa.models.meter import Spend
+    from doxa.query.engine import QueryEngine
     from doxa.query.result import GraphResult
-    from doxa.query.run import QueryEngine
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall, Recaller
     from doxa.transfer.jsonl import Imported
@@ -657,9 +657,9 @@ class Memory(Session):
         """The Cypher engine with all procedures, made at first need."""
         if self._queries is None:
             from doxa.app.procedures import register
-            from doxa.query.builtin import builtin
-            from doxa.query.procedures import Registry
-            from doxa.query.run import QueryEngine
+            from doxa.query.engine import QueryEngine
+            from doxa.query.procedures.builtin import builtin
+            from doxa.query.procedures.registry import Registry
 
             registry = builtin(Registry())
             register(registry)

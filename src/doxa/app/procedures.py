@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, LocalDateTime
-from doxa.cypher.signatures import ProcedureSignature
-from doxa.query.procedures import Procedure, Registry
-from doxa.query.values import Edge, Node
-from doxa.query.visibility import instant_ns
+from doxa.cypher.semantics.signatures import ProcedureSignature
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.valid_time import instant_ns
+from doxa.query.procedures.registry import Procedure, Registry
 from doxa.store import Transaction
 
 if TYPE_CHECKING:

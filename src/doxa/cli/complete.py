@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.errors import DoxaError
-from doxa.cypher.dashes import about_policies, lead
+from doxa.cypher.dash_comments import about_policies, lead
 from doxa.cypher.printer import name
-from doxa.cypher.signatures import FUNCTIONS
+from doxa.cypher.semantics.signatures import FUNCTIONS
 
 if TYPE_CHECKING:
     from doxa.app import Memory

@@ -126,7 +126,7 @@ def _not_joined(transaction: bool) -> None:
 
 def _cut(script: str) -> list[Any]:
     from doxa.base.errors import InputError
-    from doxa.cypher.statements import statements
+    from doxa.cypher.script import statements
 
     pieces = statements(script)
     if not pieces:
@@ -195,7 +195,7 @@ def _placed(piece: Any, script: str, *, number: int, count: int) -> Iterator[Non
     """An error says where in the script it is; one without a place in the text, of which statement."""
     from doxa.base.errors import DoxaError
     from doxa.cypher.errors import QueryError, locate
-    from doxa.cypher.statements import placed
+    from doxa.cypher.script import placed
 
     try:
         yield

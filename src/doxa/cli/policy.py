@@ -237,7 +237,7 @@ def _script(source: str) -> str:
     """The commands as text; whether there are any is looked at before the file is."""
     from doxa.base.errors import InputError
     from doxa.cli.given import script_of
-    from doxa.cypher.statements import statements
+    from doxa.cypher.script import statements
 
     script = script_of("-", None) if source == "-" else script_of(None, Path(source))
     if script is None or not statements(script):
@@ -251,7 +251,7 @@ def _script(source: str) -> str:
 
 def _only_policies(memory: Memory, script: str) -> None:
     from doxa.base.errors import InputError
-    from doxa.query.policy_schema import POLICY_COMMANDS
+    from doxa.query.schema.policy_commands import POLICY_COMMANDS
 
     if not isinstance(memory.queries.prepare(script).statement.body, POLICY_COMMANDS):
         raise InputError(

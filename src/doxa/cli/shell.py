@@ -22,7 +22,7 @@ from doxa.cli.prompt import Prompt, history_path
 from doxa.cli.results import print_table, write_result
 from doxa.cypher.errors import Problem, QueryError
 from doxa.cypher.parser import parse_expression
-from doxa.cypher.statements import Piece, placed, statements
+from doxa.cypher.script import Piece, placed, statements
 from doxa.cypher.tokens import tokens
 
 if TYPE_CHECKING:

@@ -1,2 +1,1 @@
-"""Cypher as text and tree: tokens, parser, printer, semantic checks. Pure: it has never heard of a
-database."""
+"""Cypher as text and tree: tokens, parser and printer. Pure: no database, no SQL, no clock."""

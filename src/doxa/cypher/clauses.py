@@ -1,4 +1,4 @@
-"""Clauses, single and combined queries."""
+"""Parse clauses, and queries with UNION."""
 
 from __future__ import annotations
 
@@ -321,8 +321,8 @@ class ClauseParser(PatternParser):
         for part in t.walk(target):
             if isinstance(part, t.LabelOf) and not any(part is one for one in direct):
                 fail(
-                    "Labels that are known only when the query runs stand in SET and REMOVE, beside"
-                    " plain ones.",
+                    "Labels that are computed when the query runs are allowed in SET and REMOVE,"
+                    " next to plain ones.",
                     part.at,
                 )
         if isinstance(target, t.Sign) or not isinstance(

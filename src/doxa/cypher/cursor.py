@@ -1,5 +1,5 @@
-"""The place in the token list while parsing: looking, taking, failing with what was expected. The
-parser's parts build on it."""
+"""The position in the token list while parsing: looking ahead, taking, and errors that name the
+expected token. The parsers build on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Cursor:
         self.dynamic_labels = False  # in SET and REMOVE a label may be $(expression)
         self.no_pattern: set[int] = (
             set()
-        )  # token indexes where no path pattern starts: nested attempts stay linear
+        )  # token indexes where no path pattern starts, to keep nested attempts linear
 
     # Looking
 
@@ -98,7 +98,7 @@ class Cursor:
         return ".".join(parts)
 
     def source(self, start: int) -> str:
-        """The text from a token index to the last token taken, as written."""
+        """The text from a token index to the last token taken."""
         last = self.tokens[self.index - 1]
         following = self.tokens[self.index].at
         return (
@@ -129,7 +129,7 @@ class Cursor:
         finally:
             self.depth -= 1
 
-    # What the parts ask of each other
+    # Implemented by the parsers that build on this one
 
     def expression(self) -> Expression:
         raise NotImplementedError

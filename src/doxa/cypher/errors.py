@@ -1,8 +1,8 @@
-"""How a query can be wrong: one error class with the openCypher type, detail and place, raised here
-and by execution alike.
+"""Errors in queries: one class with openCypher's type and detail and the position, raised by the
+checks here and by execution.
 
-The types and details are those of the openCypher TCK (for example SyntaxError / UndefinedVariable),
-so that doors can map them to Neo4j status codes in one table.
+Types and details are those of the openCypher TCK (for example SyntaxError / UndefinedVariable), so
+that interfaces map them to Neo4j status codes in one table.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _EXCERPT_CHARS = 60
 
 
 class QueryError(DoxaError):
-    """A query that cannot be run, or whose run failed. `kind` and `detail` are openCypher's; `line`
-    and `column` count from 1."""
+    """A query that is invalid or whose run failed. `kind` and `detail` are openCypher's; `line` and
+    `column` count from 1."""
 
     code = "query"
 
@@ -34,8 +34,8 @@ class QueryError(DoxaError):
 
 
 def locate(text: str, at: int) -> tuple[int, int, str]:
-    """Line and column (from 1) of a character offset, and the line's part around it with a caret
-    below."""
+    """Return line and column (from 1) of a character offset, and the line's surroundings with a
+    caret below."""
     at = max(0, min(at, len(text)))
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
@@ -47,7 +47,7 @@ def locate(text: str, at: int) -> tuple[int, int, str]:
 
 
 def placed(error: QueryError, text: str) -> None:
-    """Say where in the text an error arose, if it knows and has not said so yet."""
+    """Add line and column to an error that knows its offset."""
     if error.at is None or "line" in error.fields:
         return
     line, column, excerpt = locate(text, error.at)
@@ -56,7 +56,7 @@ def placed(error: QueryError, text: str) -> None:
 
 
 class Problem(Exception):
-    """Raised inside the room, where the text is not at hand; `explained` adds the place."""
+    """Raised where the text is not available; `explained` adds the position."""
 
     def __init__(
         self, message: str, *, at: int, detail: str, kind: str = "SyntaxError", hint: str = ""
@@ -66,7 +66,7 @@ class Problem(Exception):
 
 
 def too_deep(text: str) -> QueryError:
-    """For a query that nests within the limits but still too deep for the caller's stack."""
+    """The error for a query within the limits that is still too deep for the caller's stack."""
     return explained(
         Problem(
             "The query nests too deep.", at=0, detail="NestingTooDeep", hint="Split it with WITH."

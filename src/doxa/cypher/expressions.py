@@ -1,8 +1,7 @@
-"""Expressions, by binding power: OR 1, XOR 2, AND 3, NOT 4, comparisons 5, text, list and null
-tests
-6, + - || 7, * / % 8, ^ 9, signs 10.
+"""Parse expressions by binding power: OR 1, XOR 2, AND 3, NOT 4, comparisons 5, text, list and null
+tests 6, + - || 7, * / % 8, ^ 9, signs 10.
 
-The power operator groups from the left and signs bind tighter, as the openCypher 9 grammar has it:
+The power operator groups from the left and signs bind tighter, as in the openCypher 9 grammar:
 -2 ^ 2 is 4.
 """
 
@@ -64,13 +63,13 @@ class ExpressionParser(Cursor):
         return self._postfix(self._atom())
 
     def _grow(self, left: t.Expression, least: int) -> t.Expression | None:
-        """One more operator to the right of what was read, or None."""
+        """Parse one more operator to the right, or return None."""
         token = self.token
         if token.kind == "OP":
             if token.text in _BINARY and least < _BINARY[token.text]:
                 if token.value is not None:
                     fail(
-                        f"{token.value} is no minus sign.",
+                        f"{token.value} is not a minus sign.",
                         token.at,
                         detail="InvalidUnicodeCharacter",
                         hint="Write -.",
@@ -89,7 +88,7 @@ class ExpressionParser(Cursor):
                 return t.IsType(left, self.type_name(), at=token.at)
             if token.text == "!=":
                 fail(
-                    "!= is no operator of Cypher.",
+                    "!= is not an operator of Cypher.",
                     token.at,
                     detail="InvalidComparisonOperator",
                     hint="Write <>.",
@@ -261,7 +260,7 @@ class ExpressionParser(Cursor):
         if token.kind == "MALFORMED":
             hint = "A name cannot begin with a digit; quote it in backticks."
             fail(
-                f"{token.text[:40]} is no number.",
+                f"{token.text[:40]} is not a number.",
                 token.at,
                 detail="InvalidNumberLiteral",
                 hint=hint,
@@ -430,8 +429,8 @@ class ExpressionParser(Cursor):
         return t.MapProjection(variable, tuple(items), at=at)
 
     def _projection_follows(self) -> bool:
-        """After a variable, a brace opens a map projection; not so in FOREACH, CALL and the like,
-        where no bare variable precedes one."""
+        """Whether a brace opens a map projection: after a variable, but not in FOREACH, CALL and
+        similar clauses."""
         return self.ahead().kind in ("NAME", "QUOTED") or self.ahead().text in (".", "}")
 
     def _projected(self, variable: t.Variable) -> tuple[str, t.Expression | None]:
@@ -508,7 +507,7 @@ class ExpressionParser(Cursor):
         return t.PatternComprehension(pattern, where, projection, at=at)
 
     def _try_pattern(self) -> t.PathPattern | None:
-        """A path pattern with at least one edge from here, or None with the place unchanged."""
+        """Parse a path pattern with at least one edge, or return None and restore the position."""
         start = self.index
         if start in self.no_pattern:
             return None

@@ -1,14 +1,14 @@
-"""The whole statement: EXPLAIN or PROFILE, AS OF, then a query, a schema command or policy
-commands. `parse` is the door of the room."""
+"""Parse a whole statement: EXPLAIN or PROFILE, AS OF, then a query, a schema command or policy
+commands. `parse` is the entry point of the package."""
 
 from __future__ import annotations
 
 from doxa.cypher import tree as t
 from doxa.cypher.clauses import ClauseParser
-from doxa.cypher.dashes import without_dashes
+from doxa.cypher.dash_comments import without_dashes
 from doxa.cypher.errors import Problem, explained, fail, too_deep
-from doxa.cypher.policy import PolicyParser
-from doxa.cypher.schema import SchemaParser
+from doxa.cypher.policy_commands import PolicyParser
+from doxa.cypher.schema_commands import SchemaParser
 
 
 class Parser(SchemaParser, PolicyParser, ClauseParser):
@@ -41,7 +41,7 @@ class Parser(SchemaParser, PolicyParser, ClauseParser):
         return t.Statement(body, mode, system, valid, at=at)  # type: ignore[arg-type]
 
     def _options(self) -> None:
-        """CYPHER 5 runtime=…: planner options of other systems are read and have no effect."""
+        """Skip planner options of other systems such as CYPHER 5 runtime=…"""
         self.take()
         if self.token.kind in ("INT", "FLOAT"):
             self.take()
@@ -52,7 +52,7 @@ class Parser(SchemaParser, PolicyParser, ClauseParser):
 
 
 def parse(text: str) -> t.Statement:
-    """Text to tree. Raises QueryError with line, column, excerpt and a hint."""
+    """Parse a statement. Raises QueryError with line, column, excerpt and a hint."""
     try:
         return Parser(without_dashes(text)).statement()
     except Problem as problem:
@@ -62,7 +62,7 @@ def parse(text: str) -> t.Statement:
 
 
 def parse_expression(text: str) -> t.Expression:
-    """One expression and nothing else, as policies keep theirs. Raises QueryError."""
+    """Parse a single expression, as policies store them. Raises QueryError."""
     try:
         parser = Parser(text)
         found = parser.expression()

@@ -1,4 +1,4 @@
-"""Path patterns: nodes and edges in turn, lengths, quantified parts, shortest paths."""
+"""Parse path patterns: nodes and edges, variable lengths, quantified patterns, shortest paths."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class PatternParser(ExpressionParser):
         return least or 0, most
 
     def _quantified_edge(self, edge: t.EdgePattern) -> t.EdgePattern | t.QuantifiedPattern:
-        """-[r]->+ (5) is ((())-[r]->()){1,}: kept as an edge with a length when it needs no more."""
+        """-[r]->+ (5) is ((())-[r]->()){1,}: an edge with a length where that is enough."""
         if edge.length is not None or not (
             self.is_op("+")
             or self.is_op("*")
@@ -129,8 +129,8 @@ class PatternParser(ExpressionParser):
         return t.NodePattern(variable, labels, properties, where, at=at)
 
     def _named(self, after: tuple[str, ...]) -> bool:
-        """Whether a variable stands here. WHERE and IS may be variables too, if what follows says
-        so."""
+        """Whether a variable follows. WHERE and IS may be variables, depending on the next
+        token."""
         if self.token.kind not in ("NAME", "QUOTED"):
             return False
         if self.is_word("WHERE"):

@@ -1,14 +1,14 @@
-"""The options of persistence policies: their keys, and what each may be. The parser asks of what is
-written, execution of what parameters give.
+"""The keys of policy options and their values. The parser checks literals with this module,
+execution checks the values of parameters.
 
     DECAY PROFILE        halfLifeSeconds, function, visibilityThreshold, scoreFloor, scoreFrom,
-    scoreFromProperty, scope, decayEnabled, enabled
+                         scoreFromProperty, scope, decayEnabled, enabled
     PROMOTION PROFILE    multiplier, scoreFloor, scoreCap, scope, enabled
     PROMOTION POLICY     enabled
     KALMAN               q, r, varianceScale, windowSize
 
-Keys have no case; neither have the words that are values. The tree keeps the spelling above,
-functions in lower and other words in upper case.
+Keys are case-insensitive, and so are values that are words. The tree keeps the spelling above,
+functions in lower case and other words in upper case.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ ANCHORS = ("CREATED", "VERSION", "CUSTOM", "LAST_ACCESSED")
 SCOPES = ("NODE", "EDGE", "PROPERTY")
 HALF_LIFE_S_MAX = (2**63 - 1) // 10**9  # times are kept as 64-bit nanoseconds
 WINDOW_ITEMS_MAX = 10_000
-OPEN = ...  # stands for a value that only execution knows
+OPEN = ...  # a value that only execution knows
 
 
 class _Rule(NamedTuple):
-    """`take` gives the canonical value, or None for one that does not fit."""
+    """`take` returns the canonical value, or None for an invalid one."""
 
     wanted: str
     take: Callable[[Any], Any]
@@ -120,7 +120,7 @@ _DIRECTIVES: Mapping[str, tuple[str, _Rule]] = {
 }
 
 
-# For the parser: problems with their place
+# For the parser: problems with their position
 
 
 def option_key(kind: str, written: str, at: int) -> str:
@@ -142,7 +142,7 @@ def option_key(kind: str, written: str, at: int) -> str:
 
 
 def option_words(kind: str, key: str) -> tuple[str, ...]:
-    """The words that a key takes, which may be written without quotes; none for other keys."""
+    """The words that a key accepts, which need no quotes; none for other keys."""
     return _RULES[kind][key].words
 
 
@@ -152,12 +152,12 @@ def option_value(kind: str, key: str, value: Any, at: int) -> Any:
 
 
 def directive_value(kind: str, value: Any, at: int) -> Any:
-    """The same for a directive of a binding: half_life, floor, threshold or profile."""
+    """The canonical value of a directive of a binding: half_life, floor, threshold or profile."""
     words, rule = _DIRECTIVES[kind]
     found = _taken(words, rule, value, at)
     if kind == "half_life" and found == 0:
         fail(
-            "0 is no half-life.",
+            "0 is not a half-life.",
             at,
             kind="ArgumentError",
             detail="InvalidArgumentValue",
@@ -167,8 +167,8 @@ def directive_value(kind: str, value: Any, at: int) -> Any:
 
 
 def agree(kind: str, values: Mapping[str, Any], places: Mapping[str, int], *, whole: bool) -> None:
-    """Whether options fit together. A value may be OPEN. Not `whole`: what is left out may have
-    been said before, and is not judged."""
+    """Check that options are consistent. A value may be OPEN. Without `whole`, missing options may
+    have been set before."""
     if kind != "DECAY PROFILE":
         return
     anchor = values.get("scoreFrom", OPEN if not whole else "CREATED")
@@ -189,7 +189,7 @@ def agree(kind: str, values: Mapping[str, Any], places: Mapping[str, int], *, wh
         OPEN,
     ):
         _disagree(
-            "0 is no half-life.",
+            "0 is not a half-life.",
             places.get("halfLifeSeconds", 0),
             "Give seconds, or function: 'none' for what keeps its score.",
         )
@@ -218,24 +218,24 @@ def _taken(what: str, rule: _Rule, value: Any, at: int) -> Any:
     return found
 
 
-# For execution: errors without a place in the text, or with one that is told once the text is at
-# hand
+# For execution: errors without a position, or with an offset that is resolved once the text is
+# available
 
 
 def check_option(kind: str, key: str, value: Any, *, at: int | None = None) -> Any:
-    """The canonical value of an option. `kind`: DECAY PROFILE, PROMOTION PROFILE, PROMOTION POLICY
-    or KALMAN. Raises QueryError."""
+    """Return the canonical value of an option. `kind`: DECAY PROFILE, PROMOTION PROFILE, PROMOTION
+    POLICY or KALMAN. Raises QueryError."""
     return _checked(lambda: option_value(kind, key, value, at or 0), at)
 
 
 def check_directive(kind: str, value: Any, *, at: int | None = None) -> Any:
-    """The canonical value of a directive: half_life, floor, threshold or profile. Raises
+    """Return the canonical value of a directive: half_life, floor, threshold or profile. Raises
     QueryError."""
     return _checked(lambda: directive_value(kind, value, at or 0), at)
 
 
 def check_options(kind: str, values: Mapping[str, Any], *, at: int | None = None) -> None:
-    """Whether all options that an object is to have fit together. Raises QueryError."""
+    """Check that all options of an object are consistent. Raises QueryError."""
     _checked(lambda: agree(kind, values, {}, whole=True), at)
 
 

@@ -1,5 +1,4 @@
-"""Trees back to text: what is printed parses to the same tree. Operands that are not atoms stand in
-parentheses, so no binding is left to guess."""
+"""Print trees as text that parses to the same tree. Compound operands are parenthesised."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _WORDS = frozenset(
 
 
 def name(text: str) -> str:
-    """An identifier, quoted where it must be."""
+    """An identifier, quoted if necessary."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return "`" + text.replace("`", "``") + "`"
@@ -149,7 +148,7 @@ def projection(found: t.Projection) -> str:
 
 
 def _item(item: t.Item) -> str:
-    """A column without an alias is named by its text as written, so that text is printed."""
+    """A column without an alias is named by its source text, so that text is printed."""
     return f"{expression(item.expression)} AS {name(item.name)}" if item.named else item.name
 
 
@@ -247,7 +246,8 @@ def _options(options: t.Expression | None) -> str:
 
 
 def _target(target: t.SchemaTarget, ends: tuple[str, str] = ("", ""), arrow: str = "-") -> str:
-    inside = f"{name(target.variable) if target.variable else ''}:{'|'.join(name(one) for one in target.names)}"
+    variable = name(target.variable) if target.variable else ""
+    inside = f"{variable}:{'|'.join(name(one) for one in target.names)}"
     if not target.edge:
         return f"({inside})"
     first, last = (f"({':' + name(end) if end else ''})" for end in ends)
@@ -344,7 +344,8 @@ def _policy_target(target: t.PolicyTarget) -> str:
 
 def _directive(found: t.DecayDirective, variable: str) -> str:
     about = "" if found.property is None else f"{name(variable)}.{name(found.property)} "
-    return f"{about}{_DIRECTIVES[found.kind]}{'' if found.value is None else f' {expression(found.value)}'}"
+    value = "" if found.value is None else f" {expression(found.value)}"
+    return f"{about}{_DIRECTIVES[found.kind]}{value}"
 
 
 def _access(found: t.AccessSet, variable: str) -> str:
@@ -395,7 +396,11 @@ def _element(element: Any) -> str:
             + _rest(element)
         )
     middle = f"[{inside}]" if inside else ""
-    return f"{'<' if element.direction == 'in' else ''}-{middle}-{'>' if element.direction == 'out' else ''}"
+    left, right = (
+        ("<" if element.direction == "in" else ""),
+        (">" if element.direction == "out" else ""),
+    )
+    return f"{left}-{middle}-{right}"
 
 
 def _inside(variable: str | None, names: t.LabelExpression | None, element: Any) -> str:
@@ -457,7 +462,8 @@ def expression(found: t.Expression) -> str:
         case t.Index(of, index):
             return f"{_base(of)}[{expression(index)}]"
         case t.Slice(of, start, end):
-            return f"{_base(of)}[{'' if start is None else expression(start)}..{'' if end is None else expression(end)}]"
+            bounds = ["" if bound is None else expression(bound) for bound in (start, end)]
+            return f"{_base(of)}[{bounds[0]}..{bounds[1]}]"
         case t.ListOf(items):
             return f"[{', '.join(_atom(item) for item in items)}]"
         case t.MapOf(items):
@@ -487,7 +493,7 @@ def _literal(value: Any) -> str:
 
 
 def _atom(found: t.Expression) -> str:
-    """In parentheses unless nothing can bind tighter."""
+    """Parenthesise unless nothing can bind tighter."""
     plain = (
         t.Parameter,
         t.Variable,
@@ -513,7 +519,7 @@ def _atom(found: t.Expression) -> str:
 
 
 def _base(found: t.Expression) -> str:
-    """What an access follows: 1.x would be read as a number."""
+    """The operand of an access: 1.x would be read as a number."""
     return f"({expression(found)})" if isinstance(found, t.Literal) else _atom(found)
 
 
@@ -532,7 +538,8 @@ def _call(found: t.Call) -> str:
         part if _PLAIN.fullmatch(part) and part.upper() != "NOT" else name(part)
         for part in found.name.split(".")
     )
-    return f"{called}({'DISTINCT ' if found.distinct else ''}{', '.join(expression(arg) for arg in found.args)})"
+    args = ", ".join(expression(arg) for arg in found.args)
+    return f"{called}({'DISTINCT ' if found.distinct else ''}{args})"
 
 
 def _operator(found: t.Expression) -> str:
@@ -563,7 +570,8 @@ def _operator(found: t.Expression) -> str:
                 if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.Parameter))
                 else " IS "
             )
-            return f"{_atom(of)}{joint}{_bound(names) if isinstance(names, t.LabelOr) else labels(names)}"
+            tested = _bound(names) if isinstance(names, t.LabelOr) else labels(names)
+            return f"{_atom(of)}{joint}{tested}"
         case t.Case():
             return _case(found)
         case _:

@@ -1,8 +1,8 @@
-"""Text to tokens: (kind, text, at). Comments and blanks vanish; every other character belongs to a
-token or is an error.
+"""Split text into tokens: (kind, text, at). Comments and blanks are dropped; every other character
+belongs to a token or is an error.
 
-Kinds: NAME (also keywords: Cypher has no reserved words), QUOTED (a name in backticks), INT, FLOAT,
-TEXT, PARAMETER, OP, END, and MALFORMED for a number that goes on with letters.
+Kinds: NAME (also keywords: Cypher reserves no words), QUOTED (a name in backticks), INT, FLOAT,
+TEXT, PARAMETER, OP, END, and MALFORMED for a number followed by letters.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _integer(digits: str, *, base: int, at: int) -> int:
     try:
         value = int(digits, base) if len(digits) < 400 else 2**64
     except ValueError:
-        fail("This is no whole number.", at, detail="InvalidNumberLiteral")
+        fail("This is not an integer.", at, detail="InvalidNumberLiteral")
     if value > 2**63:  # 2**63 itself may stand after a minus sign
         fail("This number does not fit in 64 bits.", at, detail="IntegerOverflow")
     return value
@@ -178,7 +178,7 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         return _ESCAPES[char], at + 2
     size = {"u": 4, "U": 8}.get(char)
     if size is None:
-        fail(f"\\{char} is no escape.", at, hint="Write \\\\ for a backslash.")
+        fail(f"\\{char} is not an escape sequence.", at, hint="Write \\\\ for a backslash.")
     digits = text[at + 2 : at + 2 + size]
     try:
         if len(digits) < size or not digits.isalnum():
@@ -193,7 +193,7 @@ def _escape(text: str, at: int) -> tuple[str, int]:
             raise ValueError
         return chr(code), at + 2 + size
     except ValueError:
-        fail(f"\\{char}{digits} is no Unicode character.", at, detail="InvalidUnicodeLiteral")
+        fail(f"\\{char}{digits} is not a Unicode character.", at, detail="InvalidUnicodeLiteral")
 
 
 def _quoted(text: str, at: int) -> tuple[Token, int]:

@@ -250,7 +250,7 @@ class LabelName(LabelExpression):
 
 @dataclass(frozen=True, slots=True)
 class LabelOf(LabelExpression):
-    """$(expression): labels that are known when the query runs; only in SET and REMOVE."""
+    """$(expression): labels that are computed when the query runs; only in SET and REMOVE."""
 
     of: Expression
 
@@ -310,8 +310,8 @@ class QuantifiedPattern(Tree):
 
 @dataclass(frozen=True, slots=True)
 class PathPattern(Tree):
-    """Nodes and edges in turn; quantified parts stand where an edge would, or alone. `shortest`:
-    "one", "all", or (5) (count, groups)."""
+    """Alternating nodes and edges; a quantified pattern takes the place of an edge, or stands
+    alone. `shortest`: "one", "all", or (5) (count, groups)."""
 
     elements: tuple[NodePattern | EdgePattern | QuantifiedPattern, ...]
     variable: str | None = None
@@ -323,7 +323,8 @@ class PathPattern(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Item(Tree):
-    """An expression and its column name; `named` tells an alias from the text of the expression."""
+    """An expression and its column name; `named`: it has an alias, not the text of the
+    expression."""
 
     expression: Expression
     name: str
@@ -568,7 +569,7 @@ class PolicyTarget(Tree):
 
 @dataclass(frozen=True, slots=True)
 class PolicyOption(Tree):
-    """`key` in its canonical spelling; a literal value too, as `policy_options` has it."""
+    """`key` in its canonical spelling, and so are literal values."""
 
     key: str
     value: Expression
@@ -611,7 +612,7 @@ class CreatePromotionProfile(Clause):
 
 @dataclass(frozen=True, slots=True)
 class AccessSet(Tree):
-    """[WITH KALMAN] SET v.property = value. `kalman` None: a plain SET; empty: WITH KALMAN alone."""
+    """[WITH KALMAN] SET v.property = value. `kalman`: None without it, empty for no options."""
 
     property: str
     value: Expression
@@ -657,14 +658,14 @@ class DropPolicy(Clause):
 
 @dataclass(frozen=True, slots=True)
 class PolicyCommands(Clause):
-    """Several commands of one text, to be carried out together."""
+    """Several commands of one text, executed together."""
 
     commands: tuple[Clause, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Statement(Tree):
-    """What a text holds. `mode`: EXPLAIN or PROFILE; `system_time`, `valid_time`: AS OF."""
+    """A parsed text. `mode`: EXPLAIN or PROFILE; `system_time`, `valid_time`: AS OF."""
 
     body: Query | Clause
     mode: OneOf["EXPLAIN", "PROFILE"] | None = None
@@ -673,7 +674,7 @@ class Statement(Tree):
 
 
 def children(tree: Tree) -> list[Tree]:
-    """The direct parts of a tree, in order."""
+    """Return the direct parts of a tree, in order."""
     found: list[Tree] = []
     for part in _parts(type(tree)):
         _collect(getattr(tree, part), found)
@@ -698,7 +699,8 @@ def _parts(kind: type[Tree]) -> tuple[str, ...]:
 
 
 def walk(tree: Tree, into: Callable[[Tree], bool] = lambda _: True) -> list[Tree]:
-    """The tree and all below it, depth first; `into` may keep it from descending into a part."""
+    """Return the tree and all parts below it, depth first; `into` may prevent descending into a
+    part."""
     found = [tree]
     for part in children(tree):
         if into(part):

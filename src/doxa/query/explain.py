@@ -1,27 +1,24 @@
-"""EXPLAIN and PROFILE: a plan as a tree of steps with their SQL and the index that leads in, and
-what each step did."""
+"""EXPLAIN and PROFILE: a plan as a tree of steps, with SQL, access path, row counts and times."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doxa.base.errors import DoxaError
 from doxa.cypher import tree as t
 from doxa.cypher.printer import expression, path, schema_command
-from doxa.query.conditions import assumed_kind, judged
-from doxa.query.evaluate import Row
-
-if TYPE_CHECKING:
-    from doxa.query.run import Run
+from doxa.query.core.names import is_internal
+from doxa.query.core.run import Run
+from doxa.query.sql.statement import prepare_statement
+from doxa.query.sql.value_kinds import assumed_kind, classify_arguments
 
 
 @dataclass(slots=True)
 class Described:
-    """One step. `rows` and `milliseconds` are of a PROFILE; the time includes that of the steps it
-    pulls from."""
+    """One step. `rows` and `milliseconds` come from PROFILE; the time includes the steps it pulls
+    from."""
 
     name: str
     detail: str = ""
@@ -38,7 +35,7 @@ class Described:
         return found
 
     def lines(self, depth: int = 0) -> Iterator[str]:
-        """Indented text, the first step first."""
+        """Yield indented lines, the first step first."""
         measured = (
             "" if self.rows is None else f"  [{self.rows:,} rows, {self.milliseconds:.1f} ms]"
         )
@@ -47,26 +44,8 @@ class Described:
             yield from child.lines(depth + 1)
 
 
-class Profile:
-    """Counts rows and time of steps as they run."""
-
-    def __init__(self) -> None:
-        self.measured: dict[int, list[float]] = {}
-
-    def watch(self, step: Any, rows: Iterator[Row]) -> Iterator[Row]:
-        held = self.measured.setdefault(id(step), [0, 0.0])
-        while True:
-            start = time.perf_counter()
-            row = next(rows, None)
-            held[1] += (time.perf_counter() - start) * 1000
-            if row is None:
-                return
-            held[0] += 1
-            yield row
-
-
 def described(steps: Any, run: Run) -> Described:
-    """The plan of a UnionStep. With a run that profiled, what its steps did."""
+    """Describe the plan of a UnionStep. After a run with PROFILE, include what its steps did."""
     branches = [
         Described("Query", children=[_step(step, run) for step in branch.steps])
         for branch in steps.branches
@@ -79,7 +58,7 @@ def described(steps: Any, run: Run) -> Described:
 
 
 def described_command(command: t.Clause) -> Described:
-    """A schema command, in full: what it would declare or drop."""
+    """Describe a schema command in full."""
     return Described(type(command).__name__, schema_command(command))
 
 
@@ -98,9 +77,11 @@ def _step(step: Any, run: Run) -> Described:
 
 
 def _detail(step: Any, run: Run) -> str:
-    if hasattr(step, "region"):
-        prepared = step.region.statement(run, _kinds(step, run))
-        return f"{prepared.way}  {prepared.sql}" if prepared.way else str(prepared.sql)
+    if hasattr(step, "pushed"):
+        prepared = prepare_statement(step.pushed, run, _kinds(step, run))
+        return (
+            f"{prepared.access_path}  {prepared.sql}" if prepared.access_path else str(prepared.sql)
+        )
     if hasattr(step, "edge"):
         return _pattern(step.edge)
     if hasattr(step, "expression"):
@@ -119,12 +100,11 @@ def _detail(step: Any, run: Run) -> str:
 
 
 def _kinds(step: Any, run: Run) -> tuple[str, ...]:
-    """The kinds of the values compared with, as assumed where they depend on a row or were not
-    given."""
+    """The kinds of the compared values, assumed where they depend on a row or are missing."""
     kinds = []
-    for test in step.region.conditions.tests:
+    for test in step.pushed.conditions.tests:
         try:
-            kinds.append(judged([test], [test.value((), run)])[1][0])
+            kinds.append(classify_arguments([test], [test.value((), run)])[1][0])
         except (
             DoxaError,
             IndexError,
@@ -134,7 +114,5 @@ def _kinds(step: Any, run: Run) -> tuple[str, ...]:
 
 
 def _pattern(edge: Any) -> str:
-    ends = [
-        t.NodePattern(None if name.startswith("  ") else name) for name in (edge.left, edge.right)
-    ]
+    ends = [t.NodePattern(None if is_internal(name) else name) for name in (edge.left, edge.right)]
     return path(t.PathPattern((ends[0], edge.pattern, ends[1])))

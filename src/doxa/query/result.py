@@ -1,25 +1,23 @@
-"""The rows of a statement as a session gives them, and the words in which its failures are told."""
+"""The result of a statement as a session returns it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
 from doxa.base.temporal_python import to_python
 from doxa.cypher import tree as t
-from doxa.cypher.errors import QueryError, placed
-from doxa.query.errors import fail
-from doxa.query.evaluate import Row
+from doxa.query.core.errors import fail
+from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.row import Row
+from doxa.query.engine import Plan, Result
+from doxa.query.error_translation import translated_errors
 from doxa.query.explain import Described, described, described_command
-from doxa.query.held import Held
-from doxa.query.notices import Notice
-from doxa.query.run import Plan, Result, Run
-from doxa.store import Interrupted
+from doxa.query.notifications import Notification
 
 
 class GraphResult:
-    """Rows of one statement: iterate, or `records()`. `summary` is complete once the rows are."""
+    """The rows of one statement: iterate, or call `records()`."""
 
     def __init__(
         self,
@@ -30,7 +28,7 @@ class GraphResult:
         self.columns = result.columns
         self.run = result.run
         self.plan: Plan | None = None
-        self.look_up: Callable[[], list[Notice]] = list
+        self.look_up: Callable[[], list[Notification]] = list
         self._rows: Iterator[Row] = iter(result)
         self._release = release
         self._failed = failed
@@ -40,7 +38,7 @@ class GraphResult:
 
     def __next__(self) -> Row:
         try:
-            with told(self.run):
+            with translated_errors(self.run):
                 return next(self._rows)
         except StopIteration:
             self.close()
@@ -57,14 +55,17 @@ class GraphResult:
         self.close()
 
     def records(self, *, python: bool = False) -> list[dict[str, Any]]:
-        """All rows as dictionaries; with `python`, dates and times as those of Python's datetime.
-        InputError for one that it cannot hold."""
+        """Return all rows as dictionaries; with `python`, dates and times as those of Python's
+        datetime.
+
+        Raises InputError for a value that datetime cannot represent.
+        """
         if python:
             return [dict(zip(self.columns, map(_python, row), strict=True)) for row in self]
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
     def single(self) -> Any:
-        """The only value of the only row. Raises QueryError if there is more or less."""
+        """Return the only value of the only row. Raises QueryError if there are more or none."""
         rows = list(self)
         if len(rows) != 1 or len(rows[0]) != 1:
             fail(
@@ -76,31 +77,30 @@ class GraphResult:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What was created, set and deleted."""
+        """The numbers of created, set and deleted items."""
         return dict(self.run.graph.counters)
 
     def description(self) -> Described | None:
-        """The plan of an EXPLAIN or PROFILE; call it once the rows are taken."""
+        """Return the plan of an EXPLAIN or PROFILE; call it after consuming the rows."""
         if self.plan is None or self.plan.statement.mode is None:
             return None
         if isinstance(self.plan.statement.body, t.Clause):
             return described_command(self.plan.statement.body)
         return described(self.plan.steps, self.run)
 
-    def notices(self) -> list[Notice]:
-        """What is odd about the statement though it ran: unknown labels and types, patterns that
-        nothing connects."""
+    def notices(self) -> list[Notification]:
+        """Return notifications: unknown labels and types, unconnected patterns."""
         return self.look_up()
 
     def buffer(self) -> None:
-        """Take the rest into memory and let go of the snapshot."""
+        """Read the remaining rows into memory and release the snapshot."""
         if self._release is not None:
-            with told(self.run):
-                self._rows = iter(Held("rows of an unfinished result").all(self._rows))
+            with translated_errors(self.run):
+                self._rows = iter(MemoryBudget("rows of an unfinished result").collect(self._rows))
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
-        """Let go of the snapshot. Rows not yet read are gone, unless they were buffered."""
+        """Release the snapshot. Rows not yet read are lost unless they were buffered."""
         if not keep and self._release is not None:
             self._rows = iter(())
         release, self._release = self._release, None
@@ -108,54 +108,8 @@ class GraphResult:
             release()
 
 
-def taken(result: Result) -> list[Row]:
-    with told(result.run):
-        return list(result)
-
-
-class told:
-    """Work of a run: SQL underneath hears its span, and failures are told in the words of a query:
-    why it was stopped, where it went wrong."""
-
-    __slots__ = ("run",)
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def __enter__(self) -> None:
-        self.run.graph.reader.watch(self.run.span.stopped)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.run.graph.reader.watch(None)
-        if error is None or isinstance(error, StopIteration):
-            return
-        if isinstance(error, QueryError):
-            placed(error, self.run.text)
-        elif isinstance(error, Interrupted):
-            self.run.span.look()
-        elif isinstance(error, MemoryError):
-            fail(
-                "There is no memory left for this query.",
-                kind="MemoryLimit",
-                detail="OutOfMemory",
-                hint="Narrow it, or work in batches.",
-            )
-        elif isinstance(error, RecursionError):
-            fail(
-                "A value of this query nests too deep.",
-                kind="ArgumentError",
-                detail="NestingTooDeep",
-                hint="Build flatter lists and maps.",
-            )
-
-
 def _python(value: Any) -> Any:
-    """Dates and times as Python's, also inside lists and maps; elements keep theirs."""
+    """Convert dates and times to Python's, also inside lists and maps, but not inside elements."""
     if type(value) is list:
         return [_python(item) for item in value]
     if type(value) is dict:

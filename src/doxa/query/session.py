@@ -1,12 +1,14 @@
-"""A conversation with the graph in Cypher: statements one by one, or several in one transaction.
-Every door's queries go through here.
+"""A session with the graph in Cypher: single statements, or several in one transaction.
 
-    session.run("MATCH (n) RETURN n")             by itself: a snapshot if it reads, a transaction
-    if it writes
+All interfaces run their queries here.
+
+    session.run("MATCH (n) RETURN n")
+    a statement of its own: a snapshot if it reads, a transaction if it writes
+
     session.begin(); session.run(…); session.commit()
 
-A session belongs to one thread at a time, as its transaction does. A result streams from its
-snapshot; when the session goes on to something else, what is left of it is taken into memory first.
+A session belongs to one thread at a time, like its transaction. A result streams from its snapshot.
+When the session runs another statement, the rest of the result is first read into memory.
 """
 
 from __future__ import annotations
@@ -19,33 +21,29 @@ from typing import Any
 from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cypher import tree as t
-from doxa.query.accesses import AccessLog
-from doxa.query.errors import fail
-from doxa.query.evaluate import Compiler, Nested
-from doxa.query.explain import Profile
-from doxa.query.given import converted
-from doxa.query.graph import Graph
-from doxa.query.notices import Notice, notices_of, policy_notices
-from doxa.query.policy_schema import POLICY_COMMANDS, run_policy
-from doxa.query.result import GraphResult, taken, told
-from doxa.query.run import Plan, QueryEngine, Result, Run
-from doxa.query.schema import run_schema
-from doxa.query.span import Span
-from doxa.query.visibility import ValidTime, instant_ns
+from doxa.query.core.access_log import AccessLog
+from doxa.query.core.deadline import Deadline
+from doxa.query.core.errors import fail
+from doxa.query.core.graph import Graph
+from doxa.query.core.profile import Profile
+from doxa.query.core.run import Run
+from doxa.query.core.valid_time import ValidTime, instant_ns
+from doxa.query.engine import Plan, QueryEngine, Result
+from doxa.query.error_translation import take_rows, translated_errors
+from doxa.query.expressions.constants import evaluate_constant
+from doxa.query.notifications import Notification, notifications_of, policy_notifications
+from doxa.query.parameters import convert_parameters
+from doxa.query.result import GraphResult
+from doxa.query.schema.commands import run_schema
+from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.store import Identity, Reader, Store, Transaction
 
-_WHO = ("_session", "_agent", "_tenant", "_source")  # null unless the context says
-
-
-def _worth(expression: t.Expression, run: Run) -> Any:
-    """The value of an expression that stands by itself."""
-    if isinstance(expression, t.Parameter):
-        return run.parameter(expression.name)
-    return Compiler(Nested()).compile(expression, {})((), run)
+_WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
 
 
 class GraphSession:
-    """Statements under one identity. Use from one thread at a time; `cancel` may come from another."""
+    """Statements under one identity. Use it from one thread at a time; any thread may call
+    `cancel`."""
 
     def __init__(
         self,
@@ -60,15 +58,15 @@ class GraphSession:
     ) -> None:
         self.store, self.engine, self.identity = store, engine, identity
         self.context = dict(context or {})
-        self._known = dict.fromkeys(_WHO) | {
-            f"_{name}": value for name, value in converted(self.context).items()
+        self._identity_parameters = dict.fromkeys(_WHO) | {
+            f"_{name}": value for name, value in convert_parameters(self.context).items()
         }
         self.csv_folder = csv_folder
-        self.owner = owner  # handed to procedures of rooms above
+        self.owner = owner  # passed to procedures of other packages
         self.timeout_ms = timeout_ms
         self._times: dict[str, int | None] = {"system": None, "valid": None}
         self._open: GraphResult | None = None
-        self._running: Span | None = None
+        self._running: Deadline | None = None
         self._explicit = False
         self._held: AbstractContextManager[Reader] | AbstractContextManager[Transaction] | None = (
             None
@@ -78,22 +76,22 @@ class GraphSession:
 
     @property
     def system_time(self) -> int | None:
-        """As of which system time statements read, in ns; set it to a time of any form that AS OF
-        takes, or to None for the present."""
+        """The system time that statements read as of, in ns. Set it to any form that AS OF accepts,
+        or to None for the present."""
         return self._times["system"]
 
     @system_time.setter
     def system_time(self, value: Any) -> None:
-        self._times["system"] = _point(value)
+        self._times["system"] = _instant(value)
 
     @property
     def valid_time(self) -> int | None:
-        """What was valid at this time, in ns; set as `system_time`."""
+        """The valid time that statements read as of, in ns; set like `system_time`."""
         return self._times["valid"]
 
     @valid_time.setter
     def valid_time(self, value: Any) -> None:
-        self._times["valid"] = _point(value)
+        self._times["valid"] = _instant(value)
 
     def __enter__(self) -> GraphSession:
         return self
@@ -106,24 +104,27 @@ class GraphSession:
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
     ) -> GraphResult:
-        """Run one statement. Raises QueryError; inside a transaction a failure ends it."""
+        """Run one statement. Raises QueryError; a failure inside a transaction ends it."""
         if not isinstance(text, str) or not (params is None or isinstance(params, Mapping)):
             raise InputError(
                 "A statement is text, and its parameters are a map.",
                 next_step='Call run("RETURN $x", {"x": 1}).',
                 field="text",
             )
-        self._settle()
+        self._buffer_previous()
         plan = self.engine.prepare(text)
-        span = self._running = Span(self.timeout_ms if timeout_ms is None else timeout_ms)
-        given = {**converted(params or {}), **self._known}  # who asks is not the statement's to say
+        deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
+        given = {
+            **convert_parameters(params or {}),
+            **self._identity_parameters,
+        }  # parameters of the identity take precedence
         try:
             if self._explicit:
-                result = self._in_transaction(plan, given, span)
+                result = self._in_transaction(plan, given, deadline)
             elif plan.writes:
-                result = self._write(plan, given, span)
+                result = self._write(plan, given, deadline)
             else:
-                result = self._read(plan, given, span)
+                result = self._read(plan, given, deadline)
         except BaseException:
             self._end()
             raise
@@ -131,11 +132,12 @@ class GraphSession:
         result.look_up = lambda: self._notices(plan)
         return result
 
-    def _notices(self, plan: Plan) -> list[Notice]:
-        """Asked when the rows are taken, so that what the statement itself made is known."""
+    def _notices(self, plan: Plan) -> list[Notification]:
+        """Find notifications after the rows are consumed, so that names which the statement created
+        are known."""
         if isinstance(plan.statement.body, POLICY_COMMANDS):
             with self.store.read() as reader:
-                return policy_notices(plan.statement.body, plan.text, Graph(reader))
+                return policy_notifications(plan.statement.body, plan.text, Graph(reader))
         outline = plan.outline
         if (
             outline is None
@@ -144,17 +146,17 @@ class GraphSession:
         ):
             return []
         if self._reader is not None:
-            return notices_of(outline, plan.text, Graph(self._reader))
+            return notifications_of(outline, plan.text, Graph(self._reader))
         with self.store.read() as reader:
-            return notices_of(outline, plan.text, Graph(reader))
+            return notifications_of(outline, plan.text, Graph(reader))
 
-    def _settle(self) -> None:
-        """Take in what is left of the result before."""
+    def _buffer_previous(self) -> None:
+        """Read the rest of the previous result into memory."""
         before, self._open = self._open, None
         if before is not None:
             before.buffer()
 
-    def _read(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
+    def _read(self, plan: Plan, params: Mapping[str, Any], deadline: Deadline) -> GraphResult:
         held = self.store.read()
         reader = held.__enter__()
 
@@ -162,32 +164,36 @@ class GraphSession:
             held.__exit__(None, None, None)
 
         try:
-            result = GraphResult(self._execute(plan, reader, params, span), release)
+            result = GraphResult(self._execute(plan, reader, params, deadline), release)
         except BaseException:
             release()
             raise
         self._open = result
         return result
 
-    def _write(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
+    def _write(self, plan: Plan, params: Mapping[str, Any], deadline: Deadline) -> GraphResult:
         self._not_as_of()
         if plan.batched:
-            return self._write_in_batches(plan, params, span)
-        with self._writer(span) as tx:
+            return self._write_in_batches(plan, params, deadline)
+        with self._writer(deadline) as tx:
             if plan.steps is None:
-                return self._schema(plan, tx, params, span)
-            result = self._execute(plan, tx, params, span)
-            rows = taken(result)
+                return self._schema(plan, tx, params, deadline)
+            result = self._execute(plan, tx, params, deadline)
+            rows = take_rows(result)
             tx.verify_constraints()
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
-    def _write_in_batches(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
-        with _Batches(lambda scored_at: self._writer(span, scored_at)) as batches:
-            result = self._execute(plan, batches.tx, params, span, batches=batches)
-            rows = taken(result)
+    def _write_in_batches(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> GraphResult:
+        with _Batches(lambda scored_at: self._writer(deadline, scored_at)) as batches:
+            result = self._execute(plan, batches.tx, params, deadline, batches=batches)
+            rows = take_rows(result)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
-    def _in_transaction(self, plan: Plan, params: Mapping[str, Any], span: Span) -> GraphResult:
+    def _in_transaction(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> GraphResult:
         if plan.writes:
             self._not_as_of()
             if self._read_only:
@@ -197,16 +203,16 @@ class GraphSession:
                     detail="AccessMode",
                     hint="Begin one that may write.",
                 )
-            self._become_writer(span)
+            self._upgrade_to_writer(deadline)
         elif self._reader is None:
             self._held = self.store.read()
             self._reader = self._held.__enter__()
         assert self._reader is not None
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
-            return self._schema(plan, self._reader, params, span)
-        result = self._execute(plan, self._reader, params, span)
-        rows = taken(result) if plan.writes else None
+            return self._schema(plan, self._reader, params, deadline)
+        result = self._execute(plan, self._reader, params, deadline)
+        rows = take_rows(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
         made = GraphResult(
@@ -218,45 +224,46 @@ class GraphSession:
         return made
 
     def _schema(
-        self, plan: Plan, tx: Transaction, params: Mapping[str, Any], span: Span
+        self, plan: Plan, tx: Transaction, params: Mapping[str, Any], deadline: Deadline
     ) -> GraphResult:
         assert isinstance(plan.statement.body, t.Clause)
-        run = Run(Graph(tx), params, now_ns=tx.now, span=span)
+        run = Run(Graph(tx), params, now_ns=tx.now, deadline=deadline)
         run.text = plan.text
-        with told(run):
+        with translated_errors(run):
             carry_out = (
                 run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
             )
             run.graph.counters.update(
-                carry_out(plan.statement.body, tx, lambda expression: _worth(expression, run))
+                carry_out(
+                    plan.statement.body, tx, lambda expression: evaluate_constant(expression, run)
+                )
             )
             tx.follow_policies()
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
-    def _writer(self, span: Span, scored_at: int | None = None) -> Iterator[Transaction]:
-        """A transaction; who waits for it can be cancelled, and has a timeout."""
+    def _writer(self, deadline: Deadline, scored_at: int | None = None) -> Iterator[Transaction]:
+        """Open a transaction. Waiting for it can be cancelled and times out."""
         waiting = True
         try:
             with self.store.write(
-                self.identity, op="cypher", stopped=span.stopped, scored_at=scored_at
+                self.identity, op="cypher", stopped=deadline.is_over, scored_at=scored_at
             ) as tx:
                 waiting = False
                 yield tx
         except BusyError:
             if waiting:
-                span.look()
+                deadline.raise_if_cancelled()
             raise
 
-    def _become_writer(self, span: Span) -> None:
-        """From reading to writing: only if nothing was committed since the snapshot, so that what
-        was read still holds."""
+    def _upgrade_to_writer(self, deadline: Deadline) -> None:
+        """Upgrade a reading transaction, if nothing was committed since its snapshot."""
         if isinstance(self._reader, Transaction):
             return
         seen = self._reader.last_receipt() if self._reader is not None else None
         snapshot = self._reader
-        self._let_go()
-        held = self._writer(span, None if snapshot is None else snapshot.scored_at)
+        self._release()
+        held = self._writer(deadline, None if snapshot is None else snapshot.scored_at)
         tx = held.__enter__()
         if snapshot is not None and tx.written_since(seen.tx if seen else 0):
             held.__exit__(None, None, None)
@@ -273,21 +280,21 @@ class GraphSession:
         plan: Plan,
         reader: Reader,
         params: Mapping[str, Any],
-        span: Span,
+        deadline: Deadline,
         *,
         batches: _Batches | None = None,
     ) -> Result:
         statement = plan.statement
-        as_of = self._moment(statement.system_time, self.system_time, plan, reader, params)
-        valid = self._moment(statement.valid_time, self.valid_time, plan, reader, params)
+        as_of = self._time_point(statement.system_time, self.system_time, plan, reader, params)
+        valid = self._time_point(statement.valid_time, self.valid_time, plan, reader, params)
         graph = Graph(reader, as_of=as_of)
-        if valid is not None:  # of a past time nobody knows without looking what was there
+        if valid is not None:  # as of a past time, the labels that existed are unknown
             graph.valid = ValidTime(
                 valid,
                 reader.declared().constraints,
                 *(() if as_of is not None else (graph.has_label,)),
             )
-        run = Run(graph, params, now_ns=reader.now, span=span, csv_folder=self.csv_folder)
+        run = Run(graph, params, now_ns=reader.now, deadline=deadline, csv_folder=self.csv_folder)
         run.session = self.owner
         run.text = plan.text
         if batches is not None:
@@ -296,12 +303,12 @@ class GraphSession:
             run.profile = Profile()
         if plan.statement.mode == "EXPLAIN":
             return Result(() if plan.steps is None else plan.steps.names, iter(()), run)
-        with told(run):
-            return self.engine.start(self._noting(plan, run), run)
+        with translated_errors(run):
+            return self.engine.start(self._tracking_plan(plan, run), run)
 
-    def _noting(self, plan: Plan, run: Run) -> Plan:
-        """The plan that notes what it returns, if a policy could ask: not of a past time, nor where
-        decay is off."""
+    def _tracking_plan(self, plan: Plan, run: Run) -> Plan:
+        """Return the plan that records accesses if a policy may use them: not of a past time, nor
+        if decay is off."""
         judge = run.graph.reader.declared().judge
         about = judge.about
         if about is None or self.store.read_only or not self.store.decay_enabled:
@@ -316,11 +323,11 @@ class GraphSession:
         reader = run.graph.reader
         note = reader.noted.append if isinstance(reader, Transaction) else self.store.note
         run.accesses = AccessLog(note, run.params, judge.parameters)
-        return self.engine.noting(plan, about)
+        return self.engine.tracking_plan(plan, about)
 
     # Time
 
-    def _moment(
+    def _time_point(
         self,
         expression: t.Expression | None,
         default: int | None,
@@ -328,10 +335,12 @@ class GraphSession:
         reader: Reader,
         params: Mapping[str, Any],
     ) -> int | None:
-        """A point in time that the statement states, or else the session's."""
+        """The point in time of the statement, or else of the session."""
         if expression is None:
             return default if not plan.writes else None
-        return instant_ns(_worth(expression, Run(Graph(reader), params, now_ns=reader.now)))
+        return instant_ns(
+            evaluate_constant(expression, Run(Graph(reader), params, now_ns=reader.now))
+        )
 
     def _not_as_of(self) -> None:
         if self.system_time is not None or self.valid_time is not None:
@@ -351,18 +360,18 @@ class GraphSession:
                 "A transaction is already open in this session.",
                 next_step="Commit it or roll it back first.",
             )
-        self._settle()
+        self._buffer_previous()
         self._explicit, self._read_only = True, read_only
 
     def commit(self) -> None:
         """Make the transaction durable."""
         self._require_open()
-        self._settle()
+        self._buffer_previous()
         self._explicit = False
-        self._let_go()
+        self._release()
 
     def rollback(self) -> None:
-        """End the transaction without a trace."""
+        """Discard the changes of the transaction and end it."""
         self._require_open()
         before, self._open = self._open, None
         if before is not None:
@@ -374,7 +383,7 @@ class GraphSession:
                 held.__exit__(_Abandoned, _Abandoned(), None)
 
     def _end(self) -> None:
-        """What a failed statement does to the transaction around it."""
+        """End the transaction after a failed statement."""
         if self._explicit:
             self._open = None
             self.rollback()
@@ -389,19 +398,19 @@ class GraphSession:
                 "No transaction is open in this session.", next_step="Begin one first."
             )
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         held, self._held, self._reader = self._held, None, None
         if held is not None:
             held.__exit__(None, None, None)
 
     def cancel(self) -> None:
-        """End the statement that runs now, from any thread: it fails with Terminated."""
+        """Cancel the running statement from any thread: it fails with Terminated."""
         running = self._running
         if running is not None:
             running.cancelled = True
 
     def close(self) -> None:
-        """Roll back what is open."""
+        """Roll back an open transaction and release the result."""
         if self._explicit:
             self.rollback()
         before, self._open = self._open, None
@@ -410,7 +419,7 @@ class GraphSession:
 
 
 class _Batches:
-    """One transaction after the other, under one running query."""
+    """Successive transactions under one running query."""
 
     def __init__(self, writer: Callable[[int | None], AbstractContextManager[Transaction]]) -> None:
         self._writer = writer
@@ -454,5 +463,5 @@ class _Abandoned(Exception):
     """Makes the store's transaction roll back."""
 
 
-def _point(value: Any) -> int | None:
-    return None if value is None else instant_ns(converted({"time": value})["time"])
+def _instant(value: Any) -> int | None:
+    return None if value is None else instant_ns(convert_parameters({"time": value})["time"])

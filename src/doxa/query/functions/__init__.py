@@ -1,2 +1,1 @@
-"""The functions of Cypher expressions, a file per family, each a plain Python function behind an
-entry of the registry."""
+"""The functions of Cypher: one file per family, each function plain Python in a table."""

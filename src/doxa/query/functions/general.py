@@ -8,11 +8,13 @@ from typing import Any
 
 from doxa.base import spatial, temporal
 from doxa.base.limits import VALUE_ITEMS_MAX
-from doxa.query.errors import fail, shown
+from doxa.cypher.errors import QueryError
+from doxa.query.core.comparison import equals
+from doxa.query.core.elements import Edge, Node, Path
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.operators import INT_MAX, INT_MIN, text_of, whole
+from doxa.query.core.type_names import value_type
 from doxa.query.functions.registry import Function, FunctionContext
-from doxa.query.operators import INT_MAX, INT_MIN, text_of, whole
-from doxa.query.types import value_type
-from doxa.query.values import Edge, Node, Path, equals
 
 
 def _element(value: Any, function: str) -> Node | Edge:
@@ -208,7 +210,6 @@ def to_text(value: Any) -> str:
 
 def _or_null(convert: Any) -> Any:
     def lenient(value: Any) -> Any:
-        from doxa.cypher.errors import QueryError
 
         try:
             return convert(value)

@@ -8,9 +8,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from doxa.query.errors import fail, shown
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.operators import whole
 from doxa.query.functions.registry import Function
-from doxa.query.operators import whole
 
 _MODES = {
     "UP": decimal.ROUND_UP,
@@ -30,7 +30,7 @@ def _number(value: Any, function: str) -> Any:
 
 
 def _real(name: str, compute: Callable[[float], float]) -> Function:
-    """A function of one real number; outside of its domain it is NaN, as IEEE 754 has it."""
+    """A function of one real number; NaN outside of its domain, as in IEEE 754."""
 
     def call(value: Any) -> float:
         number = float(_number(value, name))
@@ -75,7 +75,7 @@ def _round(value: Any, places: Any = 0, mode: Any = "HALF_UP") -> float:
     rounding = _MODES.get(str(mode).upper())
     if rounding is None:
         fail(
-            f"{mode!r:.40} is no rounding mode.",
+            f"{mode!r:.40} is not a rounding mode.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint=f"Use {', '.join(_MODES)}.",

@@ -1,8 +1,7 @@
-"""What a Cypher function is to the engine: a name, a Python function and how many arguments, so
-that families of them stay plain code.
+"""The record of a Cypher function: its name, its Python implementation and its number of arguments.
 
-A family's module ends in `FUNCTIONS`, a tuple of `Function`; `collected` makes the one dictionary
-that expressions look names up in.
+The module of each family ends in `FUNCTIONS`, a tuple of `Function`. `function_table` combines them
+into the dictionary in which expressions look up names.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from doxa.base.errors import InputError
 
 
 class ArgumentError(InputError):
-    """A function was called with an argument of a type that it does not take."""
+    """A function was called with an argument of an unsupported type."""
 
     code = "argument"
 
 
 class FunctionContext(Protocol):
-    """What a function may know of the statement that calls it. Times are integer nanoseconds since
-    the epoch, UTC."""
+    """The part of a statement that its functions may use. Times are integer nanoseconds since the
+    epoch, UTC."""
 
     @property
     def statement_ns(self) -> int: ...
@@ -37,8 +36,8 @@ class FunctionContext(Protocol):
 
 
 class Function(NamedTuple):
-    """One function. `least` and `most` count the arguments a query gives, without the context;
-    `most` None is any number."""
+    """One function. `least` and `most` count the arguments of a call, without the context; `most`
+    None is unbounded."""
 
     name: str
     call: Callable[..., Any]
@@ -48,8 +47,9 @@ class Function(NamedTuple):
     context: bool = False  # True: the first argument is the FunctionContext
 
 
-def collected(*families: Iterable[Function]) -> dict[str, Function]:
-    """Every function by its name in lower case: Cypher's function names have no case."""
+def function_table(*families: Iterable[Function]) -> dict[str, Function]:
+    """Combine families into a dictionary by name in lower case: Cypher's function names are
+    case-insensitive."""
     result: dict[str, Function] = {}
     for family in families:
         for function in family:

@@ -1,16 +1,16 @@
-"""All functions in one table. exists() and coalesce() are not here: the expression compiler knows
-them, since they look at expressions."""
+"""The table of all functions. exists() and coalesce() are missing: the expression compiler
+implements them, since they depend on the form of their arguments."""
 
 from __future__ import annotations
 
-from doxa.query.functions import general, maths, persistence, spatial, temporal, texts
-from doxa.query.functions.registry import collected
+from doxa.query.functions import decay, general, maths, spatial, temporal, texts
+from doxa.query.functions.registry import function_table
 
-FUNCTIONS = collected(
+FUNCTIONS = function_table(
     general.FUNCTIONS,
     maths.FUNCTIONS,
     texts.FUNCTIONS,
     temporal.FUNCTIONS,
     spatial.FUNCTIONS,
-    persistence.FUNCTIONS,
+    decay.FUNCTIONS,
 )

@@ -79,9 +79,7 @@ _TIME = _Kind("time", dated=False, timed=True, zoned=True)
 _LOCAL_DATETIME = _Kind("localdatetime", dated=True, timed=True, zoned=False)
 _DATETIME = _Kind("datetime", dated=True, timed=True, zoned=True)
 _KINDS = (_DATE, _LOCAL_TIME, _TIME, _LOCAL_DATETIME, _DATETIME)
-
 _Fields = dict[str, object]  # a map's entries, their names in lower case
-
 # The ways to name a day, by the component that the others of the way depend on. `year` belongs to
 # all of them.
 _WAYS = {
@@ -95,7 +93,6 @@ _FRACTIONS = ("millisecond", "microsecond", "nanosecond")
 _DATE_FIELDS = frozenset(("year", *(name for way in _WAYS.values() for name in way)))
 _TIME_FIELDS = frozenset((*_CLOCK, *_FRACTIONS))
 _EPOCH = {"epochseconds": NS, "epochmillis": 1_000_000}
-
 # Sizes of units and components: what a map adds to a truncated value must be smaller than the unit.
 _UNITS = {
     "millennium": 14,

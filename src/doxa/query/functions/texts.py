@@ -6,9 +6,9 @@ import unicodedata
 from typing import Any
 
 from doxa.base.limits import VALUE_CHARS_MAX, VALUE_ITEMS_MAX
-from doxa.query.errors import fail, shown
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.memory_budget import refuse_size
 from doxa.query.functions.registry import Function
-from doxa.query.held import too_long
 
 
 def _text(value: Any, function: str) -> str:
@@ -52,7 +52,7 @@ def _replace(text: Any, search: Any, by: Any) -> str:
         len(other) > len(sought)
         and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX
     ):
-        too_long(VALUE_CHARS_MAX, "characters")
+        refuse_size(VALUE_CHARS_MAX, "characters")
     return whole.replace(sought, other) if sought else whole
 
 
@@ -64,7 +64,7 @@ def _split(text: Any, by: Any) -> list[str]:
         by = by[0] if by else ""
     separator = _text(by, "split")
     if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
-        too_long(VALUE_ITEMS_MAX, "items")
+        refuse_size(VALUE_ITEMS_MAX, "items")
     return whole.split(separator) if separator else list(whole)
 
 
@@ -81,7 +81,7 @@ def _strip(method: str, name: str) -> Any:
 def _normalize(text: Any, form: Any = "NFC") -> str:
     if form not in ("NFC", "NFD", "NFKC", "NFKD"):
         fail(
-            f"{form!r:.20} is no normal form.",
+            f"{form!r:.20} is not a normal form.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint="Use NFC, NFD, NFKC or NFKD.",

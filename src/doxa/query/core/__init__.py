@@ -1,0 +1,1 @@
+"""What every part of a query shares: rows, values, the run, its graph and its limits."""

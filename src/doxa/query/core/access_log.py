@@ -1,0 +1,169 @@
+"""The elements that one run returns and traverses, recorded for the access metadata.
+
+Access counts feed the persistence policies. The log removes the hidden columns that carry these
+elements from the rows of the result and passes the ids to the store once the rows are consumed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
+from doxa.query.core.elements import HOLDING, Edge, Node, Path, detach
+from doxa.query.core.row import Row
+from doxa.store import Noted, Reader
+
+
+class ProvenanceValues(list[Any]):
+    """Several elements and ids in one hidden column."""
+
+
+HIDING = HOLDING | {ProvenanceValues}
+
+
+class AccessLog:
+    """Each element that one run returns and traverses, once; recorded when its rows are
+    consumed."""
+
+    def __init__(
+        self, note: Callable[[Noted], None], parameters: Mapping[str, Any], names: frozenset[str]
+    ) -> None:
+        self._note = note
+        self._parameters, self._names = parameters, names
+        self._returned: list[Any] = []
+        self._traversed: list[Any] = []
+        self._direct: array[int] = array("q")
+        self._width = self._first = 0
+        self._returned_ids: set[int] = set()  # deduplicated so far
+        self._traversed_ids: set[int] = set()
+        self.full = False
+
+    def rows(
+        self,
+        rows: Iterable[Row],
+        width: int,
+        returned_columns: int,
+        *,
+        reader: Reader,
+        revealed: set[tuple[bool, int]],
+    ) -> Iterator[Row]:
+        """Yield the rows detached and without their hidden columns. The first
+        `returned_columns` of these hold
+        returned elements, the rest traversed ones. Record all at the end, or when the consumer
+        stops."""
+        returned, traversed, most, middle = (
+            self._returned,
+            self._traversed,
+            ACCESS_QUERY_ITEMS_MAX,
+            width + returned_columns,
+        )
+        try:
+            for row in rows:
+                if len(returned) > most or len(traversed) > most:
+                    self.deduplicate()
+                if len(row) > width:
+                    if not self.full:
+                        returned += row[width:middle]
+                        traversed += row[middle:]
+                    row = row[:width]
+                for value in row:
+                    if type(value) in HOLDING:
+                        detach(value)
+                        if not self.full:
+                            returned.append(value)
+                yield row
+        finally:
+            self._finish(reader, revealed)
+
+    def deduplicate(self) -> None:
+        """Keep each element once; set `full` at the maximum that one query records."""
+        rows = self._direct
+        for place in range(self._width):
+            (self._returned_ids if place < self._first else self._traversed_ids).update(
+                rows[place :: self._width]
+            )
+        collect_ids(self._returned, self._returned_ids)
+        collect_ids(self._traversed, self._traversed_ids)
+        del rows[:]
+        self._returned.clear()
+        self._traversed.clear()
+        self.full = (
+            len(self._returned_ids) >= ACCESS_QUERY_ITEMS_MAX
+            or len(self._traversed_ids) >= ACCESS_QUERY_ITEMS_MAX
+        )
+
+    def direct_ids(self, width: int, first: int) -> array[int]:
+        """The array to which a pattern scan appends ids, `width` for each row; the first `first` of
+        them are returned elements."""
+        self._width, self._first = width, first
+        return self._direct
+
+    def returned(self, node: int) -> None:
+        """Add a node of which a procedure returned parts."""
+        self._returned.append(node)
+
+    def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
+        rows = self._direct
+        if not (
+            rows or self._returned or self._traversed or self._returned_ids or self._traversed_ids
+        ):
+            return
+        parameters, returned, traversed = self._parameters, self._returned_ids, self._traversed_ids
+        collect_ids(self._returned, returned)
+        collect_ids(self._traversed, traversed)
+        given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
+        noted = Noted(
+            reader.now,
+            given,
+            array("q", returned),
+            array("q", traversed),
+            rows,
+            self._width,
+            self._first,
+        )
+        self._returned, self._traversed, self._direct, self._returned_ids, self._traversed_ids = (
+            [],
+            [],
+            array("q"),
+            set(),
+            set(),
+        )
+        if revealed:
+            hidden = {
+                -identity if edge else identity
+                for edge, identity in revealed
+                if not reader.is_seen(edge, identity)
+            }
+            noted = noted.without(hidden)
+        if noted.size:
+            self._note(noted)
+
+
+def collect_ids(values: Iterable[Any], into: set[int]) -> None:
+    """Add the ids of the elements in values; ids of edges are negative. Whole numbers, and tuples
+    of them, are ids that were fetched for the access log."""
+    for value in values:
+        kind = type(value)
+        if kind is int:
+            into.add(value)
+        elif kind is tuple:
+            into.update(value)
+        elif kind is Node:
+            into.add(value.id)
+        elif kind is Edge:
+            into.add(-value.id)
+        elif kind is Path:
+            collect_ids(value.elements(), into)
+        elif kind is list or kind is dict:
+            collect_ids(
+                [
+                    item
+                    for item in (value if kind is list else value.values())
+                    if type(item) in HIDING
+                ],
+                into,
+            )
+        elif kind is ProvenanceValues:
+            collect_ids(value, into)

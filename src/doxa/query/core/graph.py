@@ -1,0 +1,402 @@
+"""The graph as one running query sees it: a snapshot of the present or of a past time, or a
+transaction with its own writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from doxa.base.errors import InputError, LimitError, NotFoundError
+from doxa.base.ids import EdgeId, NodeId
+from doxa.base.values import decode_properties
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.errors import fail
+from doxa.query.core.valid_time import ValidTime
+from doxa.store import Indexes, Reader, Sight, Transaction
+
+_TYPES_READ = 20_000
+COUNTERS = (
+    "nodes_created",
+    "nodes_deleted",
+    "relationships_created",
+    "relationships_deleted",
+    "properties_set",
+    "labels_added",
+    "labels_removed",
+)
+
+
+class Graph:
+    """Reads and, with a transaction, writes. `epoch` counts the writes: data loaded before a write
+    is loaded again after it."""
+
+    def __init__(
+        self, reader: Reader, *, as_of: int | None = None, valid: ValidTime | None = None
+    ) -> None:
+        self.valid = valid
+        self.reader = reader
+        self.as_of = as_of
+        self.epoch = 0
+        self.counters = dict.fromkeys(COUNTERS, 0)
+        self._labels: dict[str, tuple[str, ...]] = {}
+        self._indexes: Indexes | None = None
+        self.revealed: set[tuple[bool, int]] = (
+            set()
+        )  # (edge, id) of elements that this query sees whole
+
+    # Reading
+
+    def rows(self, sql: str, args: Sequence[Any] = ()) -> Iterable[tuple[Any, ...]]:
+        """Stream the rows of an SQL statement. An interrupted one raises QueryError with the
+        reason."""
+        return self.reader.stream(sql, args)
+
+    def node(self, identity: int) -> Node:
+        return Node(identity, self)
+
+    def node_of(self, identity: int, labels: str, props: str) -> Node:
+        """Build a node from its row: labels and properties as JSON text."""
+        return Node(identity, self, labels=self.labels_of(labels), props=decode_properties(props))
+
+    def labels_of(self, text: str) -> tuple[str, ...]:
+        """Decode a label set. There are few, so each text is decoded once."""
+        found = self._labels.get(text)
+        if found is None:
+            found = self._labels[text] = tuple(decode_properties(text))
+        return found
+
+    def edge_of(self, identity: int, kind: str, start: int, end: int, props: str) -> Edge:
+        return Edge(
+            identity,
+            self,
+            kind=kind,
+            start=start,
+            end=end,
+            props={} if props == "{}" else decode_properties(props),
+        )
+
+    def load_node(self, identity: int) -> tuple[tuple[str, ...], dict[str, Any]]:
+        table = (
+            self.raw_table(edge=False)
+            if (False, identity) in self.revealed
+            else self.node_table(hidden=True)
+        )
+        for row in self.rows(f"SELECT labels, json(props) FROM {table} WHERE id = ?", (identity,)):
+            return self.labels_of(row[0]), decode_properties(row[1])
+        fail(
+            "The node was deleted; it has no properties or labels any more.",
+            kind="EntityNotFound",
+            detail="DeletedEntityAccess",
+            node=identity,
+        )
+
+    def load_edge(self, identity: int) -> dict[str, Any]:
+        table = (
+            self.raw_table(edge=True)
+            if (True, identity) in self.revealed
+            else self.edge_table(hidden=True)
+        )
+        for row in self.rows(f"SELECT json(props) FROM {table} WHERE id = ?", (identity,)):
+            return dict(decode_properties(row[0]))
+        fail(
+            "The relationship was deleted; it has no properties any more.",
+            kind="EntityNotFound",
+            detail="DeletedEntityAccess",
+            edge=identity,
+        )
+
+    def edge(self, identity: int, *, revealed: bool = False) -> Edge | None:
+        table = self.raw_table(edge=True) if revealed else self.edge_table()
+        for row in self.rows(
+            f"SELECT id, type, src, dst, json(props) FROM {table} WHERE id = ?", (identity,)
+        ):
+            return self.edge_of(*row)
+        return None
+
+    def indexes(self) -> Indexes:
+        """The declared indexes. As of a past time their entries of all times are read, so the
+        version of each element must be tested."""
+        if self._indexes is None:
+            self._indexes = self.reader.declared().indexes
+        return self._indexes
+
+    def has_label(self, name: str) -> bool:
+        """Whether any node of the present has this label."""
+        return (
+            next(iter(self.rows("SELECT 1 FROM node_label WHERE label = ? LIMIT 1", (name,))), None)
+            is not None
+        )
+
+    def has_type(self, name: str) -> bool:
+        """Whether any relationship of the present has this type. Only the first thousands are read;
+        beyond them the answer is yes."""
+        if (
+            next(
+                iter(
+                    self.rows(
+                        "SELECT 1 FROM (SELECT type FROM edge LIMIT ?) WHERE type = ? LIMIT 1",
+                        (_TYPES_READ, name),
+                    )
+                ),
+                None,
+            )
+            is not None
+        ):
+            return True
+        return (
+            next(iter(self.rows("SELECT 1 FROM edge LIMIT 1 OFFSET ?", (_TYPES_READ,))), None)
+            is not None
+        )
+
+    @functools.cached_property
+    def sight(self) -> Sight | None:
+        """The visibility filter of the present; None as of a past time, when policies do not
+        apply."""
+        return self.reader.sight() if self.as_of is None else None
+
+    def changed_sight(self) -> None:
+        """Apply a change of visibility to the rest of this query."""
+        self.epoch += 1
+        self.__dict__.pop("sight", None)
+
+    @property
+    def sight_key(self) -> tuple[Any, ...]:
+        """Equal for runs whose tables and tests of visibility are equal."""
+        return (
+            0 if self.sight is None else self.sight.key
+        ), None if self.valid is None else self.valid.key
+
+    @property
+    def tests_nodes(self) -> bool:
+        """Whether the node at the end of an edge may be invisible and must be tested."""
+        return (self.sight is not None and self.sight.tests_nodes) or (
+            self.valid is not None and self.valid.tests_nodes
+        )
+
+    def source(self, alias: str, *, edge: bool) -> tuple[str, str]:
+        """The table to read and the test for its rows. Together they equal the visible table, and
+        are faster in a join."""
+        if self.sight is None:
+            return (self.edge_table() if edge else self.node_table()), ""
+        return self.sight.table(edge=edge, hidden=True), self.sight.test(alias, edge=edge)
+
+    # As of a time: live rows that already existed, united with the versions valid then
+
+    def raw_table(self, *, edge: bool) -> str:
+        """The table including hidden elements and faded properties."""
+        return (
+            (self.edge_table() if edge else self.node_table())
+            if self.sight is None
+            else "edge"
+            if edge
+            else "node"
+        )
+
+    def node_table(self, *, hidden: bool = False) -> str:
+        if self.sight is not None:
+            return self.sight.table(edge=False, hidden=hidden)
+        assert self.as_of is not None
+        time, columns = int(self.as_of), "id, labels, props, kref"
+        past = (
+            f" UNION ALL SELECT {columns} FROM node_past WHERE since <= {time} AND until > {time}"
+            if self.has_past[0]
+            else ""
+        )
+        return f"(SELECT {columns} FROM node WHERE since <= {time}{past})"
+
+    def edge_table(self, *, hidden: bool = False) -> str:
+        if self.sight is not None:
+            return self.sight.table(edge=True, hidden=hidden)
+        assert self.as_of is not None
+        time, columns = int(self.as_of), "id, type, src, dst, props"
+        past = (
+            f" UNION ALL SELECT {columns} FROM edge_past WHERE since <= {time} AND until > {time}"
+            if self.has_past[1]
+            else ""
+        )
+        return f"(SELECT {columns} FROM edge WHERE since <= {time}{past})"
+
+    def label_table(self, *, hidden: bool = False) -> str:
+        """The table of labels. `hidden`: also those of invisible nodes, for a caller that reads the
+        nodes too."""
+        if self.sight is not None:
+            seen = (
+                "(SELECT label, node FROM node_label WHERE node IN (SELECT id FROM"
+                f" {self.node_table()}))"
+            )
+            return seen if self.sight.tests_nodes and not hidden else "node_label"
+        assert self.as_of is not None
+        time = int(self.as_of)
+        past = (
+            " UNION ALL SELECT j.value, p.id FROM node_past p, json_each(p.labels) j WHERE p.since"
+            f" <= {time} AND p.until > {time}"
+        )
+        return (
+            "(SELECT l.label, l.node FROM node_label l JOIN node n ON n.id = l.node WHERE n.since"
+            f" <= {time}{past if self.has_past[0] else ''})"
+        )
+
+    @functools.cached_property
+    def has_past(self) -> tuple[bool, bool]:
+        """Whether any version of a node, and of an edge, ended after the requested time. If none
+        did, all elements of that time still exist."""
+        time = 0 if self.as_of is None else int(self.as_of)
+        nodes, edges = (
+            bool(
+                next(
+                    iter(self.rows(f"SELECT 1 FROM {table} WHERE until > ? LIMIT 1", (time,))), None
+                )
+            )
+            for table in ("node_past", "edge_past")
+        )
+        return nodes, edges
+
+    # Writing
+
+    def _writer(self) -> Transaction:
+        assert isinstance(self.reader, Transaction), "a plan that writes runs in a transaction"
+        self.epoch += 1
+        return self.reader
+
+    def create_node(self, labels: Iterable[str], props: Mapping[str, Any]) -> Node:
+        names = tuple(sorted(set(labels)))
+        clean = {name: value for name, value in props.items() if value is not None}
+        self._refuse_forged(names, clean)
+        with _STORABLE:
+            identity = self._writer().create_node(names, clean)
+        self.counters["nodes_created"] += 1
+        self.counters["labels_added"] += len(names)
+        self.counters["properties_set"] += len(clean)
+        return self.node(identity)
+
+    def _refuse_forged(self, labels: Iterable[str], props: Mapping[str, Any]) -> None:
+        """Refuse to create beliefs, turns and places by hand: doxa.* procedures create them with
+        their source."""
+        guards = self.reader.declared().guards
+        made = (
+            [label for label in labels if guards.labels.get(label, {}).get("addressed")]
+            if "kref" in props
+            else []
+        )
+        if made:
+            fail(
+                f"A {made[0]} with an address is not made by hand.",
+                kind="ConstraintValidationFailed",
+                detail="ProtectedLabel",
+                hint="Call doxa.remember, or leave out the property kref for a node of your own.",
+                label=made[0],
+            )
+
+    def create_edge(self, kind: str, start: Node, *, end: Node, props: Mapping[str, Any]) -> Edge:
+        clean = {name: value for name, value in props.items() if value is not None}
+        with _STORABLE:
+            try:
+                identity = self._writer().create_edge(
+                    kind, NodeId(start.id), dst=NodeId(end.id), props=clean
+                )
+            except NotFoundError:
+                fail(
+                    "A relationship cannot connect a deleted node.",
+                    kind="EntityNotFound",
+                    detail="DeletedEntityAccess",
+                )
+        self.counters["relationships_created"] += 1
+        self.counters["properties_set"] += len(clean)
+        return Edge(identity, self, kind=kind, start=start.id, end=end.id)
+
+    def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
+        """Replace the element's properties; null means absent."""
+        before = element.properties
+        props = self._with_faded(element, props)
+        clean = {name: value for name, value in props.items() if value is not None}
+        if isinstance(element, Node) and "kref" in clean and "kref" not in before:
+            self._refuse_forged(element.labels, clean)
+        self.counters["properties_set"] += sum(
+            1 for name, value in clean.items() if name not in before or before[name] is not value
+        )
+        self.counters["properties_set"] += sum(1 for name in before if name not in clean)
+        with _STORABLE:
+            if isinstance(element, Node):
+                self._writer().set_node(NodeId(element.id), clean)
+            else:
+                self._writer().set_edge(EdgeId(element.id), clean)
+
+    def _with_faded(self, element: Node | Edge, props: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Add the faded properties of the element: a query that does not see a property does not
+        remove it."""
+        edge = isinstance(element, Edge)
+        table, identity = self.raw_table(edge=edge), (element.id,)
+        if table == (self.edge_table(hidden=True) if edge else self.node_table(hidden=True)):
+            return props
+        for (text,) in self.rows(f"SELECT json(props) FROM {table} WHERE id = ?", identity):
+            shown = element.properties
+            return {
+                **{
+                    name: value
+                    for name, value in decode_properties(text).items()
+                    if name not in shown
+                },
+                **props,
+            }
+        return props
+
+    def set_labels(
+        self, node: Node, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> None:
+        before = set(node.labels)
+        after = (before | set(add)) - set(remove)
+        if after != before:
+            self._refuse_forged(after - before, node.properties)
+            self.counters["labels_added"] += len(after - before)
+            self.counters["labels_removed"] += len(before - after)
+            props = self._with_faded(node, node.properties)
+            self._writer().set_node(NodeId(node.id), props, labels=after)
+
+    def delete_edge(self, identity: int) -> None:
+        writer = self._writer()
+        if (
+            writer.edge(EdgeId(identity)) is not None
+        ):  # hidden or not: all relationships of a node are deleted with it
+            writer.delete_edge(EdgeId(identity))
+            self.counters["relationships_deleted"] += 1
+
+    def delete_node(self, identity: int) -> None:
+        writer = self._writer()
+        held = writer.node(NodeId(identity))
+        if held is None:
+            return
+        if any(True for _ in self.edges_of(identity)):
+            fail(
+                "A node that still has relationships cannot be deleted.",
+                kind="ConstraintVerificationFailed",
+                detail="DeleteConnectedNode",
+                hint="Use DETACH DELETE to delete its relationships too.",
+                node=identity,
+            )
+        writer.delete_node(NodeId(identity))
+        self.counters["nodes_deleted"] += 1
+        self.counters["labels_removed"] += 0
+
+    def edges_of(self, identity: int) -> Iterator[int]:
+        rows = self.rows(
+            "SELECT id FROM edge WHERE src = ? UNION SELECT id FROM edge WHERE dst = ?",
+            (identity, identity),
+        )
+        return iter([row[0] for row in rows])
+
+
+class _storable:
+    """Translates the store's refusal of a value into openCypher's error."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InputError) and not isinstance(error, LimitError):
+            fail(
+                error.message, kind="TypeError", detail="InvalidPropertyType", hint=error.next_step
+            )
+
+
+_STORABLE = _storable()

@@ -1,0 +1,103 @@
+"""One execution of a plan: parameters, clock, graph, deadline and access log.
+
+Steps and expressions receive the `Run` with every row. It knows nothing of plans, so that every
+other package of the query engine can depend on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from doxa.cypher.errors import QueryError
+from doxa.query.core.access_log import AccessLog
+from doxa.query.core.deadline import Deadline
+from doxa.query.core.graph import Graph
+from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.profile import Profile
+from doxa.query.core.row import Row
+
+T = TypeVar("T")
+
+
+class Batches(Protocol):
+    def commit(self) -> None:
+        """Commit the current transaction and begin a new one."""
+
+    def abandon(self) -> None:
+        """Roll back to the last commit and begin a new transaction."""
+
+
+class Run:
+    """The execution that steps and expressions belong to."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        params: Mapping[str, Any],
+        *,
+        now_ns: int,
+        deadline: Deadline | None = None,
+        csv_folder: str | None = None,
+    ) -> None:
+        self.graph = graph
+        self.params = params
+        self.transaction_ns = now_ns
+        self.statement_ns = now_ns
+        self.timezone = "Z"
+        self.csv_folder = csv_folder
+        self.csv_file: str | None = None
+        self.csv_line: int | None = None
+        self.session: Any = None  # the owner, for procedures of other packages
+        self.outer_row: Row = ()
+        self.profile: Profile | None = None
+        self.accesses: AccessLog | None = None
+        self.revealing = False  # a procedure runs whose results are passed to reveal()
+        self.batches: Batches | None = None  # commits and rolls back for CALL { } IN TRANSACTIONS
+        self.text = ""  # for positions in errors
+        self.deadline = deadline if deadline is not None else Deadline()
+        self.tick, self.raise_if_cancelled = (
+            self.deadline.tick,
+            self.deadline.raise_if_cancelled,
+        )  # tick is called for every row of work
+
+    def realtime_ns(self) -> int:
+        return time.time_ns()
+
+    def parameter(self, name: str) -> Any:
+        try:
+            return self.params[name]
+        except KeyError:
+            missing_parameter(name, phase="runtime")
+
+    def ticking(self, items: Iterable[T]) -> Iterator[T]:
+        """Iterate over a long list with a tick for each item."""
+        for item in items:
+            self.tick()
+            yield item
+
+    def materialize(self, source: Iterator[Row]) -> list[Row]:
+        """Collect all rows before any of them causes a write."""
+        return MemoryBudget("rows before a write").collect(source)
+
+    @contextmanager
+    def outer(self, row: Row) -> Iterator[None]:
+        """Set the row around a nested query, for groups without rows."""
+        before, self.outer_row = self.outer_row, row
+        try:
+            yield
+        finally:
+            self.outer_row = before
+
+
+def missing_parameter(name: str, *, phase: str) -> NoReturn:
+    raise QueryError(
+        f"The parameter ${name} is missing.",
+        kind="ParameterMissing",
+        detail="MissingParameter",
+        next_step="Pass it with the query.",
+        phase=phase,
+        name=name,
+    )

@@ -1,0 +1,192 @@
+"""The query engine: compile a text once, keep its plan, and run it many times.
+
+`QueryEngine.prepare` shows the whole path of compilation; `execute` runs a plan on a snapshot or in
+a transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from doxa.base.errors import InputError
+from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX
+from doxa.base.values import check_text
+from doxa.cypher import tree as t
+from doxa.cypher.errors import too_deep
+from doxa.cypher.parser import parse
+from doxa.cypher.semantics.check import Checked, check
+from doxa.query.core.elements import detached
+from doxa.query.core.graph import Graph
+from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run, missing_parameter
+from doxa.query.exec.union import UnionStep
+from doxa.query.notifications import Outline, outline_of
+from doxa.query.plan.planner import Planner
+from doxa.query.procedures.builtin import builtin
+from doxa.query.procedures.registry import Procedure, Registry
+from doxa.query.procedures.show import show_as_query
+from doxa.store import Reader
+
+
+@dataclass(slots=True)
+class Plan:
+    """A query ready to run."""
+
+    text: str
+    statement: t.Statement
+    checked: Checked
+    steps: UnionStep | None
+    _outline: Outline | None = None
+    tracked_plans: dict[tuple[bool, bool], Plan] = field(
+        default_factory=dict
+    )  # the same query with hidden columns, by the recorded elements
+
+    @property
+    def outline(self) -> Outline | None:
+        """The names and patterns of the text, computed on first use; None for a schema command."""
+        if self._outline is None and isinstance(self.statement.body, t.Query):
+            self._outline = outline_of(self.statement.body)
+        return self._outline
+
+    @property
+    def writes(self) -> bool:
+        """Whether running it may change data: EXPLAIN runs nothing."""
+        return self.checked.writes and self.statement.mode != "EXPLAIN"
+
+    @property
+    def batched(self) -> bool:
+        """Whether it commits in batches: CALL { } IN TRANSACTIONS."""
+        body = self.statement.body
+        return isinstance(body, t.Query) and any(
+            isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch
+        )
+
+
+class Result:
+    """An iterator of rows; `records` collects them. `counters` are final once the rows are
+    consumed."""
+
+    def __init__(self, columns: tuple[str, ...], rows: Iterator[Row], run: Run) -> None:
+        self.columns = columns
+        self.run = run
+        self._rows = rows
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows
+
+    def records(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.columns, row, strict=True)) for row in self._rows]
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.run.graph.counters
+
+
+class QueryEngine:
+    """Compiles texts and caches their plans. Safe to share between threads: plans have no state of
+    their runs."""
+
+    def __init__(self, registry: Registry | None = None, *, optimise: bool = True) -> None:
+        self.registry = registry if registry is not None else builtin(Registry())
+        self.optimise = optimise
+        self._plans: dict[str, Plan] = {}
+
+    def prepare(self, text: str) -> Plan:
+        """Parse, check and plan. Raises QueryError."""
+        if not isinstance(text, str):
+            raise InputError(
+                "A statement is text.", next_step='Call it as run("RETURN 1").', field="text"
+            )
+        check_text(text, field="text", bytes_max=QUERY_TEXT_CHARS_MAX * 4)
+        held = self._plans.get(text)
+        if held is not None:
+            return held
+        statement = parse(text)
+        if isinstance(statement.body, t.Show):
+            statement = replace(statement, body=show_as_query(statement.body))
+        checked = check(statement, text, procedure=self.registry.signature)
+        steps = None
+        if isinstance(statement.body, t.Query):
+            try:
+                steps = Planner(statement.body, self._procedure, optimise=self.optimise).plan(
+                    statement.body
+                )
+            except RecursionError:
+                raise too_deep(text) from None
+        plan = Plan(text, statement, checked, steps)
+        if len(self._plans) >= PLANS_MAX:
+            self._plans.pop(next(iter(self._plans)))
+        self._plans[text] = plan
+        return plan
+
+    def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
+        """The same query with hidden columns for the access log; `what`: whether traversed nodes,
+        and edges, are recorded."""
+        held = plan.tracked_plans.get(what)
+        if held is None:
+            assert isinstance(plan.statement.body, t.Query)
+            steps = Planner(
+                plan.statement.body, self._procedure, optimise=self.optimise, tracking=what
+            ).plan(plan.statement.body)
+            held = plan.tracked_plans[what] = Plan(
+                plan.text, plan.statement, plan.checked, steps, plan._outline
+            )
+        return held
+
+    def _procedure(self, name: str) -> Procedure:
+        found = self.registry.find(name)
+        assert found is not None, "the check found it"
+        return found
+
+    def execute(
+        self,
+        plan: Plan,
+        reader: Reader,
+        params: Mapping[str, Any] | None = None,
+        *,
+        as_of: int | None = None,
+    ) -> Result:
+        """Run a plan on a snapshot, or in a transaction if it writes."""
+        return self.start(plan, Run(Graph(reader, as_of=as_of), params or {}, now_ns=reader.now))
+
+    def start(self, plan: Plan, run: Run) -> Result:
+        """Return the rows of a run. A query that writes runs completely before its first row is
+        returned."""
+        assert plan.steps is not None
+        self._require_parameters(plan, run)
+        rows = plan.steps.rows(run, iter(((),)))
+        if not plan.steps.names:
+            rows = _exhausted(rows)
+        elif run.accesses is not None:
+            rows = run.accesses.rows(
+                rows,
+                len(plan.steps.names),
+                plan.steps.returned_columns,
+                reader=run.graph.reader,
+                revealed=run.graph.revealed,
+            )
+        else:
+            rows = detached(rows)
+        if plan.writes:
+            rows = iter(MemoryBudget("rows of a write").collect(rows))
+        return Result(plan.steps.names, rows, run)
+
+    def _require_parameters(self, plan: Plan, run: Run) -> None:
+        body = plan.statement.body
+        assert isinstance(body, t.Query)
+        for clauses in body.branches:
+            for clause in clauses:
+                if isinstance(clause, t.CallProcedure) and clause.args is None:
+                    signature = self._procedure(clause.name).signature
+                    for name, _ in signature.args:
+                        if name not in run.params:
+                            missing_parameter(name, phase="compile")
+
+
+def _exhausted(rows: Iterator[Row]) -> Iterator[Row]:
+    for _ in rows:
+        pass
+    return iter(())

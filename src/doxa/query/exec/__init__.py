@@ -1,0 +1,1 @@
+"""The steps of a plan that run in Python."""

@@ -1,0 +1,384 @@
+"""The steps of CREATE, MERGE, SET, REMOVE, DELETE and FOREACH.
+
+Each step consumes all its rows before it writes, so that a write never changes what its own clause
+reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from doxa.cypher import tree as t
+from doxa.query.core.elements import Edge, Node, Path
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.names import InternalName, Kind
+from doxa.query.core.row import Layout, Row
+from doxa.query.core.run import Run
+from doxa.query.core.step import Evaluate
+from doxa.query.expressions.compiler import Compiler
+
+
+class CreateStep:
+    """Create the unbound parts of patterns in order and append them to the row. Nothing reads the
+    result of the `last` step."""
+
+    def __init__(self, patterns: list[PatternMaker]) -> None:
+        self.patterns = patterns
+        self.last = False
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        made = self._made(run, source)
+        return made if self.last else iter(list(made))
+
+    def _made(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        for row in run.materialize(source):
+            for pattern in self.patterns:
+                row = pattern.make(row, run)
+            yield row
+
+
+class PatternMaker:
+    """One pattern to create. Parts: ("node", slot or None, labels, properties) or ("edge", type,
+    direction, properties)."""
+
+    def __init__(
+        self, pattern: t.PathPattern, layout: dict[str, int], width: int, *, compiler: Compiler
+    ) -> None:
+        self.parts: list[tuple[Any, ...]] = []
+        self.named = pattern.variable is not None
+        self.slots: list[int] = []
+        size = width
+        for element in pattern.elements:
+            if isinstance(element, t.NodePattern):
+                slot = layout.get(element.variable or "")
+                properties = _properties(element.properties, layout, compiler)
+                self.parts.append(("node", slot, label_names(element.labels), properties))
+                if slot is None:
+                    slot = size
+                    size += 1
+                    layout[element.variable or InternalName(Kind.CREATED, slot)] = slot
+                self.slots.append(slot)
+            else:
+                assert isinstance(element, t.EdgePattern) and isinstance(element.types, t.LabelName)
+                properties = _properties(element.properties, layout, compiler)
+                self.parts.append(("edge", element.types.name, element.direction, properties))
+                self.slots.append(size)
+                layout[element.variable or InternalName(Kind.CREATED, size)] = size
+                size += 1
+        if pattern.variable:
+            layout[pattern.variable] = size
+            size += 1
+        self.width = size
+
+    def make(self, row: Row, run: Run) -> Row:
+        """Return the row with the created elements. Edges follow both their nodes."""
+        made: list[Any] = list(row)
+        waiting: list[tuple[int, int, tuple[Any, ...]]] = []
+        for index, part in enumerate(self.parts):
+            if part[0] == "node":
+                if part[1] is None or part[1] >= len(row):
+                    slot = self.slots[index]
+                    if slot < len(made):
+                        continue
+                    made.append(
+                        run.graph.create_node(
+                            part[2], {} if part[3] is None else _map(part[3], tuple(made), run)
+                        )
+                    )
+            else:
+                waiting.append((index, len(made), part))
+                made.append(None)
+        for index, at, part in waiting:
+            left, right = made[self.slots[index - 1]], made[self.slots[index + 1]]
+            for end in (left, right):
+                if not isinstance(end, Node):
+                    fail(
+                        f"A relationship connects two nodes, not {shown(end)}.",
+                        kind="SemanticError" if end is None else "TypeError",
+                    )
+            start, end = (right, left) if part[2] == "in" else (left, right)
+            props = {} if part[3] is None else _map(part[3], tuple(made), run)
+            made[at] = run.graph.create_edge(part[1], start, end=end, props=props)
+        if self.named:
+            values = [made[slot] for slot in self.slots]
+            made.append(Path(values[0::2], values[1::2]))
+        return tuple(made)
+
+
+def _properties(
+    properties: t.Expression | None, layout: Layout, compiler: Compiler
+) -> Evaluate | None:
+    return (
+        None
+        if properties is None
+        else compiler.compile(properties, {k: v for k, v in layout.items() if v >= 0})
+    )
+
+
+def _map(evaluate: Evaluate, row: Row, run: Run) -> dict[str, Any]:
+    value = evaluate(row, run)
+    if value is None:
+        return {}
+    if isinstance(value, (Node, Edge)):
+        return dict(value.properties)
+    if not isinstance(value, dict):
+        fail(f"Properties are given as a map, not as {shown(value)}.")
+    return value
+
+
+def label_names(labels: t.LabelExpression | None) -> tuple[str, ...]:
+    if labels is None:
+        return ()
+    if isinstance(labels, t.LabelName):
+        return (labels.name,)
+    assert isinstance(labels, t.LabelAnd)
+    return tuple(name for item in labels.items for name in label_names(item))
+
+
+class MergeStep:
+    """Find the pattern or create it, row by row: a row sees the elements that earlier rows
+    created."""
+
+    def __init__(
+        self,
+        *,
+        find: list[Any],
+        slots: list[int],
+        make: PatternMaker,
+        checks: list[Evaluate],
+        on_create: list[Changer],
+        on_match: list[Changer],
+    ) -> None:
+        self.find = find
+        self.slots = slots
+        self.maker = make
+        self.checks = checks
+        self.on_create, self.on_match = on_create, on_match
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        merged: list[Row] = []
+        for row in run.materialize(source):
+            for check in self.checks:
+                if check(row, run) is None:
+                    fail(
+                        "MERGE cannot look for a property that is null.",
+                        kind="SemanticError",
+                        detail="MergeReadOwnWrites",
+                        hint="Leave the property out, or set it ON CREATE.",
+                    )
+            found: Iterator[Row] = iter((row,))
+            for step in self.find:
+                found = step.rows(run, found)
+            rows = [(*row, *[one[slot] for slot in self.slots]) for one in found]
+            changers = self.on_match
+            if not rows:
+                rows, changers = [self.maker.make(row, run)], self.on_create
+            for one in rows:
+                for changer in changers:
+                    changer.change(one, run)
+            merged.extend(rows)
+        return iter(merged)
+
+
+class Changer:
+    """One item of SET or REMOVE."""
+
+    def change(self, row: Row, run: Run) -> None:
+        raise NotImplementedError
+
+
+class PropertyChanger(Changer):
+    def __init__(self, target: Evaluate, name: Evaluate | str, value: Evaluate | None) -> None:
+        self.target, self.name, self.value = target, name, value
+
+    def change(self, row: Row, run: Run) -> None:
+        element = self.target(row, run)
+        value = self.value(row, run) if self.value is not None else None
+        if element is None:
+            return
+        if not isinstance(element, (Node, Edge)):
+            fail(f"Properties are set on nodes and relationships, not on {shown(element)}.")
+        name = self.name if isinstance(self.name, str) else self.name(row, run)
+        if not isinstance(name, str):
+            fail(
+                f"A property is named by text, not by {shown(name)}.",
+                detail="MapElementAccessByNonString",
+            )
+        after = dict(element.properties)
+        before = after.pop(name, None)
+        if value is None and before is None:
+            return
+        if value is not None:
+            after[name] = value
+        run.graph.set_properties(element, after)
+
+
+class AllChanger(Changer):
+    def __init__(self, target: Evaluate, value: Evaluate, *, merge: bool) -> None:
+        self.target, self.value, self.merge = target, value, merge
+
+    def change(self, row: Row, run: Run) -> None:
+        element, value = self.target(row, run), self.value(row, run)
+        if element is None:
+            return
+        if not isinstance(element, (Node, Edge)):
+            fail(f"Properties are set on nodes and relationships, not on {shown(element)}.")
+        if value is None and self.merge:
+            return
+        if isinstance(value, (Node, Edge)):
+            value = dict(value.properties)
+        if not isinstance(value, dict):
+            fail(
+                f"Properties are set from a map, a node or a relationship, not from {shown(value)}."
+            )
+        run.graph.set_properties(element, {**element.properties, **value} if self.merge else value)
+
+
+class LabelChanger(Changer):
+    def __init__(self, target: Evaluate, labels: list[str | Evaluate], *, add: bool) -> None:
+        self.target, self.labels, self.add = target, labels, add
+
+    def change(self, row: Row, run: Run) -> None:
+        node = self.target(row, run)
+        if node is None:
+            return
+        if not isinstance(node, Node):
+            fail(f"Labels are set on nodes, not on {shown(node)}.")
+        labels = tuple(
+            [
+                name
+                for label in self.labels
+                for name in ((label,) if isinstance(label, str) else _labels_of(label(row, run)))
+            ]
+        )
+        if self.add:
+            run.graph.set_labels(node, add=labels)
+        else:
+            run.graph.set_labels(node, remove=labels)
+
+
+def _labels_of(value: Any) -> list[str]:
+    """Return the labels of $(…): a label or a list of them."""
+    found = value if isinstance(value, list) else [value]
+    for label in found:
+        if type(label) is not str or not label:
+            fail(
+                f"A label is a text of at least one character, not {shown(label)}.",
+                detail="InvalidArgumentValue",
+            )
+    return found
+
+
+def changer(change: t.Change, layout: Layout, compiler: Compiler) -> Changer:
+    match change:
+        case t.SetProperty(target, value):
+            return PropertyChanger(
+                compiler.compile(target.of, layout),
+                _name(target, layout, compiler),
+                compiler.compile(value, layout),
+            )
+        case t.RemoveProperty(target):
+            return PropertyChanger(
+                compiler.compile(target.of, layout), _name(target, layout, compiler), None
+            )
+        case t.SetAll(target, value, merge):
+            return AllChanger(
+                compiler.compile(target, layout), compiler.compile(value, layout), merge=merge
+            )
+        case t.SetLabels(target, labels):
+            return LabelChanger(
+                compiler.compile(target, layout), _compiled(labels, layout, compiler), add=True
+            )
+        case t.RemoveLabels(target, labels):
+            return LabelChanger(
+                compiler.compile(target, layout), _compiled(labels, layout, compiler), add=False
+            )
+    raise AssertionError(type(change))
+
+
+def _compiled(
+    labels: tuple[str | t.Expression, ...], layout: Layout, compiler: Compiler
+) -> list[str | Evaluate]:
+    return [
+        label if isinstance(label, str) else compiler.compile(label, layout) for label in labels
+    ]
+
+
+def _name(target: t.Property | t.Index, layout: Layout, compiler: Compiler) -> Evaluate | str:
+    return target.name if isinstance(target, t.Property) else compiler.compile(target.index, layout)
+
+
+class ChangeStep:
+    """SET and REMOVE."""
+
+    def __init__(self, changers: list[Changer]) -> None:
+        self.changers = changers
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = run.materialize(source)
+        for row in rows:
+            for one in self.changers:
+                one.change(row, run)
+        return iter(rows)
+
+
+class DeleteStep:
+    """DELETE: first all relationships of all rows, then the nodes, so that the order of rows is
+    irrelevant."""
+
+    def __init__(self, targets: list[Evaluate], *, detach: bool) -> None:
+        self.targets, self.detach = targets, detach
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = run.materialize(source)
+        nodes: dict[int, None] = {}
+        edges: dict[int, None] = {}
+        for row in rows:
+            for target in self.targets:
+                _gather(target(row, run), nodes, edges)
+        if self.detach:
+            for node in nodes:
+                edges.update(dict.fromkeys(run.graph.edges_of(node)))
+        for edge in edges:
+            run.graph.delete_edge(edge)
+        for node in nodes:
+            run.graph.delete_node(node)
+        return iter(rows)
+
+
+def _gather(value: Any, nodes: dict[int, None], edges: dict[int, None]) -> None:
+    if value is None:
+        return
+    if isinstance(value, Node):
+        nodes[value.id] = None
+    elif isinstance(value, Edge):
+        edges[value.id] = None
+    elif isinstance(value, Path):
+        for element in value.elements():
+            _gather(element, nodes, edges)
+    else:
+        fail(f"DELETE takes nodes, relationships and paths, not {shown(value)}.")
+
+
+class ForeachStep:
+    """Run updating steps for each item of a list; rows pass through unchanged."""
+
+    def __init__(self, source: Evaluate, steps: list[Any]) -> None:
+        self.source = source
+        self.steps = steps
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = run.materialize(source)
+        for row in rows:
+            items = self.source(row, run)
+            if items is None:
+                continue
+            if not isinstance(items, list):
+                fail(f"FOREACH goes through a list, not {shown(items)}.")
+            inner: Iterator[Row] = iter([(*row, item) for item in items])
+            for step in self.steps:
+                inner = step.rows(run, inner)
+            for _ in inner:
+                pass
+        return iter(rows)

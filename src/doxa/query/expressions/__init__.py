@@ -1,0 +1,1 @@
+"""Expressions compiled to Python functions of a row and a run."""

@@ -1,0 +1,218 @@
+"""Plan WITH and RETURN: grouping, DISTINCT, order, SKIP and LIMIT, in SQL where possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doxa.cypher import tree as t
+from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
+from doxa.cypher.semantics.projection import Resolved, in_columns, resolve, substitute
+from doxa.query.core.names import (
+    InternalName,
+    Kind,
+    is_hidden,
+    is_internal,
+    without_property_columns,
+)
+from doxa.query.core.row import Layout, width
+from doxa.query.exec.match_steps import FilterStep
+from doxa.query.exec.projection_steps import (
+    DistinctStep,
+    GroupStep,
+    LimitStep,
+    ProjectStep,
+    SelectColumnsStep,
+    SkipStep,
+    SortStep,
+)
+from doxa.query.expressions.compiler import Compiler
+from doxa.query.sql.grouping import push_down_grouping
+from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.top_rows import push_down_top_rows
+
+_HIDDEN = (Kind.RETURNED, Kind.TRAVERSED)
+
+
+def project_directly(steps: list[Any], names: list[str]) -> None:
+    """Combine a pattern scan and a projection that only reads its columns, so that each row is
+    built once. The scan's rows also provide the ids for the access log."""
+    if not (
+        len(steps) == 2
+        or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)
+    ):
+        return
+    pushed, project = steps[0], steps[1]
+    if (
+        not (isinstance(pushed, PatternScanStep) and isinstance(project, ProjectStep))
+        or project.widen
+        or project.keep
+        or project.take_rows is None
+    ):
+        return
+    kinds = [next((kind for kind in _HIDDEN if is_internal(name, kind)), None) for name in names]
+    parts = [
+        [
+            slot
+            for slot, kind in zip(project.slots, kinds, strict=True)
+            if kind == wanted and slot is not None
+        ]
+        for wanted in (None, *_HIDDEN)
+    ]
+    project.done = pushed.project(*parts)
+
+
+# Planning
+
+
+def plan_projection(
+    projection: t.Projection,
+    where: t.Expression | None,
+    *,
+    before: list[Any],
+    layout: dict[str, int],
+    scope: dict[str, str],
+    compiler: Compiler,
+    keep: int,
+    writes: bool,
+) -> tuple[list[Any], dict[str, int]]:
+    """The steps of a WITH or RETURN, and the layout after it. `scope` holds the visible names
+    without the outer ones.
+
+    `before` holds the steps so far. If they are one pattern scan, grouping and top rows may move
+    into its statement.
+    """
+    resolved = resolve(projection, scope)
+    columns = [item.name for item in resolved.columns]
+    outer = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
+    final = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
+    steps: list[Any] = []
+    if resolved.grouped:
+        groups = _plan_groups(
+            resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before
+        )
+        after = {**outer, **groups}
+    else:
+        # ORDER BY and WHERE see the columns and what was there before, unless DISTINCT hides it
+        widen = not projection.distinct and bool(resolved.order or where is not None)
+        values = [compiler.compile(item.expression, layout) for item in resolved.columns]
+        steps.append(ProjectStep(values, keep=keep, widen=widen))
+        after = _widened(layout, columns) if widen else final
+    if projection.distinct:
+        steps.append(DistinctStep(keep=keep, hidden=sum(map(is_hidden, columns))))
+    steps += _plan_order(
+        projection, resolved, after, before=before, compiler=compiler, keep=keep, writes=writes
+    )
+    if where is not None:
+        condition = in_columns(where, resolved.columns)
+        steps.append(FilterStep(compiler.condition(condition, after), condition))
+    if after != final:
+        steps.append(SelectColumnsStep([after[name] for name in columns], keep=keep))
+    return steps, final
+
+
+def _widened(layout: Layout, columns: list[str]) -> dict[str, int]:
+    """The layout with columns appended to the row."""
+    size = width(layout)
+    added = {name: size + index for index, name in enumerate(columns)}
+    return {**without_property_columns(layout, columns), **added}
+
+
+def _plan_order(
+    projection: t.Projection,
+    resolved: Resolved,
+    layout: dict[str, int],
+    *,
+    before: list[Any],
+    compiler: Compiler,
+    keep: int,
+    writes: bool,
+) -> list[Any]:
+    """The steps of ORDER BY, SKIP and LIMIT."""
+    steps: list[Any] = []
+    skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
+    limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
+    if resolved.order:
+        if limit is not None and not resolved.narrow and not keep and len(before) == 1:
+            order = _order_before_projection(resolved)
+            before[0] = push_down_top_rows(before[0], order, skip=skip, limit=limit) or before[0]
+        keys = [
+            (compiler.compile(item.expression, layout), item.descending) for item in resolved.order
+        ]
+        steps.append(SortStep(keys, limit=(skip, limit) if not writes else (None, None)))
+    if skip is not None:
+        steps.append(SkipStep(skip))
+    if limit is not None:
+        steps.append(LimitStep(limit, whole=writes))
+    return steps
+
+
+def _order_before_projection(resolved: Resolved) -> list[tuple[t.Expression, bool]]:
+    """ORDER BY in terms of what the projection computes its columns from."""
+    sources = {item.name: item.expression for item in resolved.columns}
+    return [
+        (
+            sources.get(item.expression.name, item.expression)
+            if isinstance(item.expression, t.Variable)
+            else item.expression,
+            item.descending,
+        )
+        for item in resolved.order
+    ]
+
+
+def _plan_groups(
+    resolved: Resolved,
+    layout: Layout,
+    *,
+    compiler: Compiler,
+    keep: int,
+    steps: list[Any],
+    before: list[Any],
+) -> dict[str, int]:
+    """Group by the keys, then compute the columns from keys and aggregations."""
+
+    everything = resolved.columns
+    keys = [item for item in everything if not has_aggregate(item.expression)]
+    calls: dict[t.Call, str] = {}
+    for item in everything:
+        for part in t.walk(item.expression):
+            if isinstance(part, t.Call) and is_aggregate(part) and part not in calls:
+                calls[part] = InternalName(Kind.AGGREGATE, len(calls))
+    group: Any = GroupStep(
+        [compiler.compile(item.expression, layout) for item in keys],
+        [
+            (
+                call.name.lower(),
+                compiler.compile(call.args[0], layout) if call.args else None,
+                [compiler.compile(arg, layout) for arg in call.args[1:]],
+                call.distinct,
+            )
+            for call in calls
+        ],
+        keep=keep,
+    )
+    if not keep and len(before) == 1:
+        folded = push_down_grouping(before[0], group, resolved, list(calls))
+        if folded is not None:
+            before.clear()
+            group = folded
+    steps.append(group)
+    grouped = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
+    grouped.update({item.name: keep + index for index, item in enumerate(keys)})
+    grouped.update({name: keep + len(keys) + index for index, name in enumerate(calls.values())})
+    replaced: dict[t.Expression, str] = {}
+    replaced.update({call: name for call, name in calls.items()})
+    replaced.update(
+        {item.expression: item.name for item in keys if not isinstance(item.expression, t.Literal)}
+    )
+    columns = [
+        compiler.compile(
+            t.Variable(item.name)
+            if not has_aggregate(item.expression)
+            else substitute(item.expression, replaced),
+            grouped,
+        )
+        for item in everything
+    ]
+    steps.append(ProjectStep(columns, keep=keep))
+    return {item.name: keep + index for index, item in enumerate(everything)}

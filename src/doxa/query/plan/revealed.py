@@ -1,0 +1,47 @@
+"""Find the variables that reveal() applies to, so that their patterns read hidden elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from doxa.cypher import tree as t
+
+
+def revealed_names(clauses: Iterable[t.Clause]) -> frozenset[str]:
+    """The variables of one branch that are passed to reveal(), and those that became them by WITH …
+    AS. Variables that belong to a CALL { } do not count."""
+    found: set[str] = set()
+    aliases: list[tuple[str, str]] = []
+    todo: list[t.Tree] = list(clauses)
+    while todo:
+        part = todo.pop()
+        if isinstance(part, t.CallSubquery):
+            found |= _revealed_inside(part)
+            continue
+        if isinstance(part, t.Call) and part.name.lower() == "reveal":
+            found |= {
+                one.name for arg in part.args for one in t.walk(arg) if isinstance(one, t.Variable)
+            }
+        if isinstance(part, t.Item) and isinstance(part.expression, t.Variable):
+            aliases.append((part.name, part.expression.name))
+        todo.extend(t.children(part))
+    while added := {source for name, source in aliases if name in found} - found:
+        found |= added
+    return frozenset(found)
+
+
+def _revealed_inside(call: t.CallSubquery) -> set[str]:
+    """The imported variables that a subquery reveals."""
+    found: set[str] = set()
+    for clauses in call.query.branches:
+        inner = revealed_names(clauses)
+        first = clauses[0]
+        imported = set(call.imports or ())
+        if call.imports is None and isinstance(first, t.With):
+            imported = {
+                item.expression.name
+                for item in first.projection.items
+                if isinstance(item.expression, t.Variable)
+            }
+        found |= inner if "*" in imported else inner & imported
+    return found

@@ -1,0 +1,236 @@
+"""Full-text search over declared indexes: BM25 over the elements that the query may see.
+
+BM25 follows Robertson and Zaragoza 2009 with k1 = 1.2 and b = 0.75, the median length in place of
+the mean, and the terms of doxa's analyser. `fulltext_query.py` parses the query.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from doxa.base.values import decode_properties
+from doxa.base.words import has_phrase, terms
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.errors import fail, shown
+from doxa.query.procedures.fulltext_query import Part, parse_fulltext_query
+from doxa.query.procedures.index_entries import (
+    COUNTED_MAX,
+    Entries,
+    declared_index,
+    index_entries,
+    visible_element,
+)
+from doxa.store import IndexRule, after_key, int64_array
+
+_K1, _B = 1.2, 0.75
+_PREFIX_TERMS_MAX = 1_000
+# the size of the sample if more elements contain a word: testing all would take longer than the
+# search
+_SAMPLED = 32
+
+
+def fulltext(
+    run: Any, name: str, query: str, options: Any, *, edge: bool
+) -> Iterator[tuple[Any, ...]]:
+    """Implement db.index.fulltext.queryNodes and queryRelationships: (element, score), best first.
+
+    Options: skip, limit, and history, which includes retracted beliefs and turns.
+    """
+    rule = declared_index(run, name, "fulltext", edge=edge)
+    if not isinstance(query, str):
+        fail(f"A full-text query is text, not {shown(query)}.")
+    skip, limit, history = _options(options)
+    scores = _score_elements(
+        run, rule, index_entries(run, rule), parse_fulltext_query(query, rule.properties)
+    )
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    passed = 0
+    for identity, score in ranked:
+        run.tick()
+        element = visible_element(run, rule, identity, history=history)
+        if element is None:
+            continue
+        passed += 1
+        if skip is not None and passed <= skip:
+            continue
+        if limit is not None and passed > limit + (skip or 0):
+            return
+        yield element, score
+
+
+def _options(options: Any) -> tuple[int | None, int | None, bool]:
+    """Return skip, limit and history. Raises QueryError for other values and other keys."""
+    given = dict(options.properties if isinstance(options, (Node, Edge)) else options or {})
+    history = given.pop("history", None)
+    if history is not None and type(history) is not bool:
+        fail(
+            f"history is true or false, not {shown(history)}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+        )
+    found = [given.pop(key, None) for key in ("skip", "limit")]
+    for value in found:
+        if value is not None and (type(value) is not int or value < 0):
+            fail(
+                f"skip and limit are whole numbers from 0, not {shown(value)}.",
+                kind="ArgumentError",
+                detail="InvalidArgumentValue",
+            )
+    if given:
+        other = str(next(iter(given)))[:40]
+        fail(
+            f"There is no option {other!r}.",
+            kind="ArgumentError",
+            detail="InvalidArgumentValue",
+            hint="Options are skip, limit and history.",
+        )
+    return found[0], found[1], bool(history)
+
+
+def _score_elements(
+    run: Any, rule: IndexRule, entries: Entries, parts: list[Part]
+) -> dict[int, float]:
+    count, typical = _statistics(entries)
+    total: dict[int, float] = {}
+    must: list[set[int]] = []
+    never: set[int] = set()
+    gathered = [
+        [_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts
+    ]
+    holding_at_all = sum(len(one) for found in gathered for one in found)
+    seen = _seen_of(run, rule, [one for found in gathered for one in found])
+    if count > COUNTED_MAX and holding_at_all:
+        count = max(1, round(count * sum(seen) / holding_at_all))
+    _forget_faded(run, rule, parts, gathered)
+    shares = iter(seen)
+    for part, found in zip(parts, gathered, strict=True):
+        holding = [min(count, next(shares)) for _ in found]
+        held = set.intersection(*[set(one) for one in found])
+        if part.phrase or part.field:
+            held = {identity for identity in held if _holds(run, part, rule, identity)}
+        if part.need == "not":
+            never |= held
+            continue
+        if part.need == "must":
+            must.append(held)
+        for one, holds in zip(found, holding, strict=True):
+            idf = math.log(1 + (count - holds + 0.5) / (holds + 0.5))
+            for identity in held:
+                times, length = one[identity]
+                estimated_bytes = (
+                    times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
+                )
+                total[identity] = total.get(identity, 0.0) + idf * estimated_bytes
+    return {
+        identity: score
+        for identity, score in total.items()
+        if identity not in never and all(identity in held for held in must)
+    }
+
+
+def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]]]) -> list[int]:
+    """Count the visible elements that contain each word, so that hidden elements do not make a rare
+    word common.
+
+    Few elements are all tested, and hidden ones removed from the postings; of many an evenly spaced
+    sample is tested. Every result is tested in any case.
+    """
+    sight = run.graph.sight
+    if sight is None or run.revealing or not sight.test("n", edge=rule.edge):
+        return [len(one) for one in postings]
+    samples = [list(one)[:: max(1, -(-len(one) // _SAMPLED))] for one in postings]
+    asked = sorted({identity for sample in samples for identity in sample})
+    sql = f"SELECT id FROM {sight.table(edge=rule.edge)} WHERE id IN (SELECT value FROM carray(?))"
+    shown = {row[0] for row in run.graph.rows(sql, (int64_array(asked),))}
+    found = []
+    for one, sample in zip(postings, samples, strict=True):
+        if len(sample) == len(one):
+            for identity in sample:
+                if identity not in shown:
+                    del one[identity]
+        found.append(
+            round(len(one) * sum(identity in shown for identity in sample) / max(1, len(sample)))
+            if len(sample) < len(one)
+            else len(one)
+        )
+    return found
+
+
+def _forget_faded(
+    run: Any, rule: IndexRule, parts: list[Part], gathered: list[list[dict[int, tuple[int, int]]]]
+) -> None:
+    """Rebuild the postings of elements with faded properties from the remaining properties."""
+    sight = run.graph.sight
+    if sight is None or run.revealing or not sight.fades(edge=rule.edge):
+        return
+    candidates = sorted({identity for found in gathered for one in found for identity in one})
+    table, raw = sight.table(edge=rule.edge, hidden=True), "edge" if rule.edge else "node"
+    sql = "SELECT id, json(props) FROM {} WHERE id IN (SELECT value FROM carray(?))"
+    before = dict(run.graph.rows(sql.format(raw), (int64_array(candidates),)))
+    for identity, props in run.graph.rows(sql.format(table), (int64_array(candidates),)):
+        if props == before[identity]:
+            continue
+        held = [key for key in rule.keys(decode_properties(props)) if key[:1] == b"\x01"]
+        for part, found in zip(parts, gathered, strict=True):
+            for term, one in zip(part.terms, found, strict=True):
+                low = b"\x01" + term.encode() + (b"" if part.prefix else b"\x00")
+                fitting = [key for key in held if key.startswith(low)]
+                one.pop(identity, None)
+                if fitting:
+                    one[identity] = (
+                        sum(key[-3] for key in fitting),
+                        int.from_bytes(fitting[0][-2:], "big"),
+                    )
+
+
+def _statistics(entries: Entries) -> tuple[int, float]:
+    """The number of elements and their median length."""
+    count, middle = entries.middle(b"\x00", b"\x01")
+    return count, 1.0 if middle is None else max(1.0, float(int.from_bytes(middle[1:3], "big")))
+
+
+def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[int, tuple[int, int]]:
+    """The elements that contain a term, or one with this prefix: frequency and length."""
+    low = b"\x01" + term.encode() + (b"" if prefix else b"\x00")
+    found: dict[int, tuple[int, int]] = {}
+    seen: set[bytes] = set()
+    for key, identity in entries.between(low, after_key(low)):
+        run.tick()
+        seen.add(key[:-4])
+        if len(seen) > _PREFIX_TERMS_MAX:
+            fail(
+                f"{term!r:.40}* begins more than {_PREFIX_TERMS_MAX:,} terms.",
+                kind="ArgumentError",
+                detail="InvalidArgumentValue",
+                hint="Lengthen it.",
+            )
+        before = found.get(identity, (0, 0))
+        found[identity] = (before[0] + key[-3], int.from_bytes(key[-2:], "big"))
+    return found
+
+
+def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
+    """Whether the element contains the phrase, or the part about one property."""
+    element = visible_element(run, rule, identity)
+    if element is None:
+        return False
+    values = [
+        element.properties.get(name) for name in ((part.field,) if part.field else rule.properties)
+    ]
+    texts = [
+        text
+        for value in values
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str)
+    ]
+    return any(_inside(part, terms(text)) for text in texts)
+
+
+def _inside(part: Part, held: list[str]) -> bool:
+    if part.phrase:
+        return not part.terms or has_phrase(held, part.terms)
+    if part.prefix:
+        return any(one.startswith(part.terms[0]) for one in held)
+    return set(part.terms) <= set(held)

@@ -1,0 +1,1 @@
+"""Commands that change the catalogue: indexes, constraints and persistence policies."""

@@ -1,0 +1,1 @@
+"""Patterns, conditions, grouping and order pushed down into SQL statements."""

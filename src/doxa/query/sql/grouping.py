@@ -1,0 +1,250 @@
+"""Push grouping down into the SQL statement of a pattern.
+
+MATCH (n:A) RETURN n.city, count(*), max(n.age)
+SELECT props -> '$."city"', count(*), <max of numbers>, <max of texts>, <count of others>, …
+GROUP BY 1"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from doxa.base.values import decode_value
+from doxa.cypher import tree as t
+from doxa.cypher.semantics.infer import has_aggregate
+from doxa.cypher.semantics.projection import Resolved
+from doxa.query.core.comparison import group_key
+from doxa.query.core.json_paths import json_path
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+from doxa.query.functions.aggregates import Average, Sum
+from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
+from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.pushed_pattern import PushedDownPattern
+from doxa.query.sql.statement import StatementBuilder
+
+# Grouping
+
+
+@dataclass(slots=True)
+class Key:
+    """A grouping key: a property, a node or the type of an edge."""
+
+    kind: str
+    key: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Measure:
+    """An aggregation in SQL over a property (`name`), an element, or rows (`key` empty)."""
+
+    function: str
+    key: str = ""
+    name: str = ""
+    distinct: bool = False
+
+
+class GroupedScanStep:
+    """One statement for a pattern and its grouping. Rows equal those of the grouping step: keys,
+    then aggregations."""
+
+    def __init__(
+        self, step: PatternScanStep, group: Any, keys: list[Key], measures: list[Measure]
+    ) -> None:
+        self.step, self.group, self.keys, self.measures = step, group, keys, measures
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = list(source)
+        if len(rows) == 1 and not self.step.pushed.known:
+            try:
+                return iter(self._folded(run, rows[0]))
+            except UndecidedInSQL:
+                pass
+        return iter(self.group.rows(run, self.step.rows(run, iter(rows))))
+
+    def _folded(self, run: Run, row: Row) -> list[Row]:
+        pushed = self.step.pushed
+        prepared = self.step.prepared(run, row)
+        if prepared is None:
+            # a null is compared: no rows, but a grouping without keys still returns one
+            raise UndecidedInSQL
+        values, kinds = prepared
+        if self.step.leftover(kinds):
+            raise UndecidedInSQL
+        builder = StatementBuilder(pushed, run, kinds, read=self._read())
+        body, args = builder.body()
+        require_plain_tables(builder)
+        select, select_args = self._select(builder)
+        sql = f"SELECT {', '.join(select)} {body}"
+        if self.keys:
+            sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
+        found_args = self.step.bound(args, builder.index_scan, row, values)
+        if found_args is None:
+            raise UndecidedInSQL
+        bound = [*select_args, *found_args]
+        merged: dict[Any, list[Any]] = {}
+        for found in run.graph.rows(sql, bound):
+            run.tick()
+            self._merge(run, merged, found)
+        if not merged and not self.keys:
+            raise UndecidedInSQL
+        return [tuple(group) for group in merged.values()]
+
+    def _read(self) -> frozenset[str]:
+        return frozenset(key.key for key in self.keys if key.name) | frozenset(
+            measure.key for measure in self.measures if measure.name
+        )
+
+    def _select(self, builder: StatementBuilder) -> tuple[list[str], list[Any]]:
+        select: list[str] = []
+        args: list[Any] = []
+        for key in self.keys:
+            if key.kind == "property":
+                select.append(f"{builder.table(key.key)}.props -> ?")
+                args.append(json_path(key.name))
+            else:
+                select.append(
+                    builder.ids[key.key] if key.kind == "node" else f"{builder.table(key.key)}.type"
+                )
+        for measure in self.measures:
+            columns, measure_args = _columns(measure, builder)
+            select += columns
+            args += measure_args
+        return select, args
+
+    def _merge(self, run: Run, merged: dict[Any, list[Any]], found: tuple[Any, ...]) -> None:
+        """Add one SQL group. Groups that differ only in their text (1 and 1.0) are one in
+        Cypher."""
+        values: list[Any] = []
+        for key, raw in zip(self.keys, found, strict=False):
+            if key.kind == "node":
+                values.append(run.graph.node(raw))
+            else:
+                values.append(
+                    decode_value(raw) if key.kind == "property" and raw is not None else raw
+                )
+        name = tuple([group_key(value) for value in values])
+        if name in merged:
+            raise UndecidedInSQL
+        at = len(self.keys)
+        for measure in self.measures:
+            size = _WIDTH[measure.function]
+            values.append(_RESULT[measure.function](found[at : at + size]))
+            at += size
+        merged[name] = values
+
+
+_NUMBERS = "('integer', 'real')"
+_WIDTH = {"count": 1, "sum": 1, "avg": 1, "min": 5, "max": 5}
+
+
+def _columns(measure: Measure, builder: StatementBuilder) -> tuple[list[str], list[Any]]:
+    """The SQL columns of one measure: partial results, then counts of values that SQL cannot
+    evaluate."""
+    if measure.function == "count":
+        if not measure.key:
+            return ["count(*)"], []
+        if measure.name:
+            return [f"count({builder.table(measure.key)}.props -> ?)"], [json_path(measure.name)]
+        counted = builder.ids.get(measure.key) or f"{builder.table(measure.key)}.id"
+        return [f"count({'DISTINCT ' if measure.distinct else ''}{counted})"], []
+    table, path = builder.table(measure.key), json_path(measure.name)
+    value, kind = f"{table}.props ->> ?", f"json_type({table}.props, ?)"
+    if measure.function in ("sum", "avg"):  # SQL sums floats inexactly, so it only collects them
+        return [f"group_concat({table}.props -> ?)"], [path]
+    pick = measure.function
+    return [
+        f"{pick}({value}) FILTER (WHERE {kind} IN {_NUMBERS})",
+        f"count(*) FILTER (WHERE {kind} IN {_NUMBERS})",
+        f"{pick}({value}) FILTER (WHERE {kind} = 'text')",
+        f"count(*) FILTER (WHERE {kind} = 'text')",
+        f"count(*) FILTER (WHERE {kind} NOT IN ('integer', 'real', 'text'))",
+    ], [path] * 7
+
+
+def _gathered(function: str, found: tuple[Any, ...]) -> Any:
+    """Aggregate the values of a group, which SQL concatenated as JSON."""
+    aggregation: Sum = Average() if function == "avg" else Sum()
+    values = [] if found[0] is None else decode_value(f"[{found[0]}]")
+    if all(type(value) is float for value in values):
+        aggregation.floats, aggregation.has_float, aggregation.count = (
+            values,
+            bool(values),
+            len(values),
+        )
+    else:
+        for value in values:
+            aggregation.add(value)
+    return aggregation.result()
+
+
+def _extreme(found: tuple[Any, ...], *, largest: bool) -> Any:
+    """Text sorts before numbers."""
+    number, numbers, text, texts, others = found
+    if others:
+        raise UndecidedInSQL
+    if largest:
+        return number if numbers else text if texts else None
+    return text if texts else number if numbers else None
+
+
+_RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+    "count": lambda found: found[0],
+    "sum": lambda found: _gathered("sum", found),
+    "avg": lambda found: _gathered("avg", found),
+    "min": lambda found: _extreme(found, largest=False),
+    "max": lambda found: _extreme(found, largest=True),
+}
+
+
+def push_down_grouping(
+    step: Any, group: Any, resolved: Resolved, calls: list[t.Call]
+) -> GroupedScanStep | None:
+    """Return a GroupedScanStep if SQL can evaluate both the pattern and the grouping."""
+    if not isinstance(step, PatternScanStep):
+        return None
+    pushed = step.pushed
+    keys: list[Key] = []
+    for item in resolved.columns:
+        if not has_aggregate(item.expression):
+            key = _key(item.expression, pushed)
+            if key is None:
+                return None
+            keys.append(key)
+    measures: list[Measure] = []
+    for call in calls:
+        measure = _measure(call, pushed)
+        if measure is None:
+            return None
+        measures.append(measure)
+    return GroupedScanStep(step, group, keys, measures)
+
+
+def _key(expression: t.Expression, pushed: PushedDownPattern) -> Key | None:
+    if (
+        isinstance(expression, t.Call)
+        and expression.name.lower() == "type"
+        and isinstance(expression.args[0], t.Variable)
+    ):
+        name = expression.args[0].name
+        return Key("type", name) if any(edge.key == name for edge in pushed.edges) else None
+    held = pushed_element(expression, pushed)
+    if held is None:
+        return None
+    if isinstance(expression, t.Property):
+        return Key("property", held, expression.name)
+    return Key("node", held) if held in pushed.nodes else None
+
+
+def _measure(call: t.Call, pushed: PushedDownPattern) -> Measure | None:
+    name = call.name.lower()
+    if call.star:
+        return Measure("count")
+    held = pushed_element(call.args[0], pushed) if call.args else None
+    if name not in _WIDTH or held is None:
+        return None
+    if isinstance(call.args[0], t.Property):
+        return None if call.distinct else Measure(name, held, call.args[0].name)
+    return Measure("count", held, distinct=call.distinct) if name == "count" else None

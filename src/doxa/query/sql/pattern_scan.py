@@ -1,0 +1,206 @@
+"""The step that runs the SQL statement of a pattern, for single rows or for batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
+from doxa.query.core.elements import Node
+from doxa.query.core.errors import fail, shown
+from doxa.query.core.graph import Graph
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+from doxa.query.core.step import Evaluate
+from doxa.query.sql.index_selection import IndexScan
+from doxa.query.sql.pushed_pattern import PushedDownPattern
+from doxa.query.sql.row_batches import chunks, parts
+from doxa.query.sql.row_builders import column_getter, id_columns, row_builder, value_builders
+from doxa.query.sql.statement import Prepared, is_settled, prepare_statement
+from doxa.query.sql.value_kinds import bound_value, classify_arguments
+
+_STATEMENTS_MAX = 64
+_IDS_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids collected before they are deduplicated
+_PREPARED = itemgetter(1)
+Lookup = tuple[
+    Row, Prepared, list[Any]
+]  # a row, its statement, and what stands for the statement's columns
+
+
+class PatternScanStep:
+    """Run the statement of a pattern for each row and append the result."""
+
+    def __init__(self, pushed: PushedDownPattern, fallbacks: list[Evaluate]) -> None:
+        self.pushed = pushed
+        self.fallbacks = fallbacks
+        self._statements: dict[tuple[Any, ...], Prepared] = {}
+        self._indexable = pushed.conditions.indexable()
+        self._projection: (
+            tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None
+        ) = None
+
+    def project(self, slots: list[int], returned: list[int], traversed: list[int]) -> bool:
+        """Return only these slots of the rows, and record the ids in the others as returned or as
+        traversed.
+
+        Only for a pattern that is all that a query matches; False if it is impossible.
+        """
+        places = id_columns(self.pushed)
+        recorded = [at for slot in (*returned, *traversed) for at in places[slot]]
+        if self.pushed.known or None in recorded:
+            return False
+        first = sum(len(places[slot]) for slot in returned)
+        self._projection = (
+            slots,
+            column_getter(recorded) if recorded else None,
+            len(recorded),
+            first,
+        )
+        return True
+
+    def _projected(self, run: Run) -> Iterator[Row]:
+        assert self._projection is not None
+        slots, recorded, width, first = self._projection
+        parts, build = value_builders(self.pushed, run.graph), self.builder(run)
+        made = [parts[slot] for slot in slots]
+        log = run.accesses if recorded is not None else None
+        ids = None if log is None else log.direct_ids(width, first)
+        for _, prepared, values in self._lookups(run, iter(((),))):
+            leftover = prepared.leftover
+            for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
+                run.tick()
+                if leftover:
+                    whole = build(found)
+                    if not all(test(whole, run) is True for test in leftover):
+                        continue
+                if ids is not None and recorded is not None and log is not None and not log.full:
+                    ids.extend(recorded(found))
+                    if len(ids) > _IDS_MAX:
+                        log.deduplicate()
+                yield tuple([part(found) for part in made])
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self._projection is not None:
+            return self._projected(run)
+        return self._found(run, source)
+
+    def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        """Yield each row with a row of SQL that was found for it."""
+        build = self.builder(run)
+        for chunk in chunks(self._lookups(run, source)):
+            for prepared, same_statement in groupby(chunk, key=_PREPARED):
+                leftover = prepared.leftover
+                for part in parts(list(same_statement)):
+                    for row, found in _found(run.graph, prepared, part):
+                        run.tick()
+                        after = row + build(found)
+                        if not leftover or all(test(after, run) is True for test in leftover):
+                            yield after
+
+    def _lookups(self, run: Run, source: Iterator[Row]) -> Iterator[Lookup]:
+        """Yield the rows that may have a result, with their statements."""
+        last: tuple[str, ...] | None = None
+        for row in source:
+            compared = self.prepared(run, row)
+            if compared is None:
+                continue
+            values, kinds = compared
+            if kinds != last:
+                last, prepared = kinds, self._statement(run, kinds)
+            index_scan = prepared.index_scan
+            limits = None if index_scan is None else index_scan.limits(values)
+            if index_scan is None or limits is not None:
+                yield (
+                    row,
+                    prepared,
+                    [self._argument(arg, row, values, limits) for arg in prepared.columns],
+                )
+
+    def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
+        """The values to compare with and their kinds; None if a null node rules out every
+        result."""
+        for slot in self.pushed.known.values():
+            if row[slot] is None:
+                return None
+        tests = self.pushed.conditions.tests
+        return classify_arguments(tests, [test.value(row, run) for test in tests])
+
+    def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
+        """The conditions that SQL omits for these kinds."""
+        return [
+            test
+            for test, left in zip(
+                self.fallbacks, self.pushed.conditions.leftover(kinds), strict=True
+            )
+            if left
+        ]
+
+    def bound(
+        self, args: list[Any], index_scan: IndexScan | None, row: Row, values: list[Any]
+    ) -> list[Any] | None:
+        """The arguments of the statement; None if the index cannot contain a match."""
+        limits = None if index_scan is None else index_scan.limits(values)
+        if index_scan is not None and limits is None:
+            return None
+        return [
+            self._argument(arg, row, values, limits) if type(arg) is tuple else arg for arg in args
+        ]
+
+    def _argument(
+        self, arg: Any, row: Row, values: list[Any], limits: Mapping[str, Any] | None
+    ) -> Any:
+        if len(arg) == 1:
+            assert limits is not None
+            return limits[arg[0]]
+        kind, place = arg
+        if kind == "test":
+            return bound_value(values[place])
+        node = row[place]
+        if not isinstance(node, Node):
+            fail(f"A pattern needs a node here, not {shown(node)}.")
+        return node.id
+
+    def builder(self, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+        """Return the function from a row of SQL to the appended values."""
+        return row_builder(self.pushed, run)
+
+    def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
+        graph = run.graph
+        serial = graph.indexes().serial if self._indexable else 0
+        times = graph.as_of, graph.as_of is not None and graph.has_past, graph.sight_key
+        known = (kinds, serial, is_settled(graph), *times)
+        held = self._statements.get(known)
+        if held is None:
+            if len(self._statements) >= _STATEMENTS_MAX:
+                self._statements.clear()
+            held = self._statements[known] = prepare_statement(self.pushed, run, kinds)._replace(
+                leftover=self.leftover(kinds)
+            )
+        return held
+
+
+def _found(
+    graph: Graph, prepared: Prepared, lookups: list[Lookup]
+) -> Iterator[tuple[Row, tuple[Any, ...]]]:
+    """Each row with what was found for it."""
+    many = (
+        prepared.template.statement([values for _, _, values in lookups])
+        if len(lookups) > 1
+        else None
+    )
+    if many is not None:
+        return ((lookups[found[-1]][0], found) for found in graph.rows(*many))
+    return (
+        (row, found)
+        for row, _, values in lookups
+        for found in graph.rows(prepared.sql, _arguments(prepared, values))
+    )
+
+
+def _arguments(prepared: Prepared, values: list[Any]) -> list[Any]:
+    if len(prepared.columns) == len(prepared.args):  # each once, in order
+        return values
+    place = dict(zip(prepared.columns, values, strict=True))
+    return [place[arg] if type(arg) is tuple else arg for arg in prepared.args]

@@ -1,0 +1,107 @@
+"""Batch the rows that look up the same statement: their arguments become a table in FROM.
+
+    SELECT x.element FROM entry x … WHERE x.key >= ? AND x.key < ?
+    for one row
+
+    SELECT x.element, k.n FROM (VALUES …) k CROSS JOIN entry x … WHERE x.key >= k.c0 AND …
+    for a batch of rows
+
+Batches begin with one row and grow, so that a LIMIT reads little ahead. An error in a row is raised
+after the results of the rows before it. Reading ahead has no visible effect, since every step that
+writes consumes all its rows first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+Lookup = TypeVar("Lookup")
+ROWS_MAX = 64
+_GROWTH = 8
+_COLUMNS_MAX = 100
+
+
+class Template:
+    """The statement for one row, from which statements for batches are generated. Arguments that
+    are tuples are `columns`: they differ between rows."""
+
+    def __init__(
+        self,
+        select: tuple[str, list[Any]],
+        body: tuple[str, list[Any]],
+        *,
+        columns: list[Any],
+        apart: bool,
+    ) -> None:
+        """`apart`: a table within FROM needs a column, which it cannot see."""
+        self._select, self._body = _with_columns(*select, columns), _with_columns(*body, columns)
+        self._possible = not apart and 0 < len(columns) <= _COLUMNS_MAX
+        self._columns = len(columns)
+        self._sql: dict[int, str] = {}
+
+    def statement(self, rows: list[list[Any]]) -> tuple[str, list[Any]] | None:
+        """Return the statement for a batch of these columns and its arguments; its last column is
+        the number of the row. None if that is impossible."""
+        if not self._possible or self._select is None or self._body is None:
+            return None
+        (select, before), (body, after) = self._select, self._body
+        sql = self._sql.get(len(rows))
+        if sql is None:
+            names = ", ".join(
+                [
+                    "column1 AS n",
+                    *[f"column{number + 2} AS c{number}" for number in range(self._columns)],
+                ]
+            )
+            values = ", ".join([f"({', '.join('?' * (self._columns + 1))})"] * len(rows))
+            table = f"(SELECT {names} FROM (VALUES {values})) k"
+            sql = self._sql[len(rows)] = (
+                f"SELECT {select}, k.n FROM {table} CROSS JOIN {body.removeprefix('FROM ')}"
+            )
+        args = before.copy()
+        for number, row in enumerate(rows):
+            args.append(number)
+            args += row
+        return sql, args + after
+
+
+def chunks(source: Iterator[Lookup]) -> Iterator[list[Lookup]]:
+    size = 1
+    while True:
+        chunk: list[Lookup] = []
+        try:
+            for lookup in islice(source, size):
+                chunk.append(lookup)
+        except Exception:
+            if chunk:
+                yield chunk
+            raise
+        if not chunk:
+            return
+        yield chunk
+        size = min(ROWS_MAX, size * _GROWTH)
+
+
+def parts(rows: list[Lookup]) -> Iterator[list[Lookup]]:
+    """Split the rows into batches of the few sizes that statements exist for."""
+    at = 0
+    for size in (ROWS_MAX, _GROWTH, 1):
+        while len(rows) - at >= size:
+            yield rows[at : at + size]
+            at += size
+
+
+def _with_columns(sql: str, args: list[Any], columns: list[Any]) -> tuple[str, list[Any]] | None:
+    pieces = sql.split("?")
+    if len(pieces) != len(args) + 1:  # a name contains a question mark
+        return None
+    text, left = pieces[0], []
+    for arg, piece in zip(args, pieces[1:], strict=True):
+        if type(arg) is tuple:
+            text += f"k.c{columns.index(arg)}{piece}"
+        else:
+            text += f"?{piece}"
+            left.append(arg)
+    return text, left

@@ -1,0 +1,100 @@
+"""Convert rows of SQL to the nodes, edges, ids and properties of a query's row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from doxa.base.values import decode_value
+from doxa.query.core.elements import Edge, Node
+from doxa.query.core.graph import Graph
+from doxa.query.core.row import Row
+from doxa.query.core.run import Run
+from doxa.query.sql.pushed_pattern import PushedDownPattern
+
+
+def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
+    """For each slot of the rows, the columns of SQL that hold its ids, negative for edges; None
+    where there are none."""
+    places: list[list[int | None]] = []
+    at = 0
+    for _, kind, loaded in pushed.outputs:
+        places.append([None if kind == "edge" else at])
+        at += _width(kind, loaded)
+    if pushed.traversed:
+        places.append(list(range(at, at + len(pushed.traversed))))
+    return places + [[None] for _ in pushed.columns]
+
+
+def column_getter(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
+    """Return a getter that gives these columns as a tuple; a slice, which is fastest, for adjacent
+    ones."""
+    first, last = places[0], places[-1] + 1
+    return (
+        itemgetter(slice(first, last))
+        if places == list(range(first, last))
+        else itemgetter(*places)
+    )
+
+
+def _width(kind: str, loaded: bool) -> int:
+    """The number of SQL columns of an output."""
+    return (
+        1
+        if kind.endswith("id")
+        else (5 if loaded else 4)
+        if kind == "edge"
+        else (3 if loaded else 1)
+    )
+
+
+def row_builder(pushed: PushedDownPattern, run: Run) -> Callable[[tuple[Any, ...]], Row]:
+    parts = value_builders(pushed, run.graph)
+    if len(parts) == 1:
+        only = parts[0]
+        return lambda found: (only(found),)
+    return lambda found: tuple([part(found) for part in parts])
+
+
+def value_builders(
+    pushed: PushedDownPattern, graph: Graph
+) -> list[Callable[[tuple[Any, ...]], Any]]:
+    parts: list[Callable[[tuple[Any, ...]], Any]] = []
+    at = 0
+    for _, kind, loaded in pushed.outputs:
+        parts.append(_element_builder(graph, kind, loaded=loaded, at=at))
+        at += _width(kind, loaded)
+    if pushed.traversed:
+        parts.append(_ids(at, len(pushed.traversed)))
+        at += len(pushed.traversed)
+    parts.extend(_column(at + index) for index in range(len(pushed.columns)))
+    return parts
+
+
+def _ids(at: int, count: int) -> Callable[[tuple[Any, ...]], Any]:
+    """Return a getter for `count` ids as one value."""
+    return itemgetter(at) if count == 1 else itemgetter(*range(at, at + count))
+
+
+def _column(at: int) -> Callable[[tuple[Any, ...]], Any]:
+    return lambda found: None if found[at] is None else decode_value(found[at])
+
+
+def _element_builder(
+    graph: Any, kind: str, *, loaded: bool, at: int
+) -> Callable[[tuple[Any, ...]], Any]:
+
+    if kind.endswith("id"):
+        return itemgetter(at)
+    if kind == "edge":
+        if loaded:
+            return lambda found: graph.edge_of(
+                found[at], found[at + 1], found[at + 2], found[at + 3], found[at + 4]
+            )
+        return lambda found: Edge(
+            found[at], graph, kind=found[at + 1], start=found[at + 2], end=found[at + 3]
+        )
+    if loaded:
+        return lambda found: graph.node_of(found[at], found[at + 1], found[at + 2])
+    return lambda found: Node(found[at], graph)

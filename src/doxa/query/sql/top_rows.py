@@ -1,0 +1,116 @@
+"""Push ORDER BY with LIMIT down into the SQL statement of a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from doxa.cypher import tree as t
+from doxa.query.core.json_paths import json_path
+from doxa.query.core.row import Row
+from doxa.query.core.row_count import row_count
+from doxa.query.core.run import Run
+from doxa.query.core.step import Evaluate
+from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
+from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.statement import StatementBuilder
+
+TOP_ROWS_MAX = 10_000  # larger limits are sorted in Python
+
+
+# Top-k
+
+
+@dataclass(slots=True)
+class TopRows:
+    """An order that SQL may apply before its LIMIT: properties of the pattern, each with its
+    direction."""
+
+    keys: list[tuple[str, str, bool]]
+    skip: Evaluate | None
+    limit: Evaluate
+
+    def count(self, run: Run) -> int | None:
+        """The number of rows, or None if the limit is too large to push down."""
+
+        most = row_count(self.limit, run, "LIMIT") + (
+            row_count(self.skip, run, "SKIP") if self.skip is not None else 0
+        )
+        return most if 0 < most <= TOP_ROWS_MAX else None
+
+
+_RANK = (
+    "CASE coalesce(json_type({table}.props, ?), 'none') WHEN 'text' THEN 13 WHEN 'false' THEN 14"
+    " WHEN 'true' THEN 14 WHEN 'integer' THEN 15 WHEN 'real' THEN 15 WHEN 'none' THEN 16 ELSE 0 END"
+)
+
+
+class TopRowsScanStep:
+    """A pattern scan that returns only its first rows in an order. Later steps sort and cut them
+    again, so that ties and nulls need no attention here."""
+
+    def __init__(self, step: PatternScanStep, top: TopRows) -> None:
+        self.step, self.top = step, top
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        rows = list(source)
+        most = self.top.count(run)
+        if len(rows) == 1 and most is not None:
+            try:
+                return iter(self._first(run, rows[0], most))
+            except UndecidedInSQL:
+                pass
+        return self.step.rows(run, iter(rows))
+
+    def _first(self, run: Run, row: Row, most: int) -> list[Row]:
+        prepared = self.step.prepared(run, row)
+        if prepared is None:
+            return []
+        values, kinds = prepared
+        if self.step.leftover(kinds):
+            raise UndecidedInSQL
+        builder = StatementBuilder(
+            self.step.pushed, run, kinds, read=frozenset(key for key, _, _ in self.top.keys)
+        )
+        body, args = builder.body()
+        require_plain_tables(builder)
+        select, select_args = builder.select()
+        ranks, order = [], []
+        rank_args: list[Any] = []
+        order_args: list[Any] = []
+        for index, (key, name, down) in enumerate(self.top.keys):
+            table, way = builder.table(key), " DESC" if down else ""
+            ranks.append(f"{_RANK.format(table=table)} AS r{index}")
+            order += [f"r{index}{way}", f"{table}.props ->> ?{way}"]
+            rank_args.append(json_path(name))
+            order_args.append(json_path(name))
+        sql = (
+            f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
+        )
+        found_args = self.step.bound(args, builder.index_scan, row, values)
+        if found_args is None:
+            return []
+        bound = [*select_args, *rank_args, *found_args, *order_args]
+        build = self.step.builder(run)
+        found = []
+        for one in run.graph.rows(sql, bound):
+            if 0 in one[len(one) - len(ranks) :]:
+                raise UndecidedInSQL
+            found.append(row + build(one))
+        return found
+
+
+def push_down_top_rows(
+    step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
+) -> TopRowsScanStep | None:
+    """Return a TopRowsScanStep if the whole order is by properties of the pattern."""
+    if not isinstance(step, PatternScanStep):
+        return None
+    keys = []
+    for expression, down in order:
+        held = pushed_element(expression, step.pushed)
+        if held is None or not isinstance(expression, t.Property):
+            return None
+        keys.append((held, expression.name, down))
+    return TopRowsScanStep(step, TopRows(keys, skip, limit))
