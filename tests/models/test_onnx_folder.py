@@ -15,7 +15,7 @@ from doxa.base.errors import LimitError, ModelError
 from doxa.base.limits import ONNX_TOKENIZER_BYTES_MAX, RERANK_ITEMS_MAX
 from doxa.models import Embedder
 from doxa.models.onnx_folder import load_onnx_embedder, load_onnx_reranker
-from doxa.models.onnx_writer import GraphWriter, model_bytes, value_info
+from minilm_builder.onnx_writer import GraphWriter, model_bytes, value_info
 from tests.models.test_embedder_contract import EmbedderContract
 
 pytest.importorskip("onnxruntime")

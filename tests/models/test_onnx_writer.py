@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from doxa.models.onnx_writer import GraphWriter, model_bytes, value_info
+from minilm_builder.onnx_writer import GraphWriter, model_bytes, value_info
 
 
 def test_value_info_bytes() -> None:

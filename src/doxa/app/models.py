@@ -58,8 +58,8 @@ class ModelOptions:
 
 
 def default_model_folder() -> Path:
-    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the
-    built model is kept."""
+    """Return DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where
+    the local model is searched for when its package is not installed."""
     named = os.environ.get("DOXA_MODELS")
     if named:
         return Path(named)
