@@ -18,6 +18,7 @@ from doxa.models import (
     Reranker,
     ScriptedCompleter,
 )
+from doxa.models.address import Secret, parse_url
 from doxa.models.cassette import (
     Cassette,
     RecordedEndpoint,
@@ -25,7 +26,7 @@ from doxa.models.cassette import (
     RecordingEndpoint,
     read_cassette,
 )
-from doxa.models.http import HttpEndpoint, Secret, parse_url
+from doxa.models.http import HttpEndpoint
 from doxa.models.meter import Meter
 from doxa.models.ollama import OllamaCompleter, open_embedder
 from tests.models.model_server import KEY, ModelServer, Reply

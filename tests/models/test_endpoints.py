@@ -18,8 +18,9 @@ from doxa.base.limits import (
     RERANK_ITEMS_MAX,
 )
 from doxa.models import Completer, Embedder, HashEmbedder, Message, ollama, openai
+from doxa.models.address import Secret, parse_url
 from doxa.models.anthropic import AnthropicCompleter
-from doxa.models.http import HttpEndpoint, Secret, parse_url
+from doxa.models.http import HttpEndpoint
 from doxa.models.meter import Meter
 from doxa.models.ollama import OllamaCompleter
 from doxa.models.openai import EndpointReranker, OpenAiCompleter

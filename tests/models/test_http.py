@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import pickle
 import socket
+import subprocess
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +25,8 @@ from doxa.base.limits import (
     MODEL_REQUEST_BYTES_MAX,
     MODEL_RETRY_AFTER_MS_MAX,
 )
-from doxa.models.http import HttpEndpoint, Secret, decoded, parse_url
+from doxa.models.address import Secret, parse_url
+from doxa.models.http import HttpEndpoint, decoded
 from doxa.models.meter import Meter
 from tests.models.model_server import KEY, ModelServer, Reply
 
@@ -179,7 +184,13 @@ def dripping_body(connection: socket.socket) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("act", [silent, dripping, dripping_body])
+def dripping_hints(connection: socket.socket) -> None:
+    for _ in range(40):
+        connection.sendall(b"HTTP/1.1 103 Early Hints\r\n\r\n")
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("act", [silent, dripping, dripping_body, dripping_hints])
 def test_a_slow_answer_ends_in_time(server: ModelServer, act: object) -> None:
     server.always = lambda request: Reply(act=act)  # type: ignore[arg-type]
     to = HttpEndpoint(parse_url(server.url, field="url"), key=Secret(KEY, source="KEY"))
@@ -187,6 +198,90 @@ def test_a_slow_answer_ends_in_time(server: ModelServer, act: object) -> None:
     error = refusal(to, time_ms=400)
     assert "did not answer in time" in error.message and error.fields["outage"]
     assert time.monotonic() - start < 1.4
+
+
+def test_a_server_that_reads_slowly_ends_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        done = threading.Event()
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                while not done.wait(0.05):
+                    connection.recv(1_024)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        to = HttpEndpoint(
+            parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}", field="url"),
+        )
+        try:
+            with (
+                pytest.raises(ModelError, match="did not answer in time"),
+                Meter().call("m", tokens_in=1) as call,
+            ):
+                body = {"input": "x" * (MODEL_REQUEST_BYTES_MAX - 100)}
+                to.post("/embeddings", body, time_ms=400, watch=call)
+        finally:
+            done.set()
+            thread.join()
+
+
+def test_a_handshake_that_does_not_end_is_cut_off() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        to = HttpEndpoint(parse_url(f"https://127.0.0.1:{listening.getsockname()[1]}", field="url"))
+        error = refusal(to, time_ms=300)
+        assert "did not answer in time" in error.message
+
+
+def test_every_address_of_a_name_shares_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name with many addresses gets no more time than one."""
+    when, tried = FakeTime(), []
+
+    def connect(address: tuple[str, int], timeout: float, **options: object) -> socket.socket:
+        tried.append(timeout)
+        when.now_s += timeout
+        raise TimeoutError
+
+    entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: [entry] * 9)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    error = refusal(endpoint("http://localhost", when), time_ms=25_000)
+    assert "did not answer in time" in error.message
+    assert tried == [10.0, 10.0, 5.0]
+
+
+def test_the_environment_names_no_proxy_and_no_password(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login ana password hunter2\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    assert post(endpoint(server.url))
+    headers = server.requests[0].headers
+    assert headers["authorization"] == f"Bearer {KEY}" and headers["accept-encoding"] == "identity"
+
+
+def test_a_compressed_answer_is_not_unpacked(server: ModelServer) -> None:
+    packed = gzip.compress(b"{" + b" " * 1_000_000)
+    server.replies = [Reply(200, packed, {"Content-Encoding": "gzip"})]
+    assert post(endpoint(server.url)) == packed
+
+
+def test_httpx_is_imported_when_an_endpoint_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import sys, doxa, doxa.models.http, doxa.models.openai, doxa.app.models\n"
+        "assert not {'httpx2', 'httpcore2'} & set(sys.modules)\n"
+        "from doxa.models.address import parse_url\n"
+        "doxa.models.http.HttpEndpoint(parse_url('http://127.0.0.1', field='url'))\n"
+        "assert 'httpx2' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(ModelError, match="httpx2 cannot be imported") as caught:
+        endpoint("http://127.0.0.1")
+    assert "doxa-memory[endpoints]" in caught.value.next_step
 
 
 def cut_off(connection: socket.socket) -> None:
@@ -235,8 +330,9 @@ def test_nobody_listens() -> None:
     )
 
 
-def test_a_host_that_is_not_there() -> None:
-    assert "no such host" in refusal(endpoint("https://nowhere.invalid/v1")).message
+@pytest.mark.parametrize("host", ["nowhere.invalid", "a" * 300, "a..b"])
+def test_a_host_that_is_not_there(host: str) -> None:
+    assert "no such host" in refusal(endpoint(f"https://{host}/v1")).message
 
 
 def huge(connection: socket.socket) -> None:
