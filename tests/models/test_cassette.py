@@ -85,7 +85,7 @@ def test_a_failed_exchange_is_not_recorded(tmp_path: Path) -> None:
 def test_what_is_no_cassette_says_so(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c.json").write_bytes(content)
     for name in ("c.json", "none.json"):
-        with pytest.raises(ModelError, match="is no cassette"):
+        with pytest.raises(ModelError, match="is not a cassette"):
             read_cassette(tmp_path / name)
 
 
@@ -97,7 +97,7 @@ def test_a_recorded_completer_answers_what_it_knows(tmp_path: Path) -> None:
     assert RecordedCompleter.read(path).complete(ASKED).text == "It was."
     for content in (b"[]", b'{"a": 5}', b"\xff"):
         path.write_bytes(content)
-        with pytest.raises(ModelError, match="holds no recordings"):
+        with pytest.raises(ModelError, match="does not contain recordings"):
             RecordedCompleter.read(path)
     with pytest.raises(ModelError, match="No answer is recorded"):
         fake.complete([Message("system", "Is it so?")])
@@ -107,7 +107,7 @@ def test_a_scripted_completer_notes_what_it_is_asked() -> None:
     fake = ScriptedCompleter(["one", "two"])
     assert [fake.complete(ASKED).text, fake.complete(ASKED).text] == ["one", "two"]
     assert fake.asked == [tuple(ASKED)] * 2
-    with pytest.raises(ModelError, match="at its end"):
+    with pytest.raises(ModelError, match="script of the fake model has ended"):
         fake.complete(ASKED)
 
 

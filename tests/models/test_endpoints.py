@@ -552,5 +552,5 @@ def test_more_texts_than_a_reranker_takes_are_refused(server: ModelServer) -> No
 
 def test_an_empty_choice_of_openai_ends_by_length(server: ModelServer) -> None:
     server.replies = [Reply(body=openai_chat(None, "length"))]
-    with pytest.raises(ModelError, match="limit of tokens was used up"):
+    with pytest.raises(ModelError, match="reached the limit of tokens"):
         OpenAiCompleter(endpoint(server), "m", Meter()).complete(ASKED)

@@ -1,4 +1,5 @@
-"""Whatever an endpoint answers, an adapter gives a sound result or a ModelError, and nothing else."""
+"""Whatever an endpoint answers, an adapter gives a sound result or a ModelError, and nothing
+else."""
 
 from __future__ import annotations
 

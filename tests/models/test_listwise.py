@@ -52,7 +52,7 @@ def test_places_become_scores(answer: str, scores: list[float]) -> None:
     ],
 )
 def test_an_answer_that_is_no_order_is_an_error(answer: str) -> None:
-    with pytest.raises(ModelError, match="The order that the model fake-scripted gave") as caught:
+    with pytest.raises(ModelError, match="The order returned by the model fake-scripted") as caught:
         ListwiseReranker(ScriptedCompleter([answer])).score("?", TEXTS)
     assert caught.value.next_step
 
@@ -87,5 +87,5 @@ def test_no_texts_and_too_many() -> None:
 
 
 def test_a_model_that_fails_is_its_own_error() -> None:
-    with pytest.raises(ModelError, match="script of the fake model is at its end"):
+    with pytest.raises(ModelError, match="script of the fake model has ended"):
         ListwiseReranker(ScriptedCompleter([])).score("?", TEXTS)

@@ -36,7 +36,7 @@ def test_figures_by_model_and_money() -> None:
 
 def test_the_wider_meter_counts_and_caps_too() -> None:
     wide = Meter(tokens_max=100)
-    first, second = Meter(above=wide), Meter(tokens_max=60, above=wide)
+    first, second = Meter(parent=wide), Meter(tokens_max=60, parent=wide)
     spend(first, "m", 50, 0)
     with pytest.raises(LimitError):
         spend(second, "m", 61, 0)
@@ -50,7 +50,7 @@ def test_the_wider_meter_counts_and_caps_too() -> None:
 
 def test_a_cap_on_calls_that_is_the_widers_is_not_counted_below() -> None:
     wide = Meter(calls_max=1)
-    meter = Meter(above=wide)
+    meter = Meter(parent=wide)
     spend(meter, "m", 1, 0)
     with pytest.raises(LimitError):
         spend(meter, "m", 1, 0)

@@ -285,9 +285,9 @@ def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path, kind: str) -> None
 
 
 def test_a_graph_of_several_logits_is_no_cross_encoder(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="a cross-encoder gives one number"):
+    with pytest.raises(ModelError, match="cross-encoder must be one number"):
         load_onnx_reranker(write_reranker(tmp_path, logits=2))
-    with pytest.raises(ModelError, match="a cross-encoder gives one number"):
+    with pytest.raises(ModelError, match="cross-encoder must be one number"):
         load_onnx_reranker(write_embedder(tmp_path / "e"))
     with pytest.raises(ModelError, match=r"has no file model\.onnx"):
         load_onnx_reranker(tmp_path / "nowhere")

@@ -118,9 +118,9 @@ class Models:
             _cap(said, "DOXA_MODEL_TOKENS_MAX"),
             _cap(said, "DOXA_MODEL_CALLS_MAX"),
         )
-        PROCESS.know(prices)
+        PROCESS.add_prices(prices)
         self._meter = Meter(
-            calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, above=PROCESS
+            calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, parent=PROCESS
         )
         self._endpoints: dict[str, HttpEndpoint] = {}
         self._lock = threading.Lock()

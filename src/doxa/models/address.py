@@ -1,4 +1,4 @@
-"""Where an endpoint is, and the key that it gets: both are checked before anything is sent."""
+"""Addresses of endpoints and their keys, checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ _URL = re.compile(r"[!#-;=?-\[\]_a-z~]+", re.IGNORECASE)
 
 
 class Secret:
-    """A key that shows itself to nobody: not in a repr, a log, an error or a pickle."""
+    """A key that does not appear in a repr, a log, an error or a pickle."""
 
     __slots__ = ("_value",)
 
     def __init__(self, value: str, *, source: str) -> None:
-        """`source` names where it comes from, such as the variable, for the error about one that
+        """`source` names the origin of the key, such as a variable, in the error for a key that
         cannot be sent."""
         if not _KEY.fullmatch(value):
             raise InputError(
-                f"The key in {source} has a blank or a character that no key has; it is not shown"
-                " here.",
+                f"The key in {source}, which is not shown, contains a space or an invalid character.",
                 next_step=f"Set {source} to the key alone, without quotes or line breaks.",
                 field=source,
             )
@@ -36,18 +35,18 @@ class Secret:
         return "Secret(...)"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        raise TypeError("a key is not written anywhere")
+        raise TypeError("a key cannot be pickled")
 
     def reveal(self) -> str:
         return self._value
 
-    def cut_from(self, text: str) -> str:
+    def remove_from(self, text: str) -> str:
         return text.replace(self._value, "[key]")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an endpoint is. `text` is the URL without a slash at its end."""
+    """The address of an endpoint. `text` is the URL without a trailing slash."""
 
     secure: bool
     host: str
@@ -62,13 +61,15 @@ class Address:
 
     @property
     def id(self) -> str:
-        """The same for the same place, however this machine is called in it."""
-        return f"{'https' if self.secure else 'http'}://{'loopback' if self.local else self.host}:{self.port}{self.path}"
+        """The same text for the same place, whichever name of this machine the URL uses."""
+        scheme = "https" if self.secure else "http"
+        host = "loopback" if self.local else self.host
+        return f"{scheme}://{host}:{self.port}{self.path}"
 
 
 def parse_url(text: object, *, field: str) -> Address:
-    """The address that `text` names. Raises InputError, without quoting what may be a password, for
-    anything but http(s)://host[:port][/path]; and for plain http to another machine."""
+    """Parse http(s)://host[:port][/path]. Raises InputError for anything else and for plain http to
+    another machine, without quoting a possible password."""
 
     def refused(reason: str) -> InputError:
         return InputError(
@@ -85,21 +86,21 @@ def parse_url(text: object, *, field: str) -> Address:
         or not 0 < len(text) <= MODEL_URL_CHARS_MAX
         or not _URL.fullmatch(text)
     ):
-        raise refused("it is not the text of a URL, or holds a character that a URL does not have")
+        raise refused("it is not a URL, or contains a character that a URL cannot have")
     try:
         parts = urlsplit(text)
         port, host = parts.port, parts.hostname or ""
     except ValueError:
         raise refused("its host or port is malformed") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise refused("it is not http:// or https:// and a host")
+        raise refused("it does not start with http:// or https:// and a host")
     if "@" in parts.netloc:
-        raise refused("it holds a name or password; a key belongs in the environment")
+        raise refused("it contains a name or password; set the key in the environment")
     if "?" in text or "#" in text:
         raise refused("it has a query or a fragment; give the base URL alone")
     secure = parts.scheme == "https"
     if not secure and not is_loopback(host):
-        raise refused("plain http would send keys and memories in clear to another machine")
+        raise refused("plain http would send keys and memories unencrypted to another machine")
     return Address(
         secure, host, port or (443 if secure else 80), parts.path.rstrip("/"), text.rstrip("/")
     )

@@ -1,4 +1,4 @@
-"""Posts JSON to an endpoint and bounds everything that a server could stretch.
+"""Posts JSON to an endpoint, with limits on everything that a server could prolong.
 
     plain http to this machine only     keys and memories do not travel in clear
     no redirects, proxies or cookies    the request goes where the URL says, and nowhere else
@@ -46,12 +46,12 @@ _Answer = TypeVar("_Answer")
 
 _RETRIED = frozenset((0, 408, 425, 429))  # 0: no answer at all
 _REFUSED = frozenset((400, 413, 422))
-# What servers say of a text beyond their reach; llama.cpp says it with a 500.
+# How servers describe a text that is too long; llama.cpp does so with a 500.
 _TOO_LONG = re.compile(r"too (?:large|long|big)\b", re.IGNORECASE)
 
 
 class Endpoint(Protocol):
-    """Somewhere to post JSON to; `models/cassette.py` has one that replays."""
+    """A place to post JSON to; `models/cassette.py` has one that replays recordings."""
 
     @property
     def url(self) -> str:
@@ -59,9 +59,12 @@ class Endpoint(Protocol):
         ...
 
     def post(self, path: str, body: Mapping[str, object], *, time_ms: int, watch: Watch) -> bytes:
-        """The content of a successful answer. Raises ModelError (its fields are `url`, `status`
-        where there is one, `outage` where others will fail alike for now, `refused` where this
-        request is what is wrong), and LimitError for a request beyond the limit or from `watch`."""
+        """Post `body` and return the content of a successful answer.
+
+        Raises ModelError, with the fields `url`, `status` if there is one, `outage` if other
+        requests will fail too for now, and `refused` if this request is at fault. Raises LimitError
+        for a request that is too large, or from `watch`.
+        """
         ...
 
 
@@ -82,9 +85,9 @@ class HttpEndpoint:
         sleep: Callable[[float], None] = time.sleep,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`key_header` is the header's name and what stands before the key; `key_source` names the
-        variable, for error texts; `trust` is the system's authorities unless given. `now` and
-        `wall` give seconds, monotonic and since 1970."""
+        """`key_header` is the header's name and the prefix of the key; `key_source` names the
+        variable in error texts; `trust` defaults to the system's authorities. `now` and `wall`
+        return seconds, monotonic and since 1970."""
         self.url = address.text
         _require_httpx(address)
         self._address = address
@@ -106,13 +109,13 @@ class HttpEndpoint:
         self._outage: tuple[float, ModelError] | None = None
 
     def post(self, path: str, body: Mapping[str, object], *, time_ms: int, watch: Watch) -> bytes:
-        """As `Endpoint.post`; `time_ms` is for all attempts and pauses together."""
+        """As `Endpoint.post`; `time_ms` covers all attempts and pauses."""
         content = msgspec.json.encode(body)
         if len(content) > MODEL_REQUEST_BYTES_MAX:
             raise LimitError(
-                f"A request of {len(content):,} bytes is beyond the {MODEL_REQUEST_BYTES_MAX:,}"
-                " that are sent to a model at once.",
-                next_step="Ask with less text.",
+                f"A request of {len(content):,} bytes exceeds the limit of"
+                f" {MODEL_REQUEST_BYTES_MAX:,} bytes.",
+                next_step="Send less text.",
                 limit_bytes=MODEL_REQUEST_BYTES_MAX,
                 size_bytes=len(content),
             )
@@ -136,10 +139,10 @@ class HttpEndpoint:
                     return answer
                 watch.free()
                 error = self._status_error(path, status, answer)
-            again = status in _RETRIED or (status >= 500 and "refused" not in error.fields)
+            retried = status in _RETRIED or (status >= 500 and "refused" not in error.fields)
             wait = self._wait(attempt, pause)
             if (
-                not again
+                not retried
                 or attempt >= MODEL_ATTEMPTS_MAX
                 or wait is None
                 or self._now() + wait >= until
@@ -147,8 +150,6 @@ class HttpEndpoint:
                 self._note_outage(error, pause)
                 raise error
             self._sleep(wait)
-
-    # One exchange
 
     def _exchange(self, path: str, content: bytes, until: float) -> tuple[int, float | None, bytes]:
         """Send one request; return the status, the pause that the server asks for in seconds, and
@@ -169,10 +170,10 @@ class HttpEndpoint:
             raise self._error(
                 path,
                 f"sent more than {MODEL_ANSWER_BYTES_MAX:,} bytes",
-                "Ask with less text.",
+                "Send less text.",
                 status=answer.status,
             )
-        pause = self._asked_pause(answer.headers.get("Retry-After"))
+        pause = self._requested_pause(answer.headers.get("Retry-After"))
         return answer.status, pause, answer.content
 
     def _all_headers(self) -> dict[str, str]:
@@ -183,32 +184,32 @@ class HttpEndpoint:
 
     # Pauses
 
-    def _asked_pause(self, said: str | None) -> float | None:
-        """`Retry-After` in seconds: a number, or a date of the wall clock (RFC 9110, section
-        10.2.3)."""
-        if said is None:
+    def _requested_pause(self, header: str | None) -> float | None:
+        """Return the seconds of a `Retry-After` header: a number, or a date of the wall clock (RFC
+        9110, section 10.2.3)."""
+        if header is None:
             return None
-        if re.fullmatch(r"[0-9]{1,9}", said.strip()):
-            return float(said)
+        if re.fullmatch(r"[0-9]{1,9}", header.strip()):
+            return float(header)
         try:
-            return max(parsedate_to_datetime(said.strip()).timestamp() - self._wall(), 0.0)
+            return max(parsedate_to_datetime(header.strip()).timestamp() - self._wall(), 0.0)
         except (ValueError, TypeError, OverflowError):
             return None
 
     @staticmethod
     def _wait(attempt: int, pause: float | None) -> float | None:
-        """Seconds before the next attempt; None where a longer pause is asked for than is waited."""
+        """Return the seconds before the next attempt; None if the requested pause is too long."""
         if pause is not None and pause > MODEL_RETRY_AFTER_MS_MAX / 1_000:
             return None
         return max(pause or 0.0, MODEL_BACKOFF_MS / 1_000 * (1 << (attempt - 1)))
 
     def _refuse_during_outage(self) -> None:
         with self._lock:
-            held = self._outage
-        if held is not None and self._now() < held[0]:
-            seconds, error = held[0] - self._now(), held[1]
+            outage = self._outage
+        if outage is not None and self._now() < outage[0]:
+            seconds, error = outage[0] - self._now(), outage[1]
             raise ModelError(
-                f"{error.message} It is not asked again for {seconds:.0f} s.",
+                f"{error.message} It is not called again for {seconds:.0f} s.",
                 next_step=error.next_step,
                 **error.fields,
             )
@@ -231,7 +232,7 @@ class HttpEndpoint:
     def _connection_error(self, path: str, failed: TransportError) -> ModelError:
         if failed.kind == "certificate":
             step = (
-                "Check the URL and the server's certificate; for an authority of your own set"
+                "Check the URL and the server's certificate; for your own authority, set"
                 " SSL_CERT_FILE."
             )
             return self._error(path, "has a certificate that cannot be trusted", step, outage=True)
@@ -239,13 +240,13 @@ class HttpEndpoint:
             return self._error(
                 path,
                 "did not answer in time",
-                "Check that the server is well, or try again later.",
+                "Check the server, or try again later.",
                 outage=True,
             )
         if failed.sent:
             return self._error(
                 path,
-                f"broke off before its answer was whole ({failed.kind})",
+                f"closed the connection before its answer was complete ({failed.kind})",
                 "Try again; look at the server's log.",
                 outage=True,
             )
@@ -257,14 +258,13 @@ class HttpEndpoint:
         )
 
     def _status_error(self, path: str, status: int, answer: bytes) -> ModelError:
-        said = self._said(answer)
-        quoted = f' and said: "{said}"' if said else ""
+        message = self._message(answer)
+        quoted = f' and the message "{message}"' if message else ""
         fields: dict[str, object] = {"status": status}
-        if status in _REFUSED or (status == 500 and _TOO_LONG.search(said)):
+        if status in _REFUSED or (status == 500 and _TOO_LONG.search(message)):
             fields["refused"] = True
-        elif (
-            status != 500
-        ):  # a 500 may be about this text alone; a wrong key, model or URL fails alike for all
+        elif status != 500:
+            # A 500 may concern this text only; a wrong key, model or URL fails for all texts.
             fields["outage"] = True
         if 300 <= status < 400:
             quoted = ", a redirect, which is not followed"
@@ -274,23 +274,21 @@ class HttpEndpoint:
 
     def _step(self, status: int) -> str:
         if status in (401, 403):
-            return f"Check {self._key_source or 'the key'} and what the key is allowed."
+            return f"Check {self._key_source or 'the key'} and its permissions."
         if status == 404:
-            return (
-                "Check the model's name and the base URL; a model of Ollama must have been pulled."
-            )
+            return "Check the model's name and the base URL; pull the model if it is one of Ollama."
         if 300 <= status < 400:
-            return "Give the URL that it leads to, if you trust it."
+            return "Use the URL of the redirect, if you trust it."
         if status == 429:
-            return "Wait, ask less often, or raise the account's limit."
+            return "Wait, send fewer requests, or raise the account's limit."
         return (
             "Try again later; look at the server's log."
             if status >= 500
-            else "Correct what the endpoint names."
+            else "Correct the request as the endpoint says."
         )
 
-    def _said(self, answer: bytes) -> str:
-        """What a server says of its refusal: quoted in one line, cut, and without the key."""
+    def _message(self, answer: bytes) -> str:
+        """Return the error message of a server: in one line, truncated and without the key."""
         try:
             found = msgspec.json.decode(answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -300,10 +298,9 @@ class HttpEndpoint:
                 found = found[name]
         if not isinstance(found, str):
             return ""
-        shown = self._key.cut_from(found) if self._key is not None else found
-        return " ".join("".join(c if c.isprintable() and c != '"' else " " for c in shown).split())[
-            :MODEL_SAID_CHARS_MAX
-        ]
+        text = self._key.remove_from(found) if self._key is not None else found
+        printable = "".join(c if c.isprintable() and c != '"' else " " for c in text)
+        return " ".join(printable.split())[:MODEL_SAID_CHARS_MAX]
 
 
 def _succeeded(status: int) -> bool:
@@ -328,18 +325,18 @@ def _require_httpx(address: Address) -> None:
 
 
 def decoded(answer: bytes, shape: type[_Answer], *, url: str, model: str) -> _Answer:
-    """An answer as the shape that was expected. Raises ModelError, which names the place and never
-    quotes a value."""
+    """Decode an answer of the expected shape. Raises ModelError, which names the field at fault and
+    never quotes a value."""
     try:
         return msgspec.json.decode(answer, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error) if isinstance(error, msgspec.ValidationError) else "it is not JSON"
-        # A page instead of an object comes from something else than the model; an object that
-        # cannot be read may be about this text alone.
+        # Anything but a JSON object comes from something else than the model; an object of another
+        # shape may concern this text only.
         outage = {} if answer.lstrip()[:1] == b"{" else {"outage": True}
         raise ModelError(
-            f"The answer of {url} for the model {model} is not of the expected shape: {reason}.",
-            next_step="Check that the URL leads to the API that the provider's name says.",
+            f"The answer of {url} for the model {model} has an unexpected shape: {reason}.",
+            next_step="Check that the URL is that of the provider's API.",
             url=url,
             model=model,
             **outage,
