@@ -123,7 +123,7 @@ def test_missing_files_say_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     with pytest.raises(ModelError, match=r"Meaning search is off: .* cannot be read") as caught:
         load_minilm(weights=tmp_path / "model.onnx")
-    assert "pip install 'doxa-memory[local]' doxa-memory-minilm" in caught.value.next_step
+    assert "wheel of doxa-memory-minilm" in caught.value.next_step
 
 
 def test_a_missing_runtime_and_a_missing_package(

@@ -25,7 +25,7 @@ class Secret:
         cannot be sent."""
         if not _KEY.fullmatch(value):
             raise InputError(
-                f"The key in {source}, which is not shown, contains a space or an invalid character.",
+                f"The key in {source} (not shown) contains a space or an invalid character.",
                 next_step=f"Set {source} to the key alone, without quotes or line breaks.",
                 field=source,
             )

@@ -49,8 +49,9 @@ _MODEL_FILE = "model.onnx"
 _TOKENIZER_FILE = "tokenizer.json"
 _OFF = "Meaning search is off"
 _INSTALL_STEP = (
-    "Text search works without it. To turn meaning search on, run: pip install"
-    " 'doxa-memory[local]' doxa-memory-minilm (in a checkout of doxa: make weights)"
+    "Text search works without it. To turn meaning search on, install the runtime and the model:"
+    " make weights in a checkout of doxa, else pip install 'doxa-memory[local]' with the wheel of"
+    " doxa-memory-minilm that was built with that of doxa-memory"
 )
 _UPGRADE_STEP = (
     "Text search works without it. Install a newer onnxruntime: pip install --upgrade"
@@ -142,7 +143,7 @@ class MiniLmEmbedder:
 
 def _read(path: Path, *, sha256: str, bytes_max: int) -> bytes:
     """Return the content of `path`, which must be the released file with that digest."""
-    step = f"{_INSTALL_STEP}. If it is installed already, add --force-reinstall."
+    step = f"{_INSTALL_STEP} (add --force-reinstall if it is installed already)"
     try:
         with path.open("rb") as file:
             content = file.read(bytes_max + 1)

