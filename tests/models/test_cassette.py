@@ -1,5 +1,4 @@
-"""What was recorded is played back exactly, and nothing else is; and the fakes for tests say what
-they are."""
+"""Recordings are replayed exactly, and nothing else is; the fakes behave as documented."""
 
 from __future__ import annotations
 

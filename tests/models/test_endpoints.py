@@ -1,5 +1,4 @@
-"""The three APIs over a real server: what is sent, what is made of the answer, and what of an
-answer that cannot be right."""
+"""The three APIs over a real server: the requests, the decoded answers, and invalid answers."""
 
 from __future__ import annotations
 

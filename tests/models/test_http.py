@@ -1,4 +1,4 @@
-"""The way out to endpoints, against a real server that misbehaves in every way that one can."""
+"""Requests to endpoints, against a real server that misbehaves in every possible way."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.models.model_server import KEY, ModelServer, Reply
 
 
 class FakeTime:
-    """Fake: a clock that moves when somebody sleeps."""
+    """Fake: a clock that advances by `sleep` only."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
@@ -159,9 +159,8 @@ def test_a_redirect_is_not_followed(server: ModelServer) -> None:
         server.replies = [
             Reply(status, {}, {"Location": f"{other.url}/embeddings"}) for status in (301, 307, 308)
         ]
-        for _ in range(
-            3
-        ):  # each by an endpoint of its own, since one that failed is not asked again at once
+        # Each by an endpoint of its own, since one that failed refuses calls for a while.
+        for _ in range(3):
             assert "a redirect, which is not followed" in refusal(endpoint(server.url)).message
         assert other.requests == []
 

@@ -1,5 +1,5 @@
-"""One set of expectations for every completer and one for every reranker, so that a fake may stand
-in for an endpoint."""
+"""One set of expectations for every completer and one for every reranker, so that a fake can
+replace an endpoint."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Folders with small real graphs, written here and run by the real runtime: what they give is
-worked out by hand beside it."""
+"""Folders with small real graphs, written here and run by the real runtime; the expected results
+are computed by hand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The writer is checked against bytes worked out by hand from the protobuf encoding, and by running
-a graph where the runtime is installed."""
+"""The ONNX writer, against bytes derived by hand from the protobuf encoding, and by running a graph
+where the runtime is installed."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _HEAD_DIMENSIONS = DIMENSIONS // HEADS
 _NORM_EPSILON = 1e-12
 _MATRIX_INTEGER_MAX = 64
 _TABLE_INTEGER_MAX = 127
-# 0 would leave the inputs as they are, 1 make them equal; 0.8 to 1.0 measured alike.
+# 0 would leave the inputs unchanged, 1 would make them equal; 0.8 to 1.0 gave the same results.
 _BALANCE_STRENGTH = 0.8
 
 Weights = Mapping[str, "NDArray[Any]"]

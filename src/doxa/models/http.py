@@ -1,7 +1,7 @@
 """Posts JSON to an endpoint, with limits on everything that a server could prolong.
 
     plain http to this machine only     keys and memories do not travel in clear
-    no redirects, proxies or cookies    the request goes where the URL says, and nowhere else
+    no redirects, proxies or cookies    the request goes to the URL and nowhere else
     one deadline per call               all attempts, pauses, headers and content included
     limits of bytes                     counted as they arrive, whatever the server declares
     few attempts, growing pauses        for 408, 425, 429, 5xx and broken connections; `Retry-After`
@@ -284,7 +284,7 @@ class HttpEndpoint:
         return (
             "Try again later; look at the server's log."
             if status >= 500
-            else "Correct the request as the endpoint says."
+            else "Correct the request according to the message."
         )
 
     def _message(self, answer: bytes) -> str:

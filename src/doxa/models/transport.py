@@ -191,10 +191,10 @@ class DeadlineBackend(httpcore2.NetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 refused = error
                 continue
-            # A forged entry for a name such as localhost leads elsewhere: ask the connection.
+            # A name such as localhost may resolve to another machine: check the connection.
             if self._local and not is_loopback(str(stream.get_extra_info("server_addr")[0])):
                 stream.close()
-                raise ConnectionRefusedError("this name leads to another machine")
+                raise ConnectionRefusedError("the name resolves to another machine")
             return DeadlineStream(stream, self)
         raise refused
 
