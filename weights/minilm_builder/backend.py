@@ -35,7 +35,10 @@ def build_wheel(
 ) -> str:
     """Build the wheel into `wheel_directory` and return its file name (PEP 517)."""
     source = (config_settings or {}).get("source")
-    write_files(FOLDER, source=Path(source) if source else None)
+    try:
+        write_files(FOLDER, source=Path(source) if source else None)
+    except SourceError as error:
+        raise SystemExit(f"doxa-memory-minilm: {error}") from None
     return str(build_meta.build_wheel(wheel_directory, None, metadata_directory))
 
 
