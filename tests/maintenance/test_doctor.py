@@ -99,11 +99,8 @@ def test_a_file_that_others_may_read(tmp_path: Path) -> None:
 def test_a_model_that_is_missing_or_switched_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for (
-        package,
-        _,
-    ) in minilm._WHEEL_FILES:  # a module without a spec: as if no weights were installed
-        monkeypatch.setitem(sys.modules, package, ModuleType(package))
+    # A module without a spec: as if the local model was not installed.
+    monkeypatch.setitem(sys.modules, minilm.PACKAGE, ModuleType(minilm.PACKAGE))
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.remember("The ferry is green")
         assert findings(memory)["embedder"]
@@ -130,7 +127,7 @@ def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
         memory.remember("The ferry is green")
         memory.embed()
     broken = ModelError(
-        "The model file is cut short.", next_step="Install it again.", path="model.safetensors"
+        "The model file is cut short.", next_step="Install it again.", path="model.onnx"
     )
     with Store(path) as store:
         found = {finding.name: finding for finding in examine(store, None, broken)}

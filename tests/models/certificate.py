@@ -1,4 +1,4 @@
-"""A certificate for localhost, made on the spot."""
+"""A certificate for localhost, created when a test needs it."""
 
 from __future__ import annotations
 

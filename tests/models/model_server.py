@@ -1,5 +1,5 @@
-"""A real HTTP server on this machine that answers as the three APIs do, and misbehaves when told
-to."""
+"""A real HTTP server on this machine that answers like the three APIs, and misbehaves on
+request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "sk-test-0123456789abcdef"
 
 @dataclass
 class Reply:
-    """One answer. `act` instead of it: what is done with the bare connection."""
+    """One answer, or `act`, which gets the connection instead."""
 
     status: int = 200
     body: Any = None
@@ -35,7 +35,7 @@ class Request:
 
 
 def openai_vectors(texts: list[str], embedder: HashEmbedder) -> dict[str, Any]:
-    # Backwards, as the index and not the order says whose vector it is.
+    # Reversed, since the index and not the order assigns a vector to its text.
     rows = [
         {"object": "embedding", "index": i, "embedding": [float(x) * 3 for x in v]}
         for i, v in enumerate(embedder.embed(texts))
@@ -132,8 +132,8 @@ def anthropic_message(text: str, stop: str = "end_turn") -> dict[str, Any]:
 
 
 class ModelServer:
-    """Serves from entry to exit. `replies` are given first, one for each request; then every
-    request gets its proper answer."""
+    """Serves from entry to exit. `replies` are returned first, one per request; then every
+    request gets its regular answer."""
 
     def __init__(self, *, dimensions: int = 32, says: str = "yes") -> None:
         self.embedder = HashEmbedder(dimensions=dimensions)
@@ -165,9 +165,9 @@ class ModelServer:
     def answer(self, request: Request) -> Reply:
         if self.replies:
             return self.replies.pop(0)
-        told = self.always(request)
-        if told is not None:
-            return told
+        fixed = self.always(request)
+        if fixed is not None:
+            return fixed
         body = request.body
         if request.path.endswith("/embeddings"):
             return Reply(body=openai_vectors(body["input"], self.embedder))
@@ -215,7 +215,7 @@ class ModelServer:
                     self.end_headers()
                     self.wfile.write(body)
                 except OSError:
-                    pass  # the client had enough
+                    pass  # the client closed the connection
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

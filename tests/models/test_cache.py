@@ -1,4 +1,4 @@
-"""The cache gives what its embedder gives, asks it once, and stays within its bytes."""
+"""The cache returns the vectors of its embedder, calls it once, and stays within its bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What was recorded is played back exactly, and nothing else is; and the fakes for tests say what
-they are."""
+"""Recordings are replayed exactly, and nothing else is; the fakes behave as documented."""
 
 from __future__ import annotations
 
@@ -18,6 +17,7 @@ from doxa.models import (
     Reranker,
     ScriptedCompleter,
 )
+from doxa.models.address import Secret, parse_url
 from doxa.models.cassette import (
     Cassette,
     RecordedEndpoint,
@@ -25,7 +25,7 @@ from doxa.models.cassette import (
     RecordingEndpoint,
     read_cassette,
 )
-from doxa.models.http import HttpEndpoint, Secret, parse_url
+from doxa.models.http import HttpEndpoint
 from doxa.models.meter import Meter
 from doxa.models.ollama import OllamaCompleter, open_embedder
 from tests.models.model_server import KEY, ModelServer, Reply
@@ -84,7 +84,7 @@ def test_a_failed_exchange_is_not_recorded(tmp_path: Path) -> None:
 def test_what_is_no_cassette_says_so(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c.json").write_bytes(content)
     for name in ("c.json", "none.json"):
-        with pytest.raises(ModelError, match="is no cassette"):
+        with pytest.raises(ModelError, match="is not a cassette"):
             read_cassette(tmp_path / name)
 
 
@@ -96,7 +96,7 @@ def test_a_recorded_completer_answers_what_it_knows(tmp_path: Path) -> None:
     assert RecordedCompleter.read(path).complete(ASKED).text == "It was."
     for content in (b"[]", b'{"a": 5}', b"\xff"):
         path.write_bytes(content)
-        with pytest.raises(ModelError, match="holds no recordings"):
+        with pytest.raises(ModelError, match="does not contain recordings"):
             RecordedCompleter.read(path)
     with pytest.raises(ModelError, match="No answer is recorded"):
         fake.complete([Message("system", "Is it so?")])
@@ -106,7 +106,7 @@ def test_a_scripted_completer_notes_what_it_is_asked() -> None:
     fake = ScriptedCompleter(["one", "two"])
     assert [fake.complete(ASKED).text, fake.complete(ASKED).text] == ["one", "two"]
     assert fake.asked == [tuple(ASKED)] * 2
-    with pytest.raises(ModelError, match="at its end"):
+    with pytest.raises(ModelError, match="script of the fake model has ended"):
         fake.complete(ASKED)
 
 

@@ -1,5 +1,5 @@
-"""One set of expectations for every embedder, the real one and the fake, so that the fake may stand
-in for the real one."""
+"""One set of expectations for every embedder, real or fake, so that the fake can replace the real
+one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The three APIs over a real server: what is sent, what is made of the answer, and what of an
-answer that cannot be right."""
+"""The three APIs over a real server: the requests, the decoded answers, and invalid answers."""
 
 from __future__ import annotations
 
@@ -18,8 +17,9 @@ from doxa.base.limits import (
     RERANK_ITEMS_MAX,
 )
 from doxa.models import Completer, Embedder, HashEmbedder, Message, ollama, openai
+from doxa.models.address import Secret, parse_url
 from doxa.models.anthropic import AnthropicCompleter
-from doxa.models.http import HttpEndpoint, Secret, parse_url
+from doxa.models.http import HttpEndpoint
 from doxa.models.meter import Meter
 from doxa.models.ollama import OllamaCompleter
 from doxa.models.openai import EndpointReranker, OpenAiCompleter
@@ -551,5 +551,5 @@ def test_more_texts_than_a_reranker_takes_are_refused(server: ModelServer) -> No
 
 def test_an_empty_choice_of_openai_ends_by_length(server: ModelServer) -> None:
     server.replies = [Reply(body=openai_chat(None, "length"))]
-    with pytest.raises(ModelError, match="limit of tokens was used up"):
+    with pytest.raises(ModelError, match="reached the limit of tokens"):
         OpenAiCompleter(endpoint(server), "m", Meter()).complete(ASKED)

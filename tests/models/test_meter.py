@@ -1,4 +1,4 @@
-"""What calls take is counted, and a cap holds whatever is called at once."""
+"""Usage is counted, and caps hold for concurrent calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_figures_by_model_and_money() -> None:
 
 def test_the_wider_meter_counts_and_caps_too() -> None:
     wide = Meter(tokens_max=100)
-    first, second = Meter(above=wide), Meter(tokens_max=60, above=wide)
+    first, second = Meter(parent=wide), Meter(tokens_max=60, parent=wide)
     spend(first, "m", 50, 0)
     with pytest.raises(LimitError):
         spend(second, "m", 61, 0)
@@ -50,7 +50,7 @@ def test_the_wider_meter_counts_and_caps_too() -> None:
 
 def test_a_cap_on_calls_that_is_the_widers_is_not_counted_below() -> None:
     wide = Meter(calls_max=1)
-    meter = Meter(above=wide)
+    meter = Meter(parent=wide)
     spend(meter, "m", 1, 0)
     with pytest.raises(LimitError):
         spend(meter, "m", 1, 0)
@@ -58,7 +58,7 @@ def test_a_cap_on_calls_that_is_the_widers_is_not_counted_below() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "counted"),
+    ("reported", "counted"),
     [
         ((None, None), (8, 3, 11)),
         ((5, None), (5, 3, 3)),
@@ -66,13 +66,13 @@ def test_a_cap_on_calls_that_is_the_widers_is_not_counted_below() -> None:
         ((-1, 10**30), (8, 3, 11)),
     ],
 )
-def test_what_is_not_told_is_estimated(
-    told: tuple[int | None, int | None], counted: tuple[int, int, int]
+def test_what_is_not_reported_is_estimated(
+    reported: tuple[int | None, int | None], counted: tuple[int, int, int]
 ) -> None:
     meter = Meter()
     with meter.call("m", tokens_in=8) as call:
         call.attempt()
-        usage = call.used(*told, answer_tokens=3)
+        usage = call.used(*reported, answer_tokens=3)
     found = meter.spend()
     assert (found.tokens_in, found.tokens_out, found.tokens_estimated) == counted
     assert usage.estimated

@@ -1,5 +1,5 @@
-"""One set of expectations for every completer and one for every reranker, so that a fake may stand
-in for an endpoint."""
+"""One set of expectations for every completer and one for every reranker, so that a fake can
+replace an endpoint."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from doxa.models import (
     Reranker,
     ScriptedCompleter,
 )
+from doxa.models.address import parse_url
 from doxa.models.anthropic import AnthropicCompleter
-from doxa.models.http import HttpEndpoint, parse_url
+from doxa.models.http import HttpEndpoint
 from doxa.models.listwise import ListwiseReranker
 from doxa.models.meter import Meter
 from doxa.models.ollama import OllamaCompleter

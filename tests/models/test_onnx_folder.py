@@ -1,5 +1,5 @@
-"""Folders with small real graphs, written here and run by the real runtime: what they give is
-worked out by hand beside it."""
+"""Folders with small real graphs, written here and run by the real runtime; the expected results
+are computed by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from doxa.base.errors import LimitError, ModelError
 from doxa.base.limits import ONNX_TOKENIZER_BYTES_MAX, RERANK_ITEMS_MAX
 from doxa.models import Embedder
 from doxa.models.onnx_folder import load_onnx_embedder, load_onnx_reranker
-from doxa.models.onnx_writer import GraphWriter, model_bytes, value_info
+from minilm_builder.onnx_writer import GraphWriter, model_bytes, value_info
 from tests.models.test_embedder_contract import EmbedderContract
 
 pytest.importorskip("onnxruntime")
@@ -285,9 +285,9 @@ def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path, kind: str) -> None
 
 
 def test_a_graph_of_several_logits_is_no_cross_encoder(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="a cross-encoder gives one number"):
+    with pytest.raises(ModelError, match="cross-encoder must be one number"):
         load_onnx_reranker(write_reranker(tmp_path, logits=2))
-    with pytest.raises(ModelError, match="a cross-encoder gives one number"):
+    with pytest.raises(ModelError, match="cross-encoder must be one number"):
         load_onnx_reranker(write_embedder(tmp_path / "e"))
     with pytest.raises(ModelError, match=r"has no file model\.onnx"):
         load_onnx_reranker(tmp_path / "nowhere")

@@ -1,12 +1,12 @@
-"""The writer is checked against bytes worked out by hand from the protobuf encoding, and by running
-a graph where the runtime is installed."""
+"""The ONNX writer, against bytes derived by hand from the protobuf encoding, and by running a graph
+where the runtime is installed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from doxa.models.onnx_writer import GraphWriter, model_bytes, value_info
+from minilm_builder.onnx_writer import GraphWriter, model_bytes, value_info
 
 
 def test_value_info_bytes() -> None:

@@ -1,4 +1,4 @@
-"""What a spec says, and that a wrong one names the right ones."""
+"""Parsing of specs, and the errors of invalid ones."""
 
 from __future__ import annotations
 

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from doxa.maintenance.doctor import Finding
+    from doxa.models.address import Address, Secret
     from doxa.models.contract import Completer, Embedder, Reranker
-    from doxa.models.http import Address, HttpEndpoint, Secret
+    from doxa.models.http import HttpEndpoint
 
 _Model = TypeVar("_Model")
 
@@ -58,8 +59,8 @@ class ModelOptions:
 
 
 def default_model_folder() -> Path:
-    """DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where the
-    built model is kept."""
+    """Return DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where
+    the local model is searched for when its package is not installed."""
     named = os.environ.get("DOXA_MODELS")
     if named:
         return Path(named)
@@ -117,9 +118,9 @@ class Models:
             _cap(said, "DOXA_MODEL_TOKENS_MAX"),
             _cap(said, "DOXA_MODEL_CALLS_MAX"),
         )
-        PROCESS.know(prices)
+        PROCESS.add_prices(prices)
         self._meter = Meter(
-            calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, above=PROCESS
+            calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, parent=PROCESS
         )
         self._endpoints: dict[str, HttpEndpoint] = {}
         self._lock = threading.Lock()
@@ -261,7 +262,7 @@ class Models:
 
             return CachedEmbedder(load_onnx_embedder(Path(spec.model)))
         from doxa.models import ollama, openai
-        from doxa.models.http import parse_url
+        from doxa.models.address import parse_url
         from doxa.models.remote import place_mark
 
         module = openai if spec.provider == "openai" else ollama
@@ -322,8 +323,9 @@ class Models:
     def _endpoint(self, role: ModelRole, spec: Spec, *, usual: str) -> tuple[HttpEndpoint, Address]:
         """The endpoint of a role: its own URL, else its provider's, else the usual one. One object
         for each place, since an outage is the place's."""
+        from doxa.models.address import parse_url
         from doxa.models.anthropic import VERSION
-        from doxa.models.http import HttpEndpoint, parse_url
+        from doxa.models.http import HttpEndpoint
 
         address: Address = (
             self._urls.get(role) or self._urls.get(spec.provider) or parse_url(usual, field="url")
@@ -534,7 +536,7 @@ def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
     given |= {name: (url, f"model_urls[{name!r}]") for name, url in urls.items()}
     if not given:
         return {}  # and the network's modules stay unread
-    from doxa.models.http import parse_url
+    from doxa.models.address import parse_url
 
     return {name: parse_url(url, field=field) for name, (url, field) in given.items()}
 
@@ -572,7 +574,7 @@ def _cap(said: Mapping[str, str], variable: str) -> int | None:
 def _key(provider: str, *, needed: bool) -> tuple[Secret | None, str]:
     """The key of a provider and the variable it comes from. Raises ModelError where the provider's
     own endpoint needs one and there is none."""
-    from doxa.models.http import Secret
+    from doxa.models.address import Secret
 
     if provider == "ollama":
         return None, ""

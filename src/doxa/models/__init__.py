@@ -1,8 +1,8 @@
-"""Everything that calls a model, kept apart so that no other room depends on a runtime, its
-weights, an endpoint or its failures.
+"""Embedders, language models and rerankers, so that no other package depends on a runtime, its
+files, an endpoint or its failures.
 
-Here are the contracts, the fakes and the local model. What speaks to endpoints is imported from its
-own module, as it brings network libraries.
+This module exports the contracts, the fakes and the local model. The adapters for endpoints are
+imported from their own modules, since they import network libraries.
 """
 
 from __future__ import annotations

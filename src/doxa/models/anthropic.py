@@ -1,7 +1,7 @@
-"""Anthropic's Messages API, for completing; Anthropic offers no embeddings.
+"""Anthropic's Messages API, for language models; Anthropic offers no embeddings.
 
-POST {url}/v1/messages    {model, max_tokens, system, messages}    -> {content: [{type: "text",
-text}], stop_reason, usage}
+POST {url}/v1/messages    {model, max_tokens, system, messages}
+                          -> {content: [{type: "text", text}], stop_reason, usage}
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import msgspec
 
 from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT
+from doxa.models.chat import Finish, check_messages, completion, estimate_tokens
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter
-from doxa.models.talk import Finish, checked, completion, estimate
 
 URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -34,7 +34,7 @@ class _Usage(msgspec.Struct):
 
     @property
     def tokens_in(self) -> int | None:
-        """All that was read, what lay in a cache included: `input_tokens` leaves that out."""
+        """All tokens read, including cached ones, which `input_tokens` omits."""
         if self.input_tokens is None:
             return None
         return (
@@ -54,7 +54,7 @@ class AnthropicCompleter:
     """A completer over /v1/messages."""
 
     def __init__(self, endpoint: Endpoint, model: str, meter: Meter) -> None:
-        """`endpoint` sends the header anthropic-version."""
+        """`endpoint` must send the header anthropic-version."""
         self.name = f"anthropic:{model}"
         self._endpoint = endpoint
         self._model = model
@@ -67,25 +67,24 @@ class AnthropicCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Messages of the system go ahead of the conversation, in their
-        order."""
-        said = checked(messages, tokens_max=tokens_max, temperature=temperature)
+        """As `Completer.complete`. System messages are sent ahead of the conversation, in order."""
+        valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
             "model": self._model,
             "max_tokens": tokens_max,
             "messages": [
                 {"role": message.role, "content": message.text}
-                for message in said
+                for message in valid
                 if message.role != "system"
             ],
         }
-        system = "\n\n".join(message.text for message in said if message.role == "system")
+        system = "\n\n".join(message.text for message in valid if message.role == "system")
         if system:
             body["system"] = system
         if temperature is not None:
             body["temperature"] = temperature
         with self._meter.call(
-            self.name, tokens_in=estimate(said), tokens_out_max=tokens_max
+            self.name, tokens_in=estimate_tokens(valid), tokens_out_max=tokens_max
         ) as call:
             content = self._endpoint.post("/v1/messages", body, time_ms=COMPLETE_MS, watch=call)
             answer = decoded(content, _Answer, url=self._endpoint.url, model=self.name)

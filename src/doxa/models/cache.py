@@ -1,9 +1,9 @@
-"""Remembers recent vectors in memory, because the same text is embedded again and again and each
-time costs time or money.
+"""Caches vectors in memory: the same text is embedded again and again, and each time costs time or
+money.
 
-One wrapper for every embedder. The key is a hash of the embedder's name, the way the text is read
-(as a question or as a passage) and the text: no text is held. Least recently used entries leave
-when EMBED_CACHE_BYTES_MAX is reached.
+One wrapper serves every embedder. The key is a hash of the embedder's name, whether the text is a
+question or a passage, and the text; the text itself is not kept. The least recently used entries
+are evicted when EMBED_CACHE_BYTES_MAX is reached.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# What an entry takes beside its numbers: the key, the array and the links of the dictionary,
-# measured on CPython.
+# The overhead of an entry, measured on CPython: the key, the array object and the links of the
+# dictionary.
 _ENTRY_BYTES = 320
 
 
 class CachedEmbedder:
-    """An embedder with its latest answers at hand. Answers are bit for bit those of `inner`; safe
-    to share between threads."""
+    """An embedder with a cache. Its vectors are those of `inner`, bit for bit; safe to share
+    between threads."""
 
     def __init__(self, inner: Embedder, *, bytes_max: int = EMBED_CACHE_BYTES_MAX) -> None:
         assert bytes_max > 0
         self.inner = inner
         self._bytes_max = bytes_max
-        self._held: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        self._entries: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -53,7 +53,7 @@ class CachedEmbedder:
 
     @property
     def held_bytes(self) -> int:
-        """How much memory the kept vectors take."""
+        """The memory that the cached vectors occupy."""
         return self._bytes
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -61,7 +61,7 @@ class CachedEmbedder:
         return self._embed(texts, asking=False)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `QuestionEmbedder.embed_queries`; where `inner` reads both alike, the same as `embed`."""
+        """As `QuestionEmbedder.embed_queries`; as `embed` if `inner` treats both alike."""
         return self._embed(texts, asking=hasattr(self.inner, "embed_queries"))
 
     def _embed(self, texts: Sequence[str], *, asking: bool) -> NDArray[np.float32]:
@@ -69,11 +69,10 @@ class CachedEmbedder:
 
         assert not isinstance(texts, str), "a single text is passed as [text]"
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        # In stretches, so that however many texts are given, no more than this is held beside the
-        # result.
+        # In batches, so that the memory beyond the result is bounded however many texts are given.
         for start in range(0, len(texts), EMBED_REQUEST_ITEMS_MAX):
-            stretch = texts[start : start + EMBED_REQUEST_ITEMS_MAX]
-            self._fill(vectors[start : start + len(stretch)], stretch, asking=asking)
+            batch = texts[start : start + EMBED_REQUEST_ITEMS_MAX]
+            self._fill(vectors[start : start + len(batch)], batch, asking=asking)
         return vectors
 
     def _fill(self, vectors: NDArray[np.float32], texts: Sequence[str], *, asking: bool) -> None:
@@ -81,11 +80,11 @@ class CachedEmbedder:
         missing: dict[bytes, list[int]] = {}
         with self._lock:
             for row, key in enumerate(keys):
-                known = self._held.get(key)
+                known = self._entries.get(key)
                 if known is None:
                     missing.setdefault(key, []).append(row)
                 else:
-                    self._held.move_to_end(key)
+                    self._entries.move_to_end(key)
                     vectors[row] = known
         if not missing:
             return
@@ -101,11 +100,9 @@ class CachedEmbedder:
         made = np.asarray(embed(texts))
         if made.shape != (len(texts), self.dimensions):
             raise ModelError(
-                f"The embedder {self.name} gave an array of the shape {made.shape} for {len(texts)}"
-                f" texts of {self.dimensions} dimensions.",
-                next_step=(
-                    "Mend the embedder: it returns one row of `dimensions` numbers for each text."
-                ),
+                f"The embedder {self.name} returned an array of the shape {made.shape} for"
+                f" {len(texts)} texts of {self.dimensions} dimensions.",
+                next_step=("Fix the embedder: it must return `dimensions` numbers for each text."),
                 model=self.name,
             )
         return made.astype(np.float32, copy=False)
@@ -121,10 +118,10 @@ class CachedEmbedder:
     def _keep(self, key: bytes, vector: NDArray[np.float32]) -> None:
         size = vector.nbytes + _ENTRY_BYTES
         with self._lock:
-            if key in self._held or size > self._bytes_max:
+            if key in self._entries or size > self._bytes_max:
                 return
-            self._held[key] = vector
+            self._entries[key] = vector
             self._bytes += size
             while self._bytes > self._bytes_max:
-                _, gone = self._held.popitem(last=False)
+                _, gone = self._entries.popitem(last=False)
                 self._bytes -= gone.nbytes + _ENTRY_BYTES

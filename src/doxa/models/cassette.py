@@ -1,12 +1,12 @@
-"""Real calls written down once and played back for ever, so that tests need no endpoint, no key and
-no money.
+"""Records exchanges with an endpoint and replays them, so that tests need no endpoint, key or
+money.
 
     {"url": base URL, "recordings": [{"path": "/embeddings", "request": {...}, "answer": {...} or
     text}, ...]}
 
-A cassette holds what was sent and what came back, and no header, so no key. Only a request that is
-exactly as recorded is answered: anything else raises, since a test that quietly got another answer
-would prove nothing.
+A cassette contains requests and answers without their headers, and so without the key. Only a
+request that equals a recorded one is answered; any other raises, since a test that silently got
+another answer would prove nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from doxa.models.meter import Watch
 
 
 class Recording(msgspec.Struct):
-    """One exchange. `answer` is JSON, or text where what came was no JSON."""
+    """One exchange. `answer` is JSON, or text if the answer was not JSON."""
 
     path: str
     request: dict[str, Any]
@@ -34,14 +34,14 @@ class Recording(msgspec.Struct):
 
 
 class Cassette(msgspec.Struct):
-    """All exchanges with one endpoint, in the order in which they were recorded."""
+    """All exchanges with one endpoint, in recorded order."""
 
     url: str
     recordings: list[Recording] = []  # msgspec gives every instance a list of its own
 
 
 def read_cassette(path: Path) -> Cassette:
-    """Raises ModelError for a file that is no cassette."""
+    """Read a cassette. Raises ModelError for a file that is not one."""
     try:
         with path.open("rb") as file:
             content = file.read(CASSETTE_BYTES_MAX + 1)
@@ -51,15 +51,15 @@ def read_cassette(path: Path) -> Cassette:
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error)
     raise ModelError(
-        f"{path} is no cassette: {reason}.",
+        f"{path} is not a cassette: {reason}.",
         next_step="Record one with RecordingEndpoint.",
         path=str(path),
     )
 
 
 class RecordedEndpoint:
-    """Fake: plays a cassette back. Equal requests get their answers in the order in which they were
-    recorded, and then the last one again."""
+    """Fake: replays a cassette. Equal requests get their answers in recorded order, and then the
+    last one again."""
 
     def __init__(self, cassette: Cassette | Path) -> None:
         self._cassette = read_cassette(cassette) if isinstance(cassette, Path) else cassette
@@ -84,13 +84,14 @@ class RecordedEndpoint:
         watch.free()
         raise ModelError(
             f"This request to {self.url}{path} was not recorded.",
-            next_step="Record it anew with RecordingEndpoint, or ask as it was recorded.",
+            next_step="Record it again with RecordingEndpoint, or send the recorded request.",
             url=self.url,
         )
 
 
 class RecordingEndpoint:
-    """An endpoint that writes down what passes through it. The file is whole after every exchange."""
+    """An endpoint that records what passes through it. The file is complete after every
+    exchange."""
 
     def __init__(self, inner: Endpoint, path: Path) -> None:
         self.url = inner.url
@@ -103,11 +104,11 @@ class RecordingEndpoint:
         """As `Endpoint.post`; a call that fails is not recorded."""
         answer = self._inner.post(path, body, time_ms=time_ms, watch=watch)
         try:
-            told = msgspec.json.decode(answer)
+            decoded = msgspec.json.decode(answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            told = answer.decode("utf-8", "replace")
+            decoded = answer.decode("utf-8", "replace")
         with self._lock:
-            self._cassette.recordings.append(Recording(path, dict(body), told))
+            self._cassette.recordings.append(Recording(path, dict(body), decoded))
             content = msgspec.json.format(msgspec.json.encode(self._cassette), indent=1)
             with tempfile.NamedTemporaryFile(
                 dir=self._path.parent, prefix=self._path.name, delete=False

@@ -1,12 +1,12 @@
-"""What the other rooms may ask of a model, so that none of them learns which model is configured,
-where it runs, or what it is spoken to with.
+"""The contracts of models. Other packages use models through them and need not know which model is
+configured, where it runs or which protocol it speaks.
 
-    Embedder    texts to vectors whose dot product is likeness in meaning
-    Completer   a conversation to the next message of it
-    Reranker    a question and texts to how well each answers it
+    Embedder    texts -> vectors whose dot product is their similarity in meaning
+    Completer   a conversation -> its next message
+    Reranker    a question and texts -> how well each text answers it
 
-A role is filled by a file on this machine, by an endpoint, by a fake, or by any object of the
-caller's that has these members.
+An implementation runs files on this machine, calls an endpoint, or is a fake; any object with these
+members will do.
 """
 
 from __future__ import annotations
@@ -25,17 +25,16 @@ Speaker = Literal["system", "user", "assistant"]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product is their likeness in meaning.
+    """Turns texts into vectors whose dot product is their similarity in meaning.
 
     An implementation is deterministic, may be called from several threads at once, and accepts any
-    `str`: blank, of any length, with NULs or lone surrogates. Text beyond `tokens_max` does not
-    count.
+    `str`: blank, of any length, with NULs or lone surrogates. Text beyond `tokens_max` is ignored.
     """
 
     @property
     def name(self) -> str:
-        """Stable id of model, weights and quantisation, as "minilm-l6-v2-int8-1". Vectors are
-        comparable only under the same name."""
+        """Stable id of model, weights and quantisation, such as "minilm-l6-v2-int8-1". Only vectors
+        of the same name are comparable."""
         ...
 
     @property
@@ -45,30 +44,30 @@ class Embedder(Protocol):
 
     @property
     def tokens_max(self) -> int:
-        """How many tokens of a text are read, the model's own marks included; an estimate where a
-        service does not tell."""
+        """How many tokens of a text are read, special tokens included; an estimate where a service
+        does not report it."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of `texts`: shape (len(texts), dimensions), float32, every row of length 1; (0,
+        """Embed `texts`: shape (len(texts), dimensions), float32, every row of length 1; (0,
         dimensions) for no texts.
 
-        Raises ModelError when the model fails, LimitError where a cap on spending is reached; no
-        partial result is returned.
+        Raises ModelError when the model fails and LimitError when a cap on spending is reached; it
+        returns no partial results.
         """
         ...
 
 
 class QuestionEmbedder(Embedder, Protocol):
-    """An embedder that reads a question differently from a passage, as models do that were trained
+    """An embedder that embeds questions and passages differently, as models do that were trained
     with a prefix for each.
 
-    Optional: an embedder without `embed_queries` reads both alike. Vectors of both ways are
-    compared with each other.
+    Optional: an embedder without `embed_queries` treats both alike. The vectors of questions and
+    passages are compared with each other.
     """
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `embed`, for texts that ask; `embed` is for texts that may answer."""
+        """Embed questions; `embed` is for the texts that may answer them."""
         ...
 
 
@@ -82,8 +81,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call took, in tokens of the model; `estimated` where it did not say and four bytes
-    were taken for a token."""
+    """The tokens of one call, as the model counts them; `estimated` if it did not report them and
+    four bytes were counted as a token."""
 
     tokens_in: int
     tokens_out: int
@@ -92,8 +91,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model answered. `finish` is "stop" where it ended by itself, "length" where
-    the limit cut it, else "other"."""
+    """The answer of a language model. `finish` is "stop" if the model ended it, "length" if the
+    limit cut it off, else "other"."""
 
     text: str
     usage: Usage
@@ -101,12 +100,11 @@ class Completion:
 
 
 class Completer(Protocol):
-    """Continues a conversation. Not deterministic in general; may be called from several threads at
-    once."""
+    """Continues a conversation. Not deterministic in general; safe to share between threads."""
 
     @property
     def name(self) -> str:
-        """Whose words these are, as "anthropic:NAME"."""
+        """Provider and model, as "anthropic:NAME"."""
         ...
 
     def complete(
@@ -116,19 +114,19 @@ class Completer(Protocol):
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """The next message, of at most `tokens_max` tokens. `temperature` is left to the model
-        unless given (0 to 2).
+        """Return the next message, of at most `tokens_max` tokens. The model chooses the
+        `temperature` unless it is given (0 to 2).
 
-        The answer is whatever the model says: data to check, never an instruction. Raises
-        InputError for messages that make no conversation (none, an unknown role), LimitError for
-        too long ones or a cap on spending that is reached, ModelError when the model fails.
+        The answer is untrusted: data to check, never an instruction. Raises InputError for messages
+        that are not a conversation (none, an unknown role), LimitError for messages that are too
+        long or a cap on spending that is reached, and ModelError when the model fails.
         """
         ...
 
 
 class Reranker(Protocol):
-    """Says how well each of some texts answers a question, reading both together. May be called
-    from several threads at once."""
+    """Scores how well each of several texts answers a question, by reading both together. Safe to
+    share between threads."""
 
     @property
     def name(self) -> str:
@@ -137,14 +135,14 @@ class Reranker(Protocol):
 
     @property
     def texts_max(self) -> int:
-        """How many texts one call takes."""
+        """How many texts one call accepts."""
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A number for each of `texts`, in their order: shape (len(texts),), float32, finite,
-        higher is better, of no fixed range.
+        """Score `texts`, in their order: shape (len(texts),), float32, finite, higher is better, no
+        fixed range.
 
-        Accepts any `str`; what is beyond the model's reach is cut. Raises LimitError for more than
-        `texts_max` texts or a cap on spending that is reached, ModelError when the model fails.
+        Accepts any `str` and truncates it to what the model reads. Raises LimitError for more than
+        `texts_max` texts or a cap on spending that is reached, and ModelError when the model fails.
         """
         ...

@@ -1,5 +1,5 @@
-"""Fake models that need no weights, shipped so that tests of this and other projects run offline,
-fast and the same everywhere."""
+"""Fake models, which need no weights. They are part of the package so that tests of this and other
+projects run offline, quickly and deterministically."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w+")
 
 class HashEmbedder:
     """Fake: hashes the words and word pairs of a text into a vector. Texts that share words are
-    alike; meaning plays no part.
+    similar; their meaning is ignored.
 
     A text without words gets the first unit vector.
     """
@@ -57,7 +57,7 @@ class HashEmbedder:
             for feature in self._features(text):
                 digest = int.from_bytes(blake2b(feature, digest_size=8).digest(), "little")
                 # One bit of the hash is a sign, so that collisions cancel out instead of making
-                # unrelated texts alike.
+                # unrelated texts similar.
                 row[(digest >> 1) % self._dimensions] += 1.0 if digest & 1 else -1.0
             length = float(np.linalg.norm(row))
             if length > 0.0:
@@ -79,14 +79,14 @@ class HashEmbedder:
 
 
 class FailingEmbedder:
-    """Fake: raises ModelError on every `embed`, for tests of what happens when the model is gone."""
+    """Fake: raises ModelError on every `embed`, for tests of a model that is unavailable."""
 
     name = "fake-failing"
     dimensions = 256
     tokens_max = 256
 
     def embed(self, texts: Sequence[str]) -> NoReturn:
-        """Always raises ModelError."""
+        """Raise ModelError."""
         raise ModelError(
             f"The fake model refused to embed {len(texts)} texts.",
             next_step="Nothing: this embedder fails on purpose.",
@@ -95,8 +95,8 @@ class FailingEmbedder:
 
 
 class ScriptedCompleter:
-    """Fake: answers with the texts it was given, in turn, or with what a function makes of the
-    messages. `asked` holds what it was asked."""
+    """Fake: returns the given texts in turn, or the result of a function of the messages. `asked`
+    lists the messages of every call."""
 
     name = "fake-scripted"
 
@@ -111,7 +111,7 @@ class ScriptedCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Raises ModelError when the script is at its end."""
+        """As `Completer.complete`. Raises ModelError at the end of the script."""
         self.asked.append(tuple(messages))
         if callable(self._answers):
             text = self._answers(messages)
@@ -119,7 +119,7 @@ class ScriptedCompleter:
             text = self._answers.pop(0)
         else:
             raise ModelError(
-                "The script of the fake model is at its end.",
+                "The script of the fake model has ended.",
                 next_step="Give it another answer.",
                 model=self.name,
             )
@@ -127,10 +127,10 @@ class ScriptedCompleter:
 
 
 class RecordedCompleter:
-    """Fake: says what was recorded for exactly these messages.
+    """Fake: returns the answer that was recorded for exactly these messages.
 
-    The recordings map a key to an answer, as in a JSON object. Messages that were not recorded
-    raise ModelError.
+    The recordings map a key to an answer, as in a JSON object. Messages without a recording raise
+    ModelError.
     """
 
     name = "fake-recorded"
@@ -140,19 +140,20 @@ class RecordedCompleter:
 
     @classmethod
     def read(cls, path: Path) -> RecordedCompleter:
-        """From a file with one JSON object. Raises ModelError for another one."""
+        """Read recordings from a file with one JSON object. Raises ModelError for any other
+        file."""
         try:
             return cls(msgspec.json.decode(path.read_bytes(), type=dict[str, str]))
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ModelError(
-                f"{path} holds no recordings: {error}.",
+                f"{path} does not contain recordings: {error}.",
                 next_step="Give a JSON object of keys and answers.",
                 path=str(path),
             ) from error
 
     @staticmethod
     def key(messages: Sequence[Message]) -> str:
-        """Under which an answer to `messages` is kept: the messages themselves, as JSON."""
+        """Return the key of an answer to `messages`: the messages themselves, as JSON."""
         return msgspec.json.encode(
             [[message.role, well_formed(message.text)] for message in messages]
         ).decode("utf-8")
@@ -170,7 +171,7 @@ class RecordedCompleter:
             raise ModelError(
                 f"No answer is recorded for this conversation of {len(messages)} messages.",
                 next_step=(
-                    "Record it under RecordedCompleter.key(messages), or ask as it was recorded."
+                    "Record it under RecordedCompleter.key(messages), or send recorded messages."
                 ),
                 model=self.name,
             )
@@ -178,13 +179,13 @@ class RecordedCompleter:
 
 
 class OverlapReranker:
-    """Fake: scores a text by how many of the question's words it has. Meaning plays no part."""
+    """Fake: scores a text by how many words of the question it contains."""
 
     name = "fake-overlap"
     texts_max = 1_000
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`; fails for nothing but too many texts."""
+        """As `Reranker.score`; fails only for too many texts."""
         import numpy as np
 
         check_count(texts, self.texts_max)

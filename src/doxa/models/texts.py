@@ -1,5 +1,5 @@
-"""What a model is given of a text: valid Unicode, no more than it reads; and what that is in tokens
-where nobody counts."""
+"""Prepares texts for models: valid Unicode, no longer than a model reads; and estimates their
+tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BYTES_PER_TOKEN = 4
 
 
 def well_formed(text: str) -> str:
-    """`text` as valid Unicode: halves of a surrogate pair are joined, lone ones become U+FFFD."""
+    """Return `text` as valid Unicode: surrogate pairs are joined, lone surrogates become U+FFFD."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -21,30 +21,30 @@ def well_formed(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The part of `text` that an embedding model reads, as valid Unicode."""
+    """Return the part of `text` that an embedding model reads, as valid Unicode."""
     # 256 tokens of prose are about 1,300 characters; the rest of a long text would be tokenised
     # only to be dropped.
     return well_formed(text.lstrip()[:MODEL_TEXT_CHARS_MAX])
 
 
 def sendable(text: str) -> str:
-    """The same for an endpoint: without NUL, which some cannot take. Empty where nothing but blanks
-    is left."""
+    """Return the same for an endpoint: without NUL, which some do not accept, and empty if the rest
+    is blank."""
     return readable(text).replace("\0", " ").strip()
 
 
 def tokens_estimate(*texts: str) -> int:
-    """About as many tokens, at four bytes of UTF-8 each: right for English prose within a third,
-    more for what a model reads by bytes."""
+    """Estimate the tokens of `texts` at four bytes of UTF-8 each: within a third of the true number
+    for English prose, too low for text that a model reads byte by byte."""
     return sum(-(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) for text in texts)
 
 
 def check_count(texts: Sequence[str], texts_max: int) -> None:
-    """Raises LimitError for more texts than a reranker takes at once."""
+    """Raise LimitError for more texts than a reranker accepts at once."""
     assert not isinstance(texts, str), "a single text is passed as [text]"
     if len(texts) > texts_max:
         raise LimitError(
-            f"{len(texts):,} texts are more than the {texts_max} that this reranker takes at once.",
+            f"{len(texts):,} texts exceed the {texts_max} that this reranker accepts at once.",
             next_step="Give the best of them.",
             texts_max=texts_max,
             texts=len(texts),

@@ -1,4 +1,5 @@
-"""What every completer checks before it sends a conversation, and how it reports what came back."""
+"""Checks that every completer makes before it sends a conversation, and how it reports the
+answer."""
 
 from __future__ import annotations
 
@@ -15,42 +16,40 @@ _ROLES = ("system", "user", "assistant")
 Finish = Literal["stop", "length", "other"]
 
 
-def checked(
+def check_messages(
     messages: Sequence[Message], *, tokens_max: int, temperature: float | None
 ) -> list[Message]:
-    """The same messages as valid Unicode. Raises InputError or LimitError for what
-    `Completer.complete` does not take."""
+    """Return the messages as valid Unicode. Raises InputError or LimitError for what
+    `Completer.complete` does not accept."""
     if not messages or messages[-1].role != "user":
         raise InputError(
-            "A conversation for a model ends with a message of the user.",
-            next_step="Add what is asked.",
+            "A conversation must end with a message of the user.",
+            next_step="Add the question as the last message.",
             field="messages",
         )
     for message in messages:
         if message.role not in _ROLES or not isinstance(message.text, str):
             raise InputError(
-                f"A message has a role of {', '.join(_ROLES)} and a text.",
+                f"A message must have a text and one of the roles {', '.join(_ROLES)}.",
                 next_step="Correct the messages.",
                 field="messages",
             )
     if not _fits(tokens_max):
         raise LimitError(
-            f"An answer has 1 to {COMPLETE_TOKENS_MAX:,} tokens; {tokens_max!r:.40} were asked"
-            " for.",
-            next_step="Give tokens_max within that.",
+            f"tokens_max must be from 1 to {COMPLETE_TOKENS_MAX:,}; it is {tokens_max!r:.40}.",
+            next_step="Give tokens_max within that range.",
             limit_tokens=COMPLETE_TOKENS_MAX,
         )
     if temperature is not None and not 0 <= temperature <= 2:
         raise InputError(
-            f"temperature lies from 0 to 2; this is {temperature!r:.40}.",
-            next_step="Give such a number.",
+            f"temperature must be from 0 to 2; it is {temperature!r:.40}.",
+            next_step="Give a number within that range.",
             field="temperature",
         )
     if sum(len(message.text) for message in messages) > MODEL_REQUEST_BYTES_MAX:
         raise LimitError(
-            f"The messages are beyond the {MODEL_REQUEST_BYTES_MAX:,} bytes that are sent to a"
-            " model at once.",
-            next_step="Ask with less text.",
+            f"The messages exceed the limit of {MODEL_REQUEST_BYTES_MAX:,} bytes per request.",
+            next_step="Send less text.",
             limit_bytes=MODEL_REQUEST_BYTES_MAX,
         )
     return [Message(message.role, well_formed(message.text)) for message in messages]
@@ -64,8 +63,8 @@ def _fits(tokens_max: object) -> bool:
     )
 
 
-def estimate(messages: Sequence[Message]) -> int:
-    """Tokens of a conversation, with a few for the marks around each message."""
+def estimate_tokens(messages: Sequence[Message]) -> int:
+    """Estimate the tokens of a conversation, with a few for the delimiters of each message."""
     return tokens_estimate(*(message.text for message in messages)) + 4 * len(messages)
 
 
@@ -78,18 +77,18 @@ def completion(
     finish: Finish,
     model: str,
 ) -> Completion:
-    """The answer with what it took, which is counted first: an answer without text has been charged
-    for too. Raises ModelError for one."""
+    """Return the answer with its usage. The usage is counted first, since an answer without text is
+    charged for as well. Raises ModelError for such an answer."""
     usage = call.used(tokens_in, tokens_out, answer_tokens=tokens_estimate(text or ""))
     if not text:
-        told = (
-            "the limit of tokens was used up before it"
+        reason = (
+            "it reached the limit of tokens before it"
             if finish == "length"
             else "it may have refused"
         )
         raise ModelError(
-            f"The model {model} answered without text: {told}.",
-            next_step="Ask in other words, or allow more tokens.",
+            f"The model {model} answered without text: {reason}.",
+            next_step="Rephrase the question, or allow more tokens.",
             model=model,
         )
     return Completion(well_formed(text), usage, finish)

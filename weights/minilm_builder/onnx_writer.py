@@ -1,5 +1,5 @@
-"""Writes ONNX files, because the `onnx` package is 31 MB and this project needs a small part of it,
-once.
+"""Writes ONNX files. The `onnx` package (31 MB with protobuf) would be another download for every
+build, and its output may change with its version; the digest of ours is pinned.
 
 An ONNX file is one protobuf message, `ModelProto` of onnx.proto. Every field is a key, `number << 3
 | wire type`, then its value:
@@ -9,7 +9,8 @@ An ONNX file is one protobuf message, `ModelProto` of onnx.proto. Every field is
     wire type 5   4 bytes, little-endian       floats
 
 `GraphWriter` collects operators and constants in the order in which they run; `model_bytes` wraps
-them in a model. Nothing here knows the operators: onnxruntime checks them when it opens the file.
+them in a model. The writer does not know the operators: onnxruntime checks them when it opens the
+file.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Dimension = int | str
 
 
 class GraphWriter:
-    """One graph under construction. A value is known by its name; operators name their own outputs."""
+    """A graph under construction. Values are referred to by name; operators name their outputs."""
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
@@ -67,7 +68,7 @@ class GraphWriter:
         return names
 
     def graph_bytes(self, name: str, *, inputs: Sequence[bytes], outputs: Sequence[bytes]) -> bytes:
-        """The GraphProto; `inputs` and `outputs` come from `value_info`."""
+        """Return the GraphProto; `inputs` and `outputs` come from `value_info`."""
         parts = [_block(1, node) for node in self._nodes]
         parts.append(_text(2, name))
         parts += [_block(5, constant) for constant in self._constants.values()]
@@ -77,7 +78,8 @@ class GraphWriter:
 
 
 def value_info(name: str, *, element: str, shape: Sequence[Dimension]) -> bytes:
-    """A ValueInfoProto: a graph's input or output. A dimension given as text is free and named so."""
+    """Return a ValueInfoProto: an input or output of a graph. A text in `shape` names a free
+    dimension."""
     dimensions = b"".join(
         _block(1, _text(2, size) if isinstance(size, str) else _number(1, size)) for size in shape
     )
@@ -86,7 +88,7 @@ def value_info(name: str, *, element: str, shape: Sequence[Dimension]) -> bytes:
 
 
 def model_bytes(graph: bytes, *, producer: str) -> bytes:
-    """The ModelProto around `graph`: the content of an .onnx file."""
+    """Return the ModelProto around `graph`: the content of an .onnx file."""
     opset = _text(1, "") + _number(2, OPSET_VERSION)
     return _number(1, IR_VERSION) + _text(2, producer) + _block(7, graph) + _block(8, opset)
 

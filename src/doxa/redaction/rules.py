@@ -1,0 +1,517 @@
+"""The redaction rules as data: what each one matches, where its format is documented, texts in
+which it must match and texts in which it must not.
+
+The secret of an example stands between « and »; `tests/redaction/test_rules.py` runs every example
+and every near miss. The secrets are invented, and put together here so that the source contains
+none that a scanner would report.
+
+A new rule has to keep three properties of the table:
+
+    hints       plain substrings of the lower-cased text, one of which every match contains, so that
+                ordinary text meets no regular expression
+    pattern     begins with a literal and is bounded, or runs over one character class that its
+                look-behind excludes as well; no input makes it quadratic
+    accept      prefers a miss to a false alarm where a secret has no form of its own, so that
+                commit hashes, UUIDs and prose stay as they are
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret or personal data.
+
+    The group `secret` of `pattern`, or its whole match, is redacted when `accept` agrees. A rule
+    whose extent no pattern describes has `spans` instead, which is called for texts with a hint.
+    """
+
+    kind: str
+    matches: str
+    source: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    examples: tuple[str, ...]
+    near_misses: tuple[str, ...]
+    accept: Callable[[str], bool] = bool
+    spans: Callable[[str], Iterator[tuple[int, int]]] | None = None
+
+    def find(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield start and end of every secret of this kind."""
+        if self.spans is not None:
+            yield from self.spans(text)
+            return
+        group = "secret" if "secret" in self.pattern.groupindex else 0
+        for match in self.pattern.finditer(text):
+            if self.accept(match[group]):
+                yield match.span(group)
+
+
+# Validators
+
+_PLACEHOLDER = re.compile(
+    r"\[redacted:|[$<{%]|[*xX.•-]+$"
+    r"|(?i:your|example|changeme|placeholder|process\.env|os\.environ)"
+)
+_RUN = re.compile(r"[A-Za-z0-9]{16}")
+
+
+def _mixed(value: str) -> bool:
+    """Return whether `value` has digits and a long unbroken run: a key, not hyphenated words."""
+    return (
+        sum(map(str.isdigit, value)) >= 2
+        and any(map(str.isalpha, value))
+        and _RUN.search(value) is not None
+    )
+
+
+def _has_digit(value: str) -> bool:
+    return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value)
+
+
+def _not_placeholder(value: str) -> bool:
+    return not _PLACEHOLDER.match(value)
+
+
+def _luhn(value: str) -> bool:
+    digits = [int(char) for char in value if char.isdigit()]
+    if len(digits) not in (14, 15, 16, 19) or len(set(digits)) == 1:
+        return False
+    doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[-2::-2])
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _iban(value: str) -> bool:
+    """Check ISO 13616: the country and check digits moved to the end, letters as 10 to 35,
+    remainder 1 modulo 97."""
+    plain = value.replace(" ", "")
+    return (
+        15 <= len(plain) <= 34
+        and int("".join(str(int(char, 36)) for char in plain[4:] + plain[:4])) % 97 == 1
+    )
+
+
+def _ipv4(value: str) -> bool:
+    try:
+        IPv4Address(value)
+    except AddressValueError:
+        return False
+    return True
+
+
+_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BODY = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*")
+
+
+def _pem_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the private-key blocks. One without an end extends as far as it looks like one, because
+    a truncated key is still most of a key."""
+    position = 0
+    ends = True
+    while begin := _PEM_BEGIN.search(text, position):
+        end = _PEM_END.search(text, begin.end()) if ends else None
+        ends = end is not None
+        body = _PEM_BODY.match(text, begin.end())
+        position = end.end() if end else body.end() if body else begin.end()
+        yield begin.start(), position
+
+
+# What a secret may not touch: without this a part of a longer identifier would pass for one.
+_BEFORE = r"(?<![A-Za-z0-9_-])"
+_AFTER = r"(?![A-Za-z0-9_-])"
+_ASSIGN = r"""["']?[ \t]{0,3}(?::=|=>|=|:)[ \t]{0,3}"""
+_QUOTED = r"""(?P<quote>["'])(?P<secret>(?:(?!(?P=quote)|\[redacted:)[^\r\n]){8,400})(?P=quote)"""
+_QUOTED_WORD = r"""(?P<quote>["'])(?P<secret>(?:(?!\[redacted:)[^\s"']){8,400})(?P=quote)"""
+
+
+def _bounded(body: str) -> re.Pattern[str]:
+    return re.compile(_BEFORE + body + _AFTER)
+
+
+# Invented: the characters that most tokens consist of.
+_SAMPLE = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
+_HEX = "0123456789abcdef"
+_PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc+/=\n-----END RSA PRIVATE KEY-----"
+
+SECRETS: tuple[Rule, ...] = (
+    Rule(
+        "aws-access-key",
+        matches="id of an AWS access key: AKIA (long-term) or ASIA (temporary) and 16 characters",
+        source="AWS IAM User Guide, IAM identifiers, unique ID prefixes",
+        hints=("akia", "asia"),
+        pattern=_bounded(r"A(?:KIA|SIA)[A-Z0-9]{16}"),
+        accept=_has_digit,
+        examples=("key «AKIA" + "IOSFODNN7EXAMPLE» works", "«ASIA" + "IOSFODNN7EXAMPLE»"),
+        near_misses=(
+            "AKIA" + "IOSFODNN7EXAMPLEANDMORE is longer than a key id",
+            "AKIA" + "IOSFODNNXEXAMPLE has no digit",
+            "XAKIA" + "IOSFODNN7EXAMPLE",
+        ),
+    ),
+    Rule(
+        "aws-secret-key",
+        matches="secret access key of AWS, 40 characters, after its usual name",
+        source="AWS IAM User Guide, Manage access keys for IAM users",
+        hints=("secret",),
+        pattern=re.compile(
+            r"(?i:secret_?access_?key)"
+            + _ASSIGN
+            + r"""["']?(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"""
+        ),
+        examples=(
+            "aws_secret_access_key = «wJalrXUtnFEMI" + "/K7MDENG/bPxRfiCYEXAMPLEKEY»",
+            'SecretAccessKey: "«wJalrXUtnFEMI' + '/K7MDENG/bPxRfiCYEXAMPLEKEY»"',
+        ),
+        near_misses=(
+            "secret_access_key = wJalrXUtnFEMI",
+            "the secret access key is rotated every ninety days",
+        ),
+    ),
+    Rule(
+        "github-token",
+        matches="GitHub token: ghp_, gho_, ghu_, ghs_ or ghr_ and 36 or more characters",
+        source="GitHub Docs, About authentication to GitHub, GitHub's token formats",
+        hints=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+        pattern=_bounded(r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+        examples=(f"«ghp_{_SAMPLE[:36]}»", f"https://x-access-token@ «ghs_{_SAMPLE[:36]}»"),
+        near_misses=(f"ghp_{_SAMPLE[:20]}", f"ghx_{_SAMPLE[:36]}", f"xghp_{_SAMPLE[:36]}"),
+    ),
+    Rule(
+        "github-token",
+        matches="fine-grained personal access token of GitHub",
+        source="GitHub Docs, About authentication to GitHub, GitHub's token formats",
+        hints=("github_pat_",),
+        pattern=_bounded(r"github_pat_[A-Za-z0-9_]{40,255}"),
+        examples=(f"«github_pat_{_SAMPLE}_x»",),
+        near_misses=("github_pat_is_a_prefix",),
+    ),
+    Rule(
+        "gitlab-token",
+        matches="personal, project or group access token of GitLab",
+        source="GitLab Docs, GitLab token overview, token prefixes",
+        hints=("glpat-",),
+        pattern=_bounded(r"glpat\-[A-Za-z0-9_-]{20,255}"),
+        examples=(f"token «glpat-{_SAMPLE[:20]}», kept",),
+        near_misses=("glpat-short", f"my-glpat-{_SAMPLE[:20]}"),
+    ),
+    Rule(
+        "slack-token",
+        matches="Slack token: xoxb-, xoxp-, xoxa-, xoxe-, xoxo-, xoxr- or xoxs-",
+        source="Slack API documentation, Token types",
+        hints=("xox",),
+        pattern=_bounded(r"xox[abeoprs]-[A-Za-z0-9-]{10,255}"),
+        accept=_has_digit,
+        examples=("«xoxb-" + "123456789012-abcdefABCDEF»",),
+        near_misses=("xoxo-kisses-and-hugs", "xoxb-short"),
+    ),
+    Rule(
+        "slack-webhook",
+        matches="the path of a Slack webhook, which is its only credential",
+        source="Slack API documentation, Sending messages using incoming webhooks",
+        hints=("hooks.slack.com",),
+        pattern=re.compile(
+            r"hooks\.slack\.com/(?:services|workflows|triggers)/"
+            r"(?P<secret>(?!\[redacted:)[A-Za-z0-9/_-]{20,255})"
+        ),
+        examples=("https://hooks.slack.com/services/«T000/B000/" + f"{_SAMPLE[:24]}»",),
+        near_misses=(
+            "https://hooks.slack.com/services/short",
+            "see hooks.slack.com for the documentation of webhooks",
+        ),
+    ),
+    Rule(
+        "stripe-key",
+        matches="secret or restricted key of Stripe, live or test",
+        source="Stripe Docs, API keys",
+        hints=("k_live_", "k_test_"),
+        pattern=_bounded(r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
+        examples=(f"«sk_live_{_SAMPLE[:24]}»", f"«rk_test_{_SAMPLE[:24]}»"),
+        near_misses=(f"pk_live_{_SAMPLE[:24]} is public", "sk_live_short"),
+    ),
+    Rule(
+        "api-key",
+        matches="keys that begin with sk-, as OpenAI's and Anthropic's do",
+        source="OpenAI API reference, Authentication; Anthropic API reference, Authentication",
+        hints=("sk-",),
+        pattern=_bounded(r"sk\-[A-Za-z0-9_-]{20,255}"),
+        accept=_mixed,
+        examples=(f"«sk-proj-{_SAMPLE}»", f"«sk-ant-api03-{_SAMPLE}»"),
+        near_misses=(
+            "sk-learn is a library; sk-2024-release-candidate-build-notes-for-everyone too",
+            "a risk-averse-strategy-with-many-hyphens-and-2024-numbers-17",
+        ),
+    ),
+    Rule(
+        "google-api-key",
+        matches="API key of Google Cloud: AIza and 35 characters",
+        source="Google Cloud documentation, Manage API keys",
+        hints=("aiza",),
+        pattern=_bounded(r"AIza[A-Za-z0-9_-]{35}"),
+        examples=(f"«AIza{_SAMPLE[:35]}»",),
+        near_misses=(f"AIza{_SAMPLE[:30]}", f"AIza{_SAMPLE[:36]}"),
+    ),
+    Rule(
+        "google-oauth-token",
+        matches="OAuth 2.0 access token of Google",
+        source="Google Identity documentation, Using OAuth 2.0 to access Google APIs",
+        hints=("ya29.",),
+        pattern=_bounded(r"ya29\.[A-Za-z0-9_-]{30,1000}"),
+        examples=(f"«ya29.{_SAMPLE}»",),
+        near_misses=("ya29.short", f"ya29{_SAMPLE}"),
+    ),
+    Rule(
+        "npm-token",
+        matches="npm access token: npm_ and 36 characters, six of them a checksum",
+        source="GitHub Blog, Announcing npm's new access token format",
+        hints=("npm_",),
+        pattern=_bounded(r"npm_[A-Za-z0-9]{36}"),
+        examples=(f"«npm_{_SAMPLE[:36]}»",),
+        near_misses=("npm_config_registry", f"npm_{_SAMPLE[:37]}"),
+    ),
+    Rule(
+        "pypi-token",
+        matches="API token of PyPI: a serialised macaroon, in base64 after pypi-",
+        source="PyPI Help, How can I use API tokens to authenticate with PyPI?",
+        hints=("pypi-age",),
+        pattern=_bounded(r"pypi\-AgE[A-Za-z0-9_-]{50,1000}"),
+        examples=(f"«pypi-AgE{_SAMPLE * 2}»",),
+        near_misses=("pypi-AgEnda is a package", f"pypi-agE{_SAMPLE * 2}"),
+    ),
+    Rule(
+        "huggingface-token",
+        matches="user access token of Hugging Face",
+        source="Hugging Face Hub documentation, User access tokens",
+        hints=("hf_",),
+        pattern=_bounded(r"hf_[A-Za-z0-9]{30,60}"),
+        examples=(f"«hf_{_SAMPLE[:34]}»",),
+        near_misses=("hf_hub_download", f"hf_{_SAMPLE[:20]}"),
+    ),
+    Rule(
+        "sendgrid-key",
+        matches="API key of SendGrid: SG, its id and the key, 69 characters with the dots",
+        source="Twilio SendGrid documentation, API Keys",
+        hints=("sg.",),
+        pattern=_bounded(r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+        examples=(f"«SG.{_SAMPLE[:22]}.{(_SAMPLE * 2)[:43]}»",),
+        near_misses=("SG.pool.example", f"SG.{_SAMPLE[:22]}"),
+    ),
+    Rule(
+        "digitalocean-token",
+        matches="DigitalOcean token: dop_v1_, doo_v1_ or dor_v1_ and 64 hexadecimal digits",
+        source="DigitalOcean documentation, release note API token format (2022)",
+        hints=("_v1_",),
+        pattern=_bounded(r"do[opr]_v1_[a-f0-9]{64}"),
+        examples=(f"«dop_v1_{_HEX * 4}»", f"«doo_v1_{_HEX * 4}»"),
+        near_misses=(f"dop_v1_{_HEX * 3}", f"dox_v1_{_HEX * 4}"),
+    ),
+    Rule(
+        "azure-key",
+        matches="account key in a connection string of Azure Storage",
+        source="Azure Storage documentation, Configure Azure Storage connection strings",
+        hints=("accountkey=",),
+        pattern=re.compile(r"AccountKey=(?P<secret>[A-Za-z0-9+/]{40,120}={0,2})"),
+        examples=(f"AccountName=a;AccountKey=«{_SAMPLE * 2}==»;EndpointSuffix=b",),
+        near_misses=("AccountKey=short;", "AccountName=storage;AccountKey=;"),
+    ),
+    Rule(
+        "age-key",
+        matches="identity (private key) of age, in Bech32",
+        source="The age file encryption format, X25519 recipient type",
+        hints=("age-secret-key-1",),
+        pattern=_bounded(r"AGE\-SECRET\-KEY\-1[A-Z0-9]{50,70}"),
+        examples=("«AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3 + "»",),
+        near_misses=("AGE-SECRET-KEY-1 is its prefix",),
+    ),
+    Rule(
+        "telegram-token",
+        matches="token of a Telegram bot: its number, a colon and 35 characters",
+        source="Telegram Bot API, Authorizing your bot",
+        hints=(":aa",),
+        pattern=_bounded(r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
+        examples=(f"bot «123456789:AA{_SAMPLE[:33]}»",),
+        near_misses=("12:AA is a time of a kind", f"123456789:AB{_SAMPLE[:33]}"),
+    ),
+    Rule(
+        "jwt",
+        matches="signed JSON Web Token: header, claims and signature, each in base64url",
+        source="RFC 7515, section 3.1 (compact serialisation); RFC 7519",
+        hints=("eyj",),
+        pattern=re.compile(
+            _BEFORE + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
+        ),
+        examples=(f"«eyJ{_SAMPLE[:20]}.eyJ{_SAMPLE[:20]}.{_SAMPLE[:20]}»",),
+        near_misses=("eyJust a funny word", f"eyJ{_SAMPLE[:20]}.{_SAMPLE[:20]}"),
+    ),
+    Rule(
+        "bearer-token",
+        matches="the token of a Bearer authorization",
+        source="RFC 6750, section 2.1",
+        hints=("bearer",),
+        pattern=re.compile(r"(?i:\bbearer)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"),
+        accept=_has_digit,
+        examples=(f"Authorization: Bearer «{_SAMPLE[:24]}»",),
+        near_misses=(
+            "bearer of bad news; Bearer authentication-token-mechanism",
+            "Authorization: Bearer <token>",
+        ),
+    ),
+    Rule(
+        "basic-auth",
+        matches="the credentials of a Basic authorization",
+        source="RFC 7617, section 2",
+        hints=("basic",),
+        pattern=re.compile(
+            r"""(?i:\bauthorization)["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?i:basic)[ \t]{1,3}"""
+            r"(?P<secret>[A-Za-z0-9+/=]{12,1000})"
+        ),
+        examples=("Authorization: Basic «dXNlcjpwYXNz" + "d29yZA==»",),
+        near_misses=("Authorization: Basic dXNlcg==", "a basic authorization is not enough"),
+    ),
+    Rule(
+        "url-password",
+        matches="the password in the authority of a URL",
+        source="RFC 3986, section 3.2.1",
+        hints=("://",),
+        pattern=re.compile(
+            r"""://[^\s:/@?#"'<>\[\]]{0,100}:(?P<secret>[^\s/"'<>\[\]]{1,200})@(?=[\w\[])"""
+        ),
+        accept=_not_placeholder,
+        examples=(
+            "postgres://ana:«hunter2»@db.example.org:5432/atlas",
+            "redis://:«s3cr3t»@localhost",
+        ),
+        near_misses=(
+            "https://example.org:8080/path@2x.png and git@host.example:team/repo.git",
+            "postgres://ana:${PASSWORD}@db.example.org",
+        ),
+    ),
+    Rule(
+        "password",
+        matches="a quoted value assigned to a name that contains password, passwd, passwort or pwd",
+        source="no standard: what configuration files and source code look like",
+        hints=("passw", "pwd"),
+        pattern=re.compile(r"(?i:passw(?:or)?d|passwd|passwort|pwd)" + _ASSIGN + _QUOTED),
+        accept=_not_placeholder,
+        examples=(
+            'password = "«correct horse battery»"',
+            "{'DB_PASSWORD': '«hunter2hunter2»'}",
+        ),
+        near_misses=(
+            "password = os.environ" + "['DB_PASSWORD']",
+            'password: "${DB_PASSWORD}"',
+            'The passwords: "short"',
+        ),
+    ),
+    Rule(
+        "secret",
+        matches="a quoted word assigned to a name that contains secret, token or a kind of key",
+        source="no standard: what configuration files and source code look like",
+        hints=("secret", "token", "key"),
+        pattern=re.compile(
+            r"(?i:secret|token|(?:api|access|private|auth|encryption|signing)[_-]?key"
+            r"|secret[_-]?key)" + _ASSIGN + _QUOTED_WORD
+        ),
+        accept=_not_placeholder,
+        examples=('client_secret: "«abcdefgh12345»"', '"api_key":"«abcdefgh12345»"'),
+        near_misses=(
+            'token = "<your-token>", api_key: "your-api-key-here", secret="********"',
+            "The token: what a word. The secret is patience; the key is practice.",
+        ),
+    ),
+    Rule(
+        "env-secret",
+        matches="the unquoted value of an environment variable whose name ends as a secret's does",
+        source="no standard: shell scripts and .env files",
+        hints=("password=", "secret=", "token=", "api_key=", "secret_key=", "access_key="),
+        pattern=re.compile(
+            r"(?:PASSWORD|SECRET|TOKEN|API_KEY|SECRET_KEY|ACCESS_KEY)="
+            r"(?P<secret>[^\s\"'`;&|()\[\]]{8,400})"
+        ),
+        accept=_has_digit,
+        examples=("export DB_PASSWORD=«hunter2hunter2»\n",),
+        near_misses=("MAX_TOKEN=unlimited-length", "API_KEY=$KEY_FROM_2024"),
+    ),
+    Rule(
+        "private-key",
+        matches="a private key in PEM, or of OpenPGP in ASCII armour, whole or truncated",
+        source="RFC 7468, sections 2 and 10; RFC 9580, section 6.2",
+        hints=("-----begin",),
+        pattern=_PEM_BEGIN,
+        spans=_pem_spans,
+        examples=(f"before «{_PEM}», after", f"see «{_PEM[:45]}\n»"),
+        near_misses=("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",),
+    ),
+)
+
+PERSONAL: tuple[Rule, ...] = (
+    Rule(
+        "email",
+        matches="an e-mail address",
+        source="RFC 5321, sections 4.1.2 and 4.5.3.1",
+        hints=("@",),
+        pattern=re.compile(
+            r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}"
+            r"(?:\.[A-Za-z0-9-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![A-Za-z0-9-])"
+        ),
+        examples=("write to «ana.lima+news@mail.example.org» today",),
+        near_misses=("@ana said so; a@b",),
+    ),
+    Rule(
+        "card",
+        matches="the number of a payment card: 14, 15, 16 or 19 digits with the Luhn check digit",
+        source="ISO/IEC 7812-1",
+        hints=tuple("23456"),
+        pattern=re.compile(r"(?<![\w.-])[2-6][0-9]{3}(?:[ -]?[0-9]){10,15}(?![\w-])(?!\.[0-9])"),
+        accept=_luhn,
+        examples=("card «4111 1111 1111 1111» expires", "«378282246310005»"),
+        near_misses=(
+            "card 4111 1111 1111 1112",
+            "time 1772460000000 and 17724600000000000",
+            "2222222222222222",
+        ),
+    ),
+    Rule(
+        "iban",
+        matches="an international bank account number with its check digits",
+        source="ISO 13616-1",
+        hints=tuple("0123456789"),
+        pattern=re.compile(
+            r"(?<!\w)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", re.ASCII
+        ),
+        accept=_iban,
+        examples=("IBAN «DE89 3704 0044 0532 0130 00» please",),
+        near_misses=("DE89 3704 0044 0532 0130 01",),
+    ),
+    Rule(
+        "ipv4",
+        matches="an IPv4 address in dotted decimal",
+        source="RFC 3986, section 3.2.2 (IPv4address)",
+        hints=(".",),
+        pattern=re.compile(
+            r"(?<![\w.-])(?<!version )[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w-])(?!\.[0-9])", re.ASCII
+        ),
+        accept=_ipv4,
+        examples=("from «192.168.10.20» port 22",),
+        near_misses=("version 1.2.3.4, v1.2.3.4, 1.2.3.4.5, 300.1.1.1",),
+    ),
+    Rule(
+        "ssn",
+        matches="a US social security number; 000, 666, 9xx, 00 and 0000 are never assigned",
+        source="US Social Security Administration, Social Security Number Randomization",
+        hints=("-",),
+        pattern=re.compile(
+            r"(?<![\w-])(?!000|666|9)[0-9]{3}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?![\w-])", re.ASCII
+        ),
+        examples=("number «123-45-6789» given",),
+        near_misses=(
+            "000-12-3456 and 123-45-67890",
+            "123e4567-e89b-12d3-a456-426614174000",
+        ),
+    ),
+)
