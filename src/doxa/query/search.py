@@ -1,8 +1,7 @@
 """Full-text and vector search over declared indexes: the procedures under Neo4j's names. Only what
 the query may see takes a place.
 
-Full text is BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the median length for the mean),
-over the terms of doxa's analyser; how a query is read, `fulltext.py` says. Vectors are compared
+Full text is BM25 (`base/bm25.py`; k1 = 1.2, b = 0.75, the median length for the mean), over the terms of doxa's analyser; how a query is read, `fulltext.py` says. Vectors are compared
 exactly, by the index's similarity function: cosine as (1 + cos) / 2, euclidean as 1 / (1 + d²).
 """
 
@@ -13,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
+from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.values import decode_properties
 from doxa.base.words import has_phrase, terms
 from doxa.query.adjacency import ALL, edge_source, edge_tests
@@ -191,11 +191,12 @@ def _scores(run: Any, rule: IndexRule, entries: Entries, parts: list[Part]) -> d
         if part.need == "must":
             must.append(held)
         for one, holds in zip(found, holding, strict=True):
-            idf = math.log(1 + (count - holds + 0.5) / (holds + 0.5))
+            weight = (_K1 + 1) * inverse_document_frequency(count, holds)
             for identity in held:
                 times, length = one[identity]
-                weight = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
-                total[identity] = total.get(identity, 0.0) + idf * weight
+                frequency = term_frequency(times, length, mean=typical, b=_B)
+                score = term_score(weight, frequency, k1=_K1)
+                total[identity] = total.get(identity, 0.0) + score
     return {
         identity: score
         for identity, score in total.items()

@@ -32,6 +32,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from doxa.base.calendar_names import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
 from doxa.base.limits import QUERY_CHARS_READ, RESTATED_CHARS_READ
 from doxa.base.words import STOP_WORDS, stem, terms
 
@@ -44,12 +45,8 @@ _BEFORE, _AFTER = 20, 20  # words around a value that belong to it
 _CHANGE_BEFORE, _CHANGE_AFTER, _GOAL_BEFORE = 12, 6, 8
 _UNIT_WORDS = 3
 
-_MONTHS = frozenset(
-    "jan january feb february mar march apr april may jun june jul july aug august sep sept"
-    " september oct october nov november dec december".split()
-)
+_MONTHS = frozenset((*MONTHS, *MONTH_ABBREVIATIONS))
 _BESIDE_DAY = frozenset("st nd rd th of".split())  # April 5th, 5th of April
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp".split())
 _SPELT = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -245,7 +242,7 @@ def _scan(text: str, weights: Mapping[str, float]) -> _Scan:
 def _read(word: str) -> tuple[str, str, str]:
     """A word's stem, the number that it spells, and whether it speaks of a goal, a change, a turn
     or a date."""
-    if word in _MONTHS or word.removesuffix("s") in _WEEKDAYS:
+    if word in _MONTHS or word.removesuffix("s") in WEEKDAYS:
         return stem(word), "", "date"
     role = (
         "goal"

@@ -16,6 +16,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
 from doxa.base.words import is_character, terms
 from doxa.recall.fusion import K1, NEIGHBOUR_LENGTH, NEXT, PREVIOUS, B, share
@@ -186,11 +187,7 @@ def weigh(asked: list[tuple[list[Posting], int]]) -> dict[str, float]:
     for postings, _ in asked:
         for posting in postings:
             held[posting.term] = held.get(posting.term, 0) + posting.held
-    return {term: _idf(total, count) for term, count in held.items() if count}
-
-
-def _idf(total: int, held: int) -> float:
-    return float(np.log1p((total - held + 0.5) / (held + 0.5)))
+    return {term: inverse_document_frequency(total, count) for term, count in held.items() if count}
 
 
 class Words:
@@ -205,12 +202,11 @@ class Words:
             return
         mean = np.float32(max(1.0, believed.length_mean))
         for posting in postings:
-            idf = _idf(believed.total, posting.held)
+            idf = inverse_document_frequency(believed.total, posting.held)
             self._mass += idf
             if posting.held:
-                own = (posting.counts / (1 - B + B * shelf["length"][posting.docs] / mean)).astype(
-                    np.float32
-                )
+                lengths = shelf["length"][posting.docs]
+                own = term_frequency(posting.counts, lengths, mean=mean, b=B).astype(np.float32)
                 self._terms.append(_Term(np.float32(idf * _trust_in(posting)), posting.docs, own))
         self._terms.sort(key=lambda term: -term.weight)
 
@@ -227,7 +223,7 @@ class Words:
         weights = [float(term.weight) for term in self._terms]
         wanted = sum(weights) * _RARE
         for number, term in enumerate(self._terms, 1):
-            said[term.docs] += term.weight * term.own / (term.own + K1)
+            said[term.docs] += term_score(term.weight, term.own, k1=K1)
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
@@ -302,7 +298,7 @@ class Words:
                 spread[docs] = 0
             here, previous, following = held.reshape(3, len(rows))
             frequency = here + from_before * previous + from_after * following
-            scores += weight * frequency / (frequency + K1)
+            scores += term_score(weight, frequency, k1=K1)
         return scores / np.float32(self._mass)
 
 
