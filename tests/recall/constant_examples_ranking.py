@@ -1,5 +1,5 @@
-"""One example for each constant of fusion, questions, restatements, answerability and hits, worked out
-by hand from the documented formulas and rules, never from the constant itself."""
+"""One example for each constant of fusion, questions, restatements, answerability and hits, worked
+out by hand from the documented formulas and rules, never from the constant itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a question asks for: talk about the conversation is removed, statements are distinguished from
-questions, and whose words are meant."""
+"""What a question asks for: talk about the conversation is removed, statements are distinguished
+from questions, and whose words are meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn that restates another as it is now is placed just above it, says so, and nothing else moves."""
+"""A turn that restates another is placed just above it, says so, and nothing else moves."""
 
 from __future__ import annotations
 
