@@ -24,9 +24,9 @@ _STRUCTURE = (
     "NEXT",
 )
 # Linked nodes, in both directions; a superseded revision passes its links on to the current one.
-# What is not believed, or is hidden by a policy, links nothing.
-_LINKED = """
-WITH near(seed, other) AS (
+# What is not believed, or is hidden by a policy, links nothing. Begins with WITH, where the reader
+# inserts a table of the time if policies need it.
+_LINKED = """WITH near(seed, other) AS (
   SELECT f.value, e.dst FROM carray(?) f JOIN {edges} e ON e.src = f.value
   WHERE e.type NOT IN ({structure})
   UNION ALL SELECT f.value, e.src FROM carray(?) f JOIN {edges} e ON e.dst = f.value
