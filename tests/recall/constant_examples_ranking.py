@@ -28,7 +28,7 @@ from doxa.recall.ranking import hits_to_read, merge_expansion
 from doxa.recall.rerank import rerank
 from doxa.recall.threshold import above_threshold
 from doxa.recall.types import Ask, Hit
-from doxa.recall.updates import Statement, Turn, reorder, statements
+from doxa.recall.updates import StatedValue, Turn, reorder, stated_values
 from tests.fixtures_shared import opened
 from tests.recall.constant_examples import (
     EXAMPLES,
@@ -263,12 +263,12 @@ def a_replacement_without_a_value_shares_four_tenths() -> None:
     assert found == [False, False, False, True]
 
 
-def stated(text: str) -> Statement | None:
+def stated(text: str) -> StatedValue | None:
     """What a text states about the deadline, if anything; "la" is a word of no meaning."""
     from doxa.recall import updates
 
     topic = updates._topic("What is the deadline?", {"deadlin": 1.0})
-    return next(iter(statements(text, topic)[:-1]), None)
+    return next(iter(stated_values(text, topic)[:-1]), None)
 
 
 @example("VALUE_WORDS_BEFORE")

@@ -20,7 +20,7 @@ from doxa.recall.updates import (
     asks_current_state,
     reorder,
     restates,
-    statements,
+    stated_values,
 )
 from tests.fixtures_shared import opened
 
@@ -101,8 +101,8 @@ VALUES = {
 
 @pytest.mark.parametrize("text", VALUES)
 def test_values_are_read_as_they_are_meant(text: str) -> None:
-    found = statements(text, topic("What is the deadline?"))
-    assert [(statement.kind, statement.value) for statement in found[:-1]] == VALUES[text]
+    found = stated_values(text, topic("What is the deadline?"))
+    assert [(stated.kind, stated.value) for stated in found[:-1]] == VALUES[text]
     assert found[-1].kind == "text"
 
 
@@ -114,7 +114,9 @@ def test_a_question_names_the_kind_of_its_answer() -> None:
         "When has the gallery opened?": ["apr 5"],
         "What has the gallery?": ["8", "apr 5", "3"],
     }.items():
-        assert [statement.value for statement in statements(text, topic(question))[:-1]] == values
+        assert [
+            statement.value for statement in stated_values(text, topic(question))[:-1]
+        ] == values
 
 
 RESTATED = [
@@ -199,13 +201,13 @@ NOT_RESTATED = [
 @pytest.mark.parametrize(("question", "earlier", "later"), RESTATED)
 def test_it_is_restated(question: str, earlier: str, later: str) -> None:
     asked = topic(question)
-    assert restates(statements(later, asked), statements(earlier, asked), asked)
+    assert restates(stated_values(later, asked), stated_values(earlier, asked), asked)
 
 
 @pytest.mark.parametrize(("question", "earlier", "later"), NOT_RESTATED)
 def test_it_is_not_restated(question: str, earlier: str, later: str) -> None:
     asked = topic(question)
-    assert not restates(statements(later, asked), statements(earlier, asked), asked)
+    assert not restates(stated_values(later, asked), stated_values(earlier, asked), asked)
 
 
 def test_weights_decide_what_is_the_same_topic() -> None:

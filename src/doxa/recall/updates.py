@@ -5,7 +5,7 @@ Turns supersede nothing: "the deadline is April 1" and "the new deadline is Apri
 when the deadline is, and the first often in better words. Among the best UPDATE_HITS hits of a
 question that asks for the current state of something:
 
-    statement   a value (number, share, date, time of day, money, version) with the question's terms
+    value       a value (number, share, date, time of day, money, version) with the question's terms
                 around it in its sentence; or a word of replacement (moved, instead, no longer),
                 which has no value
     restates    the same speaker says it later; its value has the type of the earlier one and is
@@ -18,7 +18,7 @@ question that asks for the current state of something:
                 comes first; at most UPDATE_MOVES_MAX in an answer
 
 Only the question's own terms are weighed, by the idf of the index, so the price is one pass over a
-few texts. A value in code is not a statement, and an assistant's words state nothing for the user.
+few texts. A value in code states nothing, and an assistant's words state nothing for the user.
 A question about the past, or about a course of events, moves nothing.
 """
 
@@ -92,7 +92,7 @@ class Turn(NamedTuple):
     text: str
 
 
-class Statement(NamedTuple):
+class StatedValue(NamedTuple):
     """One value of a text. `terms` are those of the question around it, `units` what a number
     counts."""
 
@@ -127,12 +127,12 @@ def reorder(
     it was moved because it restates it, or None."""
     topic = _topic(question, weights)
     order: list[tuple[int, int | None]] = []
-    read: dict[int, list[Statement]] = {}
+    read: dict[int, list[StatedValue]] = {}
     left = constants.UPDATE_MOVES_MAX
 
-    def stated(place: int) -> list[Statement]:
+    def stated(place: int) -> list[StatedValue]:
         if place not in read:
-            read[place] = statements(turns[place].text, topic)
+            read[place] = stated_values(turns[place].text, topic)
         return read[place]
 
     for place, turn in enumerate(turns):
@@ -162,7 +162,7 @@ def _topic(question: str, weights: Mapping[str, float]) -> Topic:
     return Topic(weights, sum(weights.values()), names & weights.keys(), kinds)
 
 
-def statements(text: str, topic: Topic) -> list[Statement]:
+def stated_values(text: str, topic: Topic) -> list[StatedValue]:
     """Return what a text states near the question's terms, in order; last, as the kind `text`, the
     terms that it contains anywhere."""
     scan = _scan(text, topic.weights)
@@ -188,9 +188,9 @@ def statements(text: str, topic: Topic) -> list[Statement]:
         )
         goals_from = max(low, place - constants.GOAL_WORDS_BEFORE)
         goal = any(goals_from <= at < place for at in scan.goals)
-        found.append(Statement(kind, value, units, near, changed, goal))
+        found.append(StatedValue(kind, value, units, near, changed, goal))
     anywhere = frozenset(term for _, term in scan.terms)
-    found.append(Statement("text", "", frozenset(), anywhere, False, False))
+    found.append(StatedValue("text", "", frozenset(), anywhere, False, False))
     return found
 
 
@@ -319,12 +319,12 @@ def _units(tokens: Sequence[str]) -> frozenset[str]:
     return frozenset(units)
 
 
-def restates(later: Sequence[Statement], earlier: Sequence[Statement], topic: Topic) -> bool:
+def restates(later: Sequence[StatedValue], earlier: Sequence[StatedValue], topic: Topic) -> bool:
     """Return whether the later turn states another value for something that the earlier states."""
     missing = topic.names & earlier[-1].terms - later[-1].terms
     for new in later[:-1]:
-        old = [statement for statement in earlier if _of_one_type(statement, new)]
-        if any(new.value == statement.value != "" and not statement.goal for statement in old):
+        old = [stated for stated in earlier if _of_one_type(stated, new)]
+        if any(new.value == stated.value != "" and not stated.goal for stated in old):
             continue
         if missing and not new.changed:
             continue
@@ -336,14 +336,14 @@ def restates(later: Sequence[Statement], earlier: Sequence[Statement], topic: To
             else constants.UPDATE_OVERLAP
         )
         if any(
-            sum(topic.weights[term] for term in statement.terms & new.terms) >= least * topic.mass
-            for statement in old
+            sum(topic.weights[term] for term in stated.terms & new.terms) >= least * topic.mass
+            for stated in old
         ):
             return True
     return False
 
 
-def _of_one_type(old: Statement, new: Statement) -> bool:
+def _of_one_type(old: StatedValue, new: StatedValue) -> bool:
     """Whether two values could answer the same question. A number without a unit takes the other's
     if that occurs near it."""
     if new.kind == "replacement":

@@ -60,9 +60,7 @@ class VectorIndex:
         # exact: float32 [capacity, D]; otherwise codes, uint8 [capacity, bytes]
         self._data: NDArray[Any] | None = None
         self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, capacity]
-        self._levels = np.zeros(
-            0, dtype=np.uint8
-        )  # signs are taken from here; by the first entries
+        self._levels = np.zeros(0, dtype=np.uint8)  # from which signs are taken
 
     def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
         """Add entries. `data` are half-precision vectors if the index is exact, codes if not; all
