@@ -1,9 +1,9 @@
-"""What each lane of recall and each way of fusing them is worth: every lane switched off in turn,
-every lane alone, every mode.
+"""What each lane of recall and each mode of fusion is worth: every lane switched off in turn, every
+lane alone, every mode.
 
 Lanes and modes are read from the product, so that a new one is measured when it appears. A lane
 that names no candidates by itself cannot be asked alone: it is added to those that do. Differences
-are paired with the default by question; a lane that does nothing has a difference of exactly 0.
+are paired with the default by question; a lane without effect has a difference of exactly 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doxa.recall.fusion import LANES, MODES
 
 
 def configurations() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each with its name and the arguments of recall that make it; the default comes first."""
+    """Yield each configuration: its name and its arguments of recall; the default comes first."""
     usual = tuple(Ask("").lanes)
     naming = tuple(lane for lane in LANES if lane in types.NAMING)
     yield "default", {}

@@ -1,9 +1,9 @@
 """Does recall know when memory holds no answer? The area under the ROC curve, of doxa's own
-estimate and of plain signs of it.
+estimate and of plain signals.
 
-0.5 is chance: an answerable question is as likely as not to score above one that has no answer. A
-sign is only as good as its order over questions, so no threshold is chosen here. The estimate of
-doxa was fitted on the developers' parts of these very sets: figures on those parts flatter it.
+0.5 is chance: an answerable question is as likely as not to score above one without an answer. Only
+the order of questions counts, so no threshold is chosen here. The estimate of doxa was fitted on
+the developers' parts of these same sets: figures on those parts flatter it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rows = NDArray[np.int64]
 def measure(
     report: Report, key: str, title: str, answerable: list[Answered], unanswerable: list[Answered]
 ) -> None:
-    """A row for each signal, and doxa's against the best of the plain baselines, paired."""
+    """Add a row for each signal, and compare doxa's with the best plain baseline, paired."""
     report.put(f"{key}.answerable_n", len(answerable))
     report.put(f"{key}.unanswerable_n", len(unanswerable))
     if not answerable or not unanswerable:

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from bench.baselines import STOP_WORDS, words_of
 from bench.corpora import DAY_NS, SECOND_NS
+from doxa.base.calendar_names import WEEKDAYS
 from doxa.base.dates import DateMention, find_dates
 from doxa.language.turns import Turn
 
@@ -65,7 +66,6 @@ _EMPTY = STOP_WORDS | frozenset(
     "also really very well oh hey hi yeah yes yep wow thanks thank like got get going gonna went"
     " been even still ive im its dont here us".split()
 )
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
 
 class Sentence(NamedTuple):
@@ -138,7 +138,7 @@ def _written(mention: DateMention, said_ns: int | None) -> str:
     """A resolved mention as LoCoMo writes it: what is a week or a weekday away is named by the day
     on which it was said."""
     text = mention.text.lower()
-    weekday = next((name for name in _WEEKDAYS if name in text), "")
+    weekday = next((name for name in WEEKDAYS if name in text), "")
     span_days = (mention.end_ns - mention.start_ns) // DAY_NS
     if said_ns is not None and ("week" in text or weekday):
         unit = weekday or ("weekend" if "weekend" in text else "week")

@@ -14,12 +14,14 @@ from pathlib import Path
 import doxa
 from bench.metrics import Interval
 from doxa.models import Embedder
-from doxa.recall import fusion, updates
+from doxa.recall import constants
 
+# The constants of the ranking: those that are swept, and those of the rule for restatements.
 _CONSTANTS = tuple(
-    name for name, value in vars(fusion).items() if name.isupper() and isinstance(value, float)
+    name
+    for name, constant in constants.described().items()
+    if constant.swept or name.startswith("UPDATE_")
 )
-_OF_UPDATES = ("POOL", "MOVES", "ALIKE", "CHANGED", "TURNED")
 
 
 @dataclass
@@ -86,9 +88,8 @@ def begin(name: str, *, seed: int, embedder: Embedder | None) -> Report:
 
 def configuration(embedder: str) -> dict[str, object]:
     """One configuration for all sets: the constants of doxa's ranking, the model, the version."""
-    constants = {name.lower(): round(float(getattr(fusion, name)), 4) for name in _CONSTANTS}
-    constants |= {f"updates_{name.lower()}": float(getattr(updates, name)) for name in _OF_UPDATES}
-    return {"doxa": doxa.__version__, "embedder": embedder, **constants}
+    values = {name.lower(): round(float(getattr(constants, name)), 4) for name in _CONSTANTS}
+    return {"doxa": doxa.__version__, "embedder": embedder, **values}
 
 
 def machine() -> dict[str, object]:

@@ -1,27 +1,25 @@
-"""How much hangs on each constant of the fusion: one is moved, the others stay as chosen, and the
-three sets are asked again.
+"""How sensitive results are to each constant of the ranking: one constant is moved, the others stay
+as chosen, and the three data sets are asked again.
 
-A constant is a float in capitals of doxa.recall.fusion. Other modules import it by its name, so it
-is set in every module whose source imports it from there; that this takes effect is asserted by the
-scores. A constant whose moves change no score has no say in these sets, and the table says so.
+The constants are those of doxa.recall.constants that are marked as swept. That setting one takes
+effect is asserted by the scores. A constant whose moves change no score has no influence on these
+data sets, and the table says so.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from bench.report import Report, begin, percent
 from bench.sets import TITLES, Found, Sets, opened_sets
 from doxa.models import Embedder
-from doxa.recall import fusion
+from doxa.recall import constants
 from doxa.recall.fusion import MODES
 
 FACTORS = (0.0, 0.5, 0.75, 1.25, 1.5)
@@ -38,18 +36,18 @@ OF_MODES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def constants() -> dict[str, float]:
-    """The floats in capitals of the fusion, in the order of its source."""
+def swept_constants() -> dict[str, float]:
+    """Return the constants that are swept, with their values, in the order of their source."""
     return {
-        name: value
-        for name, value in vars(fusion).items()
-        if name.isupper() and isinstance(value, float)
+        name: getattr(constants, name)
+        for name, constant in constants.described().items()
+        if constant.swept
     }
 
 
 def moved(name: str, value: float, factors: Sequence[float] = FACTORS) -> list[float]:
-    """Where a constant goes. A length of 0 would divide by itself, so lengths have no 0; a constant
-    that is 0 goes to small steps instead."""
+    """Return the values to which a constant is moved. A length of 0 would divide by itself, so
+    lengths skip 0; a constant of 0 moves to small steps instead."""
     if not value:
         return [0.1, 0.25, 0.5]
     return [
@@ -60,34 +58,14 @@ def moved(name: str, value: float, factors: Sequence[float] = FACTORS) -> list[f
 
 
 @contextmanager
-def constant(name: str, value: Any) -> Iterator[None]:
-    """A constant of the fusion set to a value in every module that holds it, and put back."""
-    before = getattr(fusion, name)
-    places = list(_holders(name))
+def constant_set(name: str, value: Any) -> Iterator[None]:
+    """Set a constant of recall, and restore it afterwards."""
+    before = getattr(constants, name)
+    setattr(constants, name, value)
     try:
-        for module, own in places:
-            setattr(module, own, value)
         yield
     finally:
-        for module, own in places:
-            setattr(module, own, before)
-
-
-def _holders(name: str) -> Iterator[tuple[ModuleType, str]]:
-    """The fusion itself, and what imports the name from it, under which own name."""
-    yield fusion, name
-    for module in [
-        one for title, one in sys.modules.items() if title.startswith("doxa.") and one is not fusion
-    ]:
-        if module is None or not getattr(module, "__file__", None):
-            continue
-        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("fusion"):
-                yield from (
-                    (module, alias.asname or alias.name)
-                    for alias in node.names
-                    if alias.name == name
-                )
+        setattr(constants, name, before)
 
 
 def run(
@@ -98,25 +76,26 @@ def run(
     only: Sequence[str] = (),
     factors: Sequence[float] = FACTORS,
 ) -> Report:
-    """`only` names some of the constants; `factors` say where each goes. The constants of a mode
-    that is not the default are moved in that mode."""
+    """Sweep all constants, or those in `only`, by `factors`. The constants of a mode that is not
+    the default are moved in that mode."""
     report = begin("sensitivity", seed=seed, embedder=embedder)
     with opened_sets(data, embedder) as sets:
         changes = _sweep(
             report,
             sets,
             "",
-            [name for name in constants() if not any(name in own for own in OF_MODES.values())],
+            [
+                name
+                for name in swept_constants()
+                if not any(name in own for own in OF_MODES.values())
+            ],
             only,
             factors,
         )
         for mode in MODES:
-            if any(name in OF_MODES.get(mode, ()) for name in only or constants()):
+            if any(name in OF_MODES.get(mode, ()) for name in only or swept_constants()):
                 changes += _sweep(report, sets, mode, OF_MODES[mode], only, factors)
-    assert changes, (
-        "moving the constants of the fusion changed no score: the sweep does not reach what recall"
-        " uses"
-    )
+    assert changes, "moving the constants changed no score: the sweep does not reach recall"
     return report.end()
 
 
@@ -128,7 +107,7 @@ def _sweep(
     only: Sequence[str],
     factors: Sequence[float],
 ) -> int:
-    """A table for one mode (empty: the default); how many questions got other scores in all of it."""
+    """Add a table for one mode (empty: the default). Returns how many scores changed in all."""
     options = {"mode": mode} if mode else {}
     usual = sets.ask(**options)
     key = f"mode_{mode}." if mode else ""
@@ -144,7 +123,7 @@ def _sweep(
     for name in names:
         if only and name not in only:
             continue
-        value = constants()[name]
+        value = swept_constants()[name]
         print(
             f"{mode or 'default'}: {name}", file=sys.stderr, flush=True
         )  # a sweep takes long, and is silent otherwise
@@ -188,8 +167,8 @@ def _moves(
     key: str,
     options: dict[str, Any],
 ) -> list[tuple[list[str], int]]:
-    """A row for each value, and how many questions it gives other scores. Where neither end changes
-    any, one row says so for all."""
+    """Return a row for each value, and how many questions get other scores. Where neither end
+    changes any, one row stands for all."""
     ends = [_asked(sets, name, value, options) for value in (values[0], values[-1])]
     if all(found is not None and not found.changed(usual) for found in ends):
         row = [
@@ -213,9 +192,9 @@ def _moves(
 
 
 def _asked(sets: Sets, name: str, value: float, options: dict[str, Any]) -> Found | None:
-    """None where recall cannot be asked with this value."""
+    """Ask all questions with this value; None where recall is not defined for it."""
     try:
-        with warnings.catch_warnings(), constant(name, value):
+        with warnings.catch_warnings(), constant_set(name, value):
             warnings.simplefilter("error", RuntimeWarning)
             return sets.ask(**options)
     except (ZeroDivisionError, RuntimeWarning):
@@ -223,7 +202,7 @@ def _asked(sets: Sets, name: str, value: float, options: dict[str, Any]) -> Foun
 
 
 def shown(value: float) -> str:
-    """A constant as people write it: 1/3 and not 0.3333333."""
+    """Format a constant as people write it: 1/3, not 0.3333333."""
     short = f"{value:.4g}"
     return short if abs(float(short) - value) < 1e-9 else _fraction(value)
 
@@ -238,7 +217,7 @@ def _fraction(value: float) -> str:
 
 
 def write_section(document: Path, report: Report) -> str:
-    """Put the tables between the marks of a document. Returns what was done."""
+    """Write the tables between the marks of a document. Returns what was done."""
     text = document.read_text()
     if BEGIN not in text or END not in text:
         return (

@@ -29,9 +29,9 @@ from bench.texts import questions_of, turns_of
 from bench.timing import Spread, repeated, seconds_of, spread
 from doxa.language.turns import Turn
 from doxa.models import Embedder
-from doxa.recall import pool
-from doxa.recall.scope import find_scopes
-from doxa.recall.shelf import Shelves
+from doxa.recall import constants
+from doxa.recall.filters import find_scopes
+from doxa.recall.project_index import IndexCache
 
 _HITS = 10
 _LOOKUPS = 1_000
@@ -264,17 +264,18 @@ def _agreement(
     """How many of the ten that brute force finds nearest are among the rows that the index names."""
     found = []
     with memory.store.read() as reader:
-        shelf = Shelves().get(reader, find_scopes(reader, "")[0])
+        project = IndexCache().get(reader, find_scopes(reader, "")[0])
         turn_of = {
             row[0]: int(row[1])
             for row in reader.rows(
                 "SELECT d.doc, n.props ->> '$.source_id' FROM doc d JOIN node n ON n.id = d.node"
             )
         }
-        believed = np.ones(shelf.count, dtype=bool)
+        depth = constants.CANDIDATES_BY_MEANING
+        believed = np.ones(project.count, dtype=bool)
         for question in asked:
             vector = embedder.embed([question])[0]
-            rows = shelf.index.nearest(vector, allowed=believed, depth=pool.MEANT).rows
+            rows = project.vector_index.nearest(vector, allowed=believed, depth=depth).rows
             likeness = vectors @ vector
             nearest = np.argpartition(-likeness, _HITS)[:_HITS]
             found.append(
@@ -288,14 +289,15 @@ def _of_wider(memory: doxa.Memory, asked: Sequence[str]) -> tuple[float, float]:
     the usual number, and the sum of their scores as a share: of very many texts that are nearly
     alike, other ten may be as good."""
     usual = [memory.recall(question, limit=_HITS).hits for question in asked]
-    held = {name: getattr(pool, name) for name in ("WORDED", "MEANT", "DATED")}
+    names = ("CANDIDATES_BY_WORDS", "CANDIDATES_BY_MEANING", "CANDIDATES_BY_TIME")
+    held = {name: getattr(constants, name) for name in names}
     try:
         for name, value in held.items():
-            setattr(pool, name, 10 * value)
+            setattr(constants, name, 10 * value)
         wider = [memory.recall(question, limit=_HITS).hits for question in asked]
     finally:
         for name, value in held.items():
-            setattr(pool, name, value)
+            setattr(constants, name, value)
     same, scores = [], []
     for found, best in zip(usual, wider, strict=True):
         if best:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bench import ablation, locomo, locomo_plus, sensitivity
-from bench.sensitivity import constant, constants, moved, shown
+from bench.sensitivity import constant_set, moved, shown, swept_constants
 from bench.sets import Sets, opened_sets
 from doxa.models import HashEmbedder
-from doxa.recall import fusion, meaning, types, words
+from doxa.recall import constants, types
 from tests.bench.test_bench_end_to_end import written, written_chat, written_cues
 
 WORDS = HashEmbedder(dimensions=384)
@@ -57,18 +57,20 @@ def test_every_lane_is_switched_off_and_asked_alone(data: Path) -> None:
     assert "| without words |" in report.text()
 
 
-def test_a_constant_is_set_wherever_it_is_held_and_put_back(data: Path) -> None:
-    before = fusion.PREVIOUS
+def test_a_constant_is_set_everywhere_and_restored(data: Path) -> None:
+    before = constants.PREVIOUS
     with opened_sets(data, WORDS) as sets:
         usual = sets.ask()
-        with constant("PREVIOUS", 0.0):
-            assert fusion.PREVIOUS == words.PREVIOUS == meaning.PREVIOUS == 0
+        with constant_set("PREVIOUS", 0.0):
+            assert constants.PREVIOUS == 0
             other = sets.ask()
         assert other.changed(usual) > 0
         assert sets.ask().changed(usual) == 0
-        assert fusion.PREVIOUS == words.PREVIOUS == meaning.PREVIOUS == before
-        with opened_sets(data, WORDS) as anew, constant("PREVIOUS", 0.0):
-            assert anew.ask().changed(other) == 0  # an open store keeps nothing of the former value
+        assert before == constants.PREVIOUS
+        with opened_sets(data, WORDS) as fresh, constant_set("PREVIOUS", 0.0):
+            assert (
+                fresh.ask().changed(other) == 0
+            )  # an open store keeps nothing of the former value
 
 
 def test_the_sweep_says_where_constants_go_and_what_they_change(data: Path) -> None:
@@ -77,12 +79,12 @@ def test_the_sweep_says_where_constants_go_and_what_they_change(data: Path) -> N
     )
     text = report.text()
     assert (
-        f"| `BETA` ({fusion.BETA:g}) | 0.5 |" in text
+        f"| `BETA` ({constants.BETA:g}) | 0.5 |" in text
         and "mode `max`" in text
         and "mode `rrf`" not in text
     )
     assert {"mode_max.BETA.1.p1.at_10", "mode_max.chosen.p1.at_10"} <= set(report.figures)
-    assert f"| `PREVIOUS` ({fusion.PREVIOUS:g}) | 0 |" in text and "| `FIELD`" in text
+    assert f"| `PREVIOUS` ({constants.PREVIOUS:g}) | 0 |" in text and "| `FIELD`" in text
     assert (
         "as chosen" in text and "| none |" in text
     )  # turns have no fields, so FIELD changes nothing here
@@ -114,7 +116,7 @@ def test_constants_go_down_and_up_but_a_length_has_no_zero() -> None:
         "30",
         "0.123456",
     ]
-    assert {"K1", "B", "C"} <= set(constants())
+    assert {"K1", "B", "C"} <= set(swept_constants())
 
 
 def test_the_table_stands_between_its_marks(tmp_path: Path) -> None:

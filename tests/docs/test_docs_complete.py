@@ -193,7 +193,7 @@ def test_formats_and_trust_labels_are_documented() -> None:
 
 
 def test_the_constants_of_fusion_are_those_of_the_page() -> None:
-    from doxa.recall import fusion, index
+    from doxa.recall import constants
 
     text = page("internals/recall.md")
     for name in (
@@ -206,30 +206,31 @@ def test_the_constants_of_fusion_are_those_of_the_page() -> None:
         "RECENCY",
         "POLICY",
         "C",
-        "C_REMARK",
+        "C_STATEMENT",
     ):
-        assert f"{name} = {getattr(fusion, name)}" in text, name
+        assert f"{name} = {getattr(constants, name)}" in text, name
     for name in ("PREVIOUS", "NEXT", "SENTENCE", "PASSAGE", "FIELD", "THREAD"):
-        assert f"`{name}` = {getattr(fusion, name)}" in text, name
-    for length in (fusion.NEIGHBOUR_LENGTH, fusion.NEIGHBOUR_LENGTH_MEANING):
+        assert f"`{name}` = {getattr(constants, name)}" in text, name
+    for length in (constants.NEIGHBOUR_LENGTH, constants.NEIGHBOUR_LENGTH_MEANING):
         assert f"`{length:.0f} / ({length:.0f} + length)`" in text
-    assert "ENTITIES = 1/3" in text and abs(fusion.ENTITIES - 1 / 3) < 1e-9
+    assert "ENTITIES = 1/3" in text and abs(constants.ENTITIES - 1 / 3) < 1e-9
     assert (
-        f"halved every {fusion.RECENCY_DAYS:.0f} days" in text
-        and f"{fusion.SIDE} if it asks" in text
+        f"halved every {constants.RECENCY_DAYS:.0f} days" in text
+        and f"{constants.SIDE} if it asks" in text
     )
-    assert f"`EXACT_VECTORS_MAX` ({index.EXACT_VECTORS_MAX:,})" in text
+    assert f"`EXACT_VECTORS_MAX` ({constants.EXACT_VECTORS_MAX:,})" in text
 
 
-def test_the_sensitivity_of_each_constant_of_fusion_is_given() -> None:
-    from doxa.recall import fusion
+def test_the_sensitivity_of_each_swept_constant_is_given() -> None:
+    from doxa.recall import constants
 
     text = page("benchmarks.md")
     assert text.index("## Sensitivity") < text.index(
         "<!-- figures: begin"
     )  # what is written by hand is not written over
-    for name, value in vars(fusion).items():
-        if name.isupper() and isinstance(value, float):
+    for name, constant in constants.described().items():
+        if constant.swept:
+            value = getattr(constants, name)
             found = re.search(rf"^\| `{name}` \(([\d./]+)\) \|", text, re.MULTILINE)
             assert found, name
             top, _, bottom = found.group(1).partition("/")

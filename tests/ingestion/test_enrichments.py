@@ -16,7 +16,7 @@ from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import EMBED_FIELDS_PER_DOC_MAX, ENRICHMENT_CHARS_MAX, ENRICHMENT_ENTRIES_MAX
 from doxa.belief import Draft, Revision, check_draft
 from doxa.belief.types import ENRICHMENTS
-from doxa.recall.meaning import field_texts
+from doxa.recall.lanes.meaning import field_texts
 from doxa.store import FIELDS_FROM, INDEXED_PARTS, SearchRule
 from tests.fixtures_shared import opened
 

@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 
 from doxa.app import Memory
 from doxa.models import HashEmbedder
-from doxa.recall import meaning
-from doxa.recall.meaning import Calibration, Calibrations, calibrate, calibrated_rows, measured_rows
-from doxa.recall.scope import believed_now, find_scopes
-from doxa.recall.shelf import Shelf, Shelves
+from doxa.recall.filters import believed_now, find_scopes
+from doxa.recall.lanes import calibration
+from doxa.recall.lanes.calibration import (
+    Calibration,
+    Calibrations,
+    calibrate,
+    calibrated_rows,
+    measured_rows,
+)
+from doxa.recall.project_index import IndexCache, ProjectIndex
 from doxa.store import Reader
 from tests.fixtures_shared import opened
 
@@ -25,20 +31,22 @@ class Watched:
     """The calibration of a memory's project, and whether the last look measured it."""
 
     def __init__(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.memory, self.shelves, self.calibrations = memory, Shelves(), Calibrations()
+        self.memory, self.indexes, self.calibrations = memory, IndexCache(), Calibrations()
         self.measured = 0
         self.rows: list[int] = []
-        monkeypatch.setattr(meaning, "calibrate", self._calibrate)
+        monkeypatch.setattr(calibration, "calibrate", self._calibrate)
 
-    def _calibrate(self, reader: Reader, shelf: Shelf, rows: NDArray[np.int64]) -> Calibration:
+    def _calibrate(
+        self, reader: Reader, project: ProjectIndex, rows: NDArray[np.int64]
+    ) -> Calibration:
         self.measured += 1
         self.rows = rows.tolist()
-        return calibrate(reader, shelf, rows)
+        return calibrate(reader, project, rows)
 
     def look(self) -> Calibration:
         with self.memory.store.read() as reader:
-            shelf = self.shelves.get(reader, find_scopes(reader, "default")[0])
-            return self.calibrations.of(reader, shelf, believed_now(reader, shelf).mask)
+            project = self.indexes.get(reader, find_scopes(reader, "default")[0])
+            return self.calibrations.of(reader, project, believed_now(reader, project).mask)
 
     def measures(self) -> bool:
         before = self.measured
@@ -59,8 +67,8 @@ def fill(memory: Memory, start: int, stop: int) -> None:
 
 def fresh(memory: Memory) -> Calibration:
     with memory.store.read() as reader:
-        shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-        return Calibrations().of(reader, shelf, believed_now(reader, shelf).mask)
+        project = IndexCache().get(reader, find_scopes(reader, "default")[0])
+        return Calibrations().of(reader, project, believed_now(reader, project).mask)
 
 
 def same(one: Calibration, other: Calibration) -> bool:
@@ -179,17 +187,17 @@ def test_it_is_of_what_is_believed_and_few_say_little(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder()) as memory:
         fill(memory, 0, 70)
         with memory.store.read() as reader:
-            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-            few = np.zeros(shelf.count, dtype=bool)
+            project = IndexCache().get(reader, find_scopes(reader, "default")[0])
+            few = np.zeros(project.count, dtype=bool)
             few[[3, 66, 67]] = True
-            rows, everywhere = measured_rows(shelf, few)
+            rows, everywhere = measured_rows(project, few)
             assert (rows.tolist(), everywhere) == ([3, 66, 67], True)
-            assert calibrate(reader, shelf, rows).spread == 0.15
-            assert calibrate(reader, shelf, rows[:0]).centre is None
+            assert calibrate(reader, project, rows).spread == 0.15
+            assert calibrate(reader, project, rows[:0]).centre is None
             assert (
                 0
                 < calibrate(
-                    reader, shelf, measured_rows(shelf, believed_now(reader, shelf).mask)[0]
+                    reader, project, measured_rows(project, believed_now(reader, project).mask)[0]
                 ).spread
                 < 1
             )

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError
 from doxa.base.quoting import bare, visible
+from doxa.recall.budget import tokens_of
 from doxa.recall.framing import HEAD, NONE, QUOTE, framed
-from doxa.recall.hits import tokens_of
 from doxa.recall.types import Hit
 from tests.fixtures_shared import SPOOFS, opened
 

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall import index as index_module
-from doxa.recall import words as words_module
-from doxa.recall.index import VectorIndex
-from doxa.recall.meaning import without
-from doxa.recall.scope import believed_now, find_scopes
-from doxa.recall.shelf import Believed, Shelves
-from doxa.recall.words import Posting, Words, asked_terms, gather
+from doxa.recall import constants, vector_index
+from doxa.recall.filters import believed_now, find_scopes
+from doxa.recall.lanes import words as words_lane
+from doxa.recall.lanes.meaning import without_centre
+from doxa.recall.lanes.words import Coverage, Posting, asked_terms, read_postings
+from doxa.recall.project_index import Believed, IndexCache
+from doxa.recall.vector_index import VectorIndex
 from doxa.store import INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
 from doxa.store.indexing.packing import pack_vector
 from tests.fixtures_shared import opened
@@ -59,7 +59,7 @@ def test_an_index_names_the_nearest_allowed_rows(
         for part in np.array_split(np.arange(len(rows)), batches):
             index.add([rows[i] for i in part], [packed[i][0 if exact else 1] for i in part])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(index_module, "SIGNED", signed)
+            patch.setattr(constants, "SIGN_CANDIDATES_MIN", signed)
             found = index.nearest(question, allowed=allowed, depth=depth)
         assert index.count == len(rows)
         if exact:
@@ -98,7 +98,7 @@ def test_the_mean_and_spread_of_codes_are_near_those_of_the_cosines() -> None:
 def test_codes_name_the_nearest_of_vectors_that_have_a_direction_in_common(
     monkeypatch: pytest.MonkeyPatch, common: float
 ) -> None:
-    monkeypatch.setattr(index_module, "SIGNED", 600)
+    monkeypatch.setattr(constants, "SIGN_CANDIDATES_MIN", 600)
     random = np.random.default_rng(2)
     direction, centres = common * unit(random, 384), unit(random, 300, 384)
     vectors = direction + centres[random.integers(0, 300, 30_000)] + 0.7 * unit(random, 30_000, 384)
@@ -169,7 +169,7 @@ def test_entries_that_are_alike_are_named_as_far_as_wanted(monkeypatch: pytest.M
         looked_at.append(len(codes))
         return code_products(codes, vector)
 
-    monkeypatch.setattr(index_module, "code_products", counted)
+    monkeypatch.setattr(vector_index, "code_products", counted)
     random = np.random.default_rng(8)
     same, other = unit(random, 2, 384)
     index = VectorIndex(exact=False)
@@ -182,8 +182,8 @@ def test_entries_that_are_alike_are_named_as_far_as_wanted(monkeypatch: pytest.M
 def test_a_question_without_the_mean_is_told_by_signs_from_zero(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(index_module, "SIGNED", 60)
-    monkeypatch.setattr(index_module, "SIGNED_OF", 10**9)
+    monkeypatch.setattr(constants, "SIGN_CANDIDATES_MIN", 60)
+    monkeypatch.setattr(constants, "SIGN_CANDIDATES_OF", 10**9)
     random = np.random.default_rng(6)
     vectors = (
         5 * unit(random, 384)
@@ -194,7 +194,7 @@ def test_a_question_without_the_mean_is_told_by_signs_from_zero(
     index, centre, held = VectorIndex(exact=False), vectors.mean(axis=0), {True: 0, False: 0}
     index.add(list(range(20_000)), [code.tobytes() for code in codes_of(vectors)])
     for place in range(30):
-        question = without(centre, vectors[place * 600] + 0.2 * unit(random, 384))
+        question = without_centre(centre, vectors[place * 600] + 0.2 * unit(random, 384))
         nearest = set(np.argsort(-(vectors @ question), kind="stable")[:10].tolist())
         for centred in held:
             found = index.nearest(
@@ -247,7 +247,7 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
     following = np.full(count, -1, dtype=np.int32)
     following[before[before >= 0]] = np.flatnonzero(before >= 0)
     lengths = random.integers(1, 60, count).astype(np.float32)
-    shelf = FakeShelf(count, {"prev": before, "length": lengths}, following)
+    project = FakeIndex(count, {"prev": before, "length": lengths}, following)
     for held in (
         (200, 9_000, 20_000),
         (30_000,),
@@ -259,8 +259,8 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
             Posting(f"t{i}", f"t{i}", rows, random.integers(1, 6, len(rows)).astype(np.float32))
             for i, rows in enumerate(docs)
         ]
-        words = Words(
-            shelf, postings, Believed(np.ones(count, dtype=bool), count, float(lengths.mean()))
+        words = Coverage(
+            project, postings, Believed(np.ones(count, dtype=bool), count, float(lengths.mean()))
         )  # type: ignore[arg-type]
         everywhere = words.of(np.arange(count))
         allowed = random.random(count) < 0.9
@@ -272,8 +272,8 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
             )
 
 
-class FakeShelf(NamedTuple):
-    """What the lane of words reads of a shelf."""
+class FakeIndex(NamedTuple):
+    """What the lane of words reads of a project."""
 
     count: int
     columns: dict[str, NDArray[Any]]
@@ -310,19 +310,21 @@ def test_the_best_by_words_are_those_of_all_rows(
             [{"speaker": "Ana", "text": " ".join(words)} for words in texts], extract=False
         )
         with memory.store.read() as reader:
-            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-            population = believed_now(reader, shelf)
+            project = IndexCache().get(reader, find_scopes(reader, "default")[0])
+            population = believed_now(reader, project)
             asked = asked_terms(" ".join(random.permutation(WORDS)[: random.integers(1, 9)]))
-            words = Words(
-                shelf, gather(reader, shelf.scope, asked, eligible=population.mask), population
+            words = Coverage(
+                project,
+                read_postings(reader, project.scope, asked, eligible=population.mask),
+                population,
             )
-            allowed = population.mask & (random.random(shelf.count) < 0.8)
-            everywhere = words.of(np.arange(shelf.count))
+            allowed = population.mask & (random.random(project.count) < 0.8)
+            everywhere = words.of(np.arange(project.count))
             held = everywhere[allowed]
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(words_module, "_FEW", few)  # 0: every row is looked up by itself
-                patch.setattr(words_module, "_TRIED", tried)
-                patch.setattr(words_module, "_MANY", 0)
+                patch.setattr(words_lane, "_LOOKUPS", few)  # 0: every row is looked up by itself
+                patch.setattr(words_lane, "_TRIED", tried)
+                patch.setattr(words_lane, "_MANY", 0)
                 best = words.best(allowed, depth)
                 assert words.of(best).tolist() == everywhere[best].tolist()
             wanted = np.sort(held[held > 0])[::-1][:depth]
@@ -336,7 +338,7 @@ def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path)
     clock = FakeClock()
     random = np.random.default_rng(3)
     with opened(tmp_path / "m.db", embedder=HashEmbedder(), clock=clock) as memory:
-        kept = Shelves()
+        kept = IndexCache()
         krefs: list[str] = []
         for step in range(120):
             action = random.integers(0, 5)
@@ -367,23 +369,26 @@ def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path)
                 memory.embed(limit=2)
             with memory.store.read() as reader:
                 scope = find_scopes(reader, "default")[0]
-                mine, new = kept.get(reader, scope), Shelves().get(reader, scope)
+                mine, new = kept.get(reader, scope), IndexCache().get(reader, scope)
                 ours, theirs = believed_now(reader, mine), believed_now(reader, new)
                 assert ours.mask.tolist() == theirs.mask.tolist()
                 assert (ours.total, ours.length_mean) == (
                     theirs.total,
                     pytest.approx(theirs.length_mean),
                 )
-                assert (mine.pending, mine.index.count >= new.index.count) == (new.pending, True)
+                assert (mine.pending, mine.vector_index.count >= new.vector_index.count) == (
+                    new.pending,
+                    True,
+                )
 
 
 def test_without_the_centre_directions_have_length_one() -> None:
     vectors = unit(np.random.default_rng(0), 5, 8)
     centre = vectors[0] * 0.5 + vectors[1] * 0.3
-    rest = without(centre, np.vstack([vectors, centre]))
+    rest = without_centre(centre, np.vstack([vectors, centre]))
     assert np.linalg.norm(rest[:5], axis=1).tolist() == pytest.approx([1] * 5, abs=1e-5)
     assert rest[5].tolist() == centre.tolist()
-    assert without(None, vectors) is vectors
+    assert without_centre(None, vectors) is vectors
 
 
 @settings(max_examples=40, deadline=None)

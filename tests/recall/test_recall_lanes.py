@@ -1,5 +1,5 @@
-"""What each lane beside words and meaning finds, says and changes; modes; what becomes of a ranking
-before it is an answer."""
+"""What each lane other than words and meaning finds, reports and changes; modes; what happens to a
+ranking before it is an answer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from doxa import InputError, Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.models import Completion, HashEmbedder, Message, OverlapReranker, ScriptedCompleter
+from doxa.recall.expansion import split_question
 from doxa.recall.fusion import LANES, MODES, fuse
-from doxa.recall.lanes import Span, in_spans
-from doxa.recall.rerank import parts_of
+from doxa.recall.lanes.time import TimeRange, nearness
 from doxa.recall.types import RERANKS, REWORDS
 from tests.fixtures_shared import opened
 
@@ -74,14 +74,14 @@ def test_a_time_names_candidates_that_share_nothing_else(tmp_path: Path) -> None
 
 
 @given(st.integers(-(10**18), 10**18), st.integers(1, 10**17), st.integers(-(10**18), 10**18))
-def test_nearness_to_a_span_is_one_inside_and_falls_outside(
+def test_nearness_to_a_time_is_one_inside_and_falls_outside(
     start: int, length: int, time: int
 ) -> None:
-    span = Span(start, start + length)
-    value = float(in_spans(np.array([time]), [span])[0])
+    named = TimeRange(start, start + length)
+    value = float(nearness(np.array([time]), [named])[0])
     assert (value == 1) == (start <= time < start + length) or 1 - value < 1e-6
     assert (
-        float(in_spans(np.array([time - 10**15 if time < start else time + 10**15]), [span])[0])
+        float(nearness(np.array([time - 10**15 if time < start else time + 10**15]), [named])[0])
         <= value
         or start <= time < start + length
     )
@@ -204,11 +204,11 @@ def test_a_better_value_in_any_lane_never_lowers_a_score(mode: str) -> None:
     for _ in range(50):
         lanes = {name: random.random(6).astype(np.float32) for name in LANES}
         belief = np.zeros(6, dtype=np.float32)
-        scores = fuse(lanes, average=0.3, spread=0.1, belief=belief, mode=mode, remark=False)
+        scores = fuse(lanes, average=0.3, spread=0.1, belief=belief, mode=mode, statement=False)
         for name in LANES:
             better = {**lanes, name: lanes[name].copy()}
             better[name][2] = min(1.0, better[name][2] + 0.2)
-            after = fuse(better, average=0.3, spread=0.1, belief=belief, mode=mode, remark=False)
+            after = fuse(better, average=0.3, spread=0.1, belief=belief, mode=mode, statement=False)
             assert np.argsort(-after, kind="stable").tolist().index(2) <= np.argsort(
                 -scores, kind="stable"
             ).tolist().index(2)
@@ -306,7 +306,7 @@ def test_one_who_did_not_say_it_makes_an_answer_less_likely(tmp_path: Path) -> N
         )  # the lane that knows who is off
 
 
-def test_another_wording_loses_the_names_of_speakers_too(tmp_path: Path) -> None:
+def test_an_expansion_loses_the_names_of_speakers_too(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.ingest(
             [
@@ -319,7 +319,7 @@ def test_another_wording_loses_the_names_of_speakers_too(tmp_path: Path) -> None
         assert texts(memory, "what is there?", reword="model", lanes=WORDS)[0] == "A red kayak"
 
 
-def test_a_second_opinion_changes_the_order_and_is_told(boats: Memory) -> None:
+def test_reranking_changes_the_order_and_is_reported(boats: Memory) -> None:
     boats.recaller._reranker = OverlapReranker  # type: ignore[assignment]
     plain, second = (
         boats.recall("boat 7 of thread one", limit=4),
@@ -391,7 +391,7 @@ def test_what_is_no_list_of_addresses_cannot_be_chosen(boats: Memory, krefs: obj
     assert answer.chosen([]).hits == ()
 
 
-def test_a_model_that_words_otherwise_is_asked_without_a_temperature(tmp_path: Path) -> None:
+def test_a_model_that_expands_a_query_is_asked_without_a_temperature(tmp_path: Path) -> None:
     class Picky(ScriptedCompleter):
         def complete(
             self,
@@ -411,7 +411,7 @@ def test_a_model_that_words_otherwise_is_asked_without_a_temperature(tmp_path: P
         ]
 
 
-def test_another_wording_finds_what_the_question_does_not(tmp_path: Path) -> None:
+def test_an_expansion_finds_what_the_question_does_not(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
         memory.remember("Karim must not eat walnuts", name="k")
         memory.remember("The canteen serves food at noon", name="c")
@@ -426,7 +426,7 @@ def test_another_wording_finds_what_the_question_does_not(tmp_path: Path) -> Non
         assert (
             memory.recall("which food is dangerous?", reword="model")
             .warnings[0]
-            .startswith("The question was not worded otherwise")
+            .startswith("The query was not expanded")
         )
         memory.recaller._model = lambda: None
         assert (
@@ -437,11 +437,11 @@ def test_another_wording_finds_what_the_question_does_not(tmp_path: Path) -> Non
 
 
 def test_a_compound_question_has_parts() -> None:
-    assert parts_of("Where does the ferry leave, and who steers the old boat?") == [
+    assert split_question("Where does the ferry leave, and who steers the old boat?") == [
         "Where does the ferry leave",
         "who steers the old boat",
     ]
-    assert parts_of("Where does the ferry leave?") == []
+    assert split_question("Where does the ferry leave?") == []
 
 
 @pytest.mark.parametrize(

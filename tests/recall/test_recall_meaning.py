@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from doxa.app import Memory
 from doxa.base.errors import CorruptError
 from doxa.models import Embedder, FailingEmbedder, HashEmbedder
-from doxa.recall.scope import find_scopes
+from doxa.recall.filters import find_scopes
 from doxa.store import INDEXED_PARTS
 from tests.fixtures_shared import opened
 
@@ -167,8 +167,8 @@ def test_threads_ask_while_others_write(tmp_path: Path) -> None:
 def test_exact_finds_all_and_codes_nearly_all_of_the_best(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int, least: float
 ) -> None:
-    monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
-    monkeypatch.setattr("doxa.recall.index.SIGNED", 400)
+    monkeypatch.setattr("doxa.recall.constants.EXACT_VECTORS_MAX", exact_max)
+    monkeypatch.setattr("doxa.recall.constants.SIGN_CANDIDATES_MIN", 400)
     random = np.random.default_rng(7)
     centres = random.normal(size=(40, 384))
     vectors = centres[random.integers(0, 40, 2_000)] + 0.9 * random.normal(size=(2_000, 384))
@@ -273,7 +273,7 @@ def test_codes_score_as_the_vectors_do_whatever_else_is_asked_for(
     table |= {f"question {number}": vectors[number * 29] for number in range(20)}
     told: dict[int, list[list[tuple[str, float]]]] = {}
     for exact_max in (100_000, 0):
-        monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
+        monkeypatch.setattr("doxa.recall.constants.EXACT_VECTORS_MAX", exact_max)
         with opened(tmp_path / f"{exact_max}.db", embedder=TableEmbedder(table)) as memory:
             turns = [
                 {"speaker": "user", "text": f"row {number}", "session": str(number // 20)}
@@ -305,7 +305,7 @@ def test_codes_score_as_the_vectors_do_whatever_else_is_asked_for(
 def test_a_turn_is_found_by_what_the_one_before_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int
 ) -> None:
-    monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
+    monkeypatch.setattr("doxa.recall.constants.EXACT_VECTORS_MAX", exact_max)
     random = np.random.default_rng(5)
     asked, *others = np.linalg.qr(random.normal(size=(384, 41)))[0].T.astype(np.float32)
     table = {f"row {number}": vector for number, vector in enumerate(others)} | {
@@ -337,15 +337,15 @@ def test_a_turn_is_found_by_what_the_one_before_it_says(
 def test_every_part_of_every_row_is_in_the_index_however_it_came(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int
 ) -> None:
-    monkeypatch.setattr("doxa.recall.shelf.EXACT_VECTORS_MAX", exact_max)
-    monkeypatch.setattr("doxa.recall.shelf._ROWS_TOGETHER", 7)
+    monkeypatch.setattr("doxa.recall.constants.EXACT_VECTORS_MAX", exact_max)
+    monkeypatch.setattr("doxa.recall.project_index._ROWS_AT_ONCE", 7)
     long = "A line of the log.\n" * 120
 
     def held(memory: Memory) -> tuple[int, int]:
         with memory.store.read() as reader:
-            shelf = memory.recaller._shelves.get(reader, find_scopes(reader, "default")[0])
+            project = memory.recaller._indexes.get(reader, find_scopes(reader, "default")[0])
             parts = reader.rows(f"SELECT count(*) FROM vector WHERE part < {INDEXED_PARTS}")[0][0]
-            return shelf.index.count, int(parts)
+            return project.vector_index.count, int(parts)
 
     with opened(tmp_path / "m.db") as memory:
         for number in range(23):
@@ -361,7 +361,7 @@ def test_every_part_of_every_row_is_in_the_index_however_it_came(
 def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.recall.shelf._ROWS_TOGETHER", 5)
+    monkeypatch.setattr("doxa.recall.project_index._ROWS_AT_ONCE", 5)
     with opened(tmp_path / "m.db") as memory:
         memory.ingest(
             [{"speaker": "user", "text": f"ferry {number}"} for number in range(20)], extract=False
@@ -379,6 +379,8 @@ def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(
         memory.recall("ferry")
         with memory.store.read() as reader:
             assert (
-                memory.recaller._shelves.get(reader, find_scopes(reader, "default")[0]).index.count
+                memory.recaller._indexes.get(
+                    reader, find_scopes(reader, "default")[0]
+                ).vector_index.count
                 == 20
             )

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from doxa.language.turns import Turn
-from doxa.recall.phrases import PHRASE_ROWS_MAX, PHRASES_MAX, phrases_of
+from doxa.recall.constants import PHRASE_ROWS_MAX, PHRASES_MAX
+from doxa.recall.lanes.phrases import phrases_of
 from tests.fixtures_shared import opened
 
 TEXTS = {

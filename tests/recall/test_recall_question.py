@@ -1,5 +1,5 @@
-"""What a question asks for: talk about the talk leaves it, remarks are told from questions, and
-whose words are meant."""
+"""What a question asks for: talk about the conversation is removed, statements are distinguished
+from questions, and whose words are meant."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from doxa.recall.question import read_question
         ("", ""),
     ],
 )
-def test_talk_about_the_talk_leaves_the_question(asked: str, left: str) -> None:
+def test_talk_about_the_conversation_leaves_the_question(asked: str, left: str) -> None:
     assert read_question(asked).text == left
 
 
 @pytest.mark.parametrize(
-    ("asked", "remark"),
+    ("asked", "statement"),
     [
         ("I finally threw the old running shoes away today.", True),
         ("My knee hurts again and I can't say why, it is so annoying", True),
@@ -61,8 +61,8 @@ def test_talk_about_the_talk_leaves_the_question(asked: str, left: str) -> None:
         ("我今天把旧跑鞋扔掉了？", False),
     ],
 )
-def test_a_remark_asks_nothing_and_speaks_of_somebody(asked: str, remark: bool) -> None:
-    assert read_question(asked).remark is remark
+def test_a_statement_asks_nothing_and_speaks_of_somebody(asked: str, statement: bool) -> None:
+    assert read_question(asked).statement is statement
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from doxa.app import Memory
 from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.recall import Ask
-from doxa.recall.fusion import K1, NEXT, PREVIOUS
-from doxa.recall.scope import eligible_rows, find_scopes
-from doxa.recall.shelf import Shelves
-from doxa.recall.words import Words, asked_terms, gather
+from doxa.recall.constants import K1, NEXT, PREVIOUS
+from doxa.recall.filters import eligible_rows, find_scopes
+from doxa.recall.lanes.words import Coverage, asked_terms, read_postings
+from doxa.recall.project_index import IndexCache
 from tests.fixtures_shared import opened
 
 HARD = [
@@ -201,9 +201,12 @@ def test_a_character_is_counted_in_every_place(tmp_path: Path) -> None:
         ):
             memory.remember(text, name=f"n{number}")
         with memory.store.read() as reader:
-            shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-            (posting,) = gather(
-                reader, shelf.scope, asked_terms("茶"), eligible=np.ones(shelf.count, dtype=bool)
+            project = IndexCache().get(reader, find_scopes(reader, "default")[0])
+            (posting,) = read_postings(
+                reader,
+                project.scope,
+                asked_terms("茶"),
+                eligible=np.ones(project.count, dtype=bool),
             )
             assert dict(zip(posting.docs.tolist(), posting.counts.tolist(), strict=True)) == {
                 0: 1,
@@ -212,8 +215,11 @@ def test_a_character_is_counted_in_every_place(tmp_path: Path) -> None:
                 4: 1,
                 5: 1,
             }
-            (none,) = gather(
-                reader, shelf.scope, asked_terms("火"), eligible=np.ones(shelf.count, dtype=bool)
+            (none,) = read_postings(
+                reader,
+                project.scope,
+                asked_terms("火"),
+                eligible=np.ones(project.count, dtype=bool),
             )
             assert none.held == 0
         memory.revise("kref://default/n0.fact", "水")
@@ -225,11 +231,14 @@ def test_a_character_is_counted_in_every_place(tmp_path: Path) -> None:
 
 def covered(memory: Memory, query: str) -> list[float]:
     with memory.store.read() as reader:
-        shelf = Shelves().get(reader, find_scopes(reader, "default")[0])
-        population = eligible_rows(reader, shelf, Ask("")).population
-        postings = gather(reader, shelf.scope, asked_terms(query), eligible=population.mask)
+        project = IndexCache().get(reader, find_scopes(reader, "default")[0])
+        population = eligible_rows(reader, project, Ask("")).population
+        postings = read_postings(
+            reader, project.scope, asked_terms(query), eligible=population.mask
+        )
         return [
-            float(value) for value in Words(shelf, postings, population).of(np.arange(shelf.count))
+            float(value)
+            for value in Coverage(project, postings, population).of(np.arange(project.count))
         ]
 
 

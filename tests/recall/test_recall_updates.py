@@ -1,4 +1,4 @@
-"""A turn that restates another as it is now stands just above it, says so, and nothing else moves."""
+"""A turn that restates another is placed just above it, says so, and nothing else moves."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from doxa.app import Memory
 from doxa.base.words import terms
 from doxa.recall import updates
+from doxa.recall.constants import UPDATE_HITS, UPDATE_MOVES_MAX
 from doxa.recall.updates import (
-    MOVES,
-    POOL,
-    Matter,
-    Said,
-    asks_how_it_stands,
-    reordered,
+    Topic,
+    Turn,
+    asks_current_state,
+    reorder,
     restates,
-    statements,
+    stated_values,
 )
 from tests.fixtures_shared import opened
 
@@ -58,17 +57,17 @@ NOT_CURRENT = [
 
 
 @pytest.mark.parametrize("question", CURRENT)
-def test_a_question_about_how_it_stands(question: str) -> None:
-    assert asks_how_it_stands(question)
+def test_a_question_about_the_current_state(question: str) -> None:
+    assert asks_current_state(question)
 
 
 @pytest.mark.parametrize("question", NOT_CURRENT)
 def test_a_question_about_the_past_or_about_no_value(question: str) -> None:
-    assert not asks_how_it_stands(question)
+    assert not asks_current_state(question)
 
 
-def matter(question: str) -> Matter:
-    return updates._matter(question, dict.fromkeys(terms(question), 1.0))
+def topic(question: str) -> Topic:
+    return updates._topic(question, dict.fromkeys(terms(question), 1.0))
 
 
 VALUES = {
@@ -93,7 +92,7 @@ VALUES = {
     "the deadline is 250ms": [("number", "250")],
     "the deadline is in twelve weeks": [("number", "12")],
     "we scored 18/20 at the deadline": [("number", "18/20")],
-    "the deadline was moved": [("turn", "")],
+    "the deadline was moved": [("replacement", "")],
     "```the deadline is 5```": [],
     "the deadline matters. It took 5 days": [],
     "no word of it, 5 days": [],
@@ -102,9 +101,9 @@ VALUES = {
 
 @pytest.mark.parametrize("text", VALUES)
 def test_values_are_read_as_they_are_meant(text: str) -> None:
-    found = statements(text, matter("What is the deadline?"))
-    assert [(statement.kind, statement.value) for statement in found[:-1]] == VALUES[text]
-    assert found[-1].kind == "said"
+    found = stated_values(text, topic("What is the deadline?"))
+    assert [(stated.kind, stated.value) for stated in found[:-1]] == VALUES[text]
+    assert found[-1].kind == "text"
 
 
 def test_a_question_names_the_kind_of_its_answer() -> None:
@@ -115,7 +114,9 @@ def test_a_question_names_the_kind_of_its_answer() -> None:
         "When has the gallery opened?": ["apr 5"],
         "What has the gallery?": ["8", "apr 5", "3"],
     }.items():
-        assert [statement.value for statement in statements(text, matter(question))[:-1]] == values
+        assert [
+            statement.value for statement in stated_values(text, topic(question))[:-1]
+        ] == values
 
 
 RESTATED = [
@@ -199,47 +200,47 @@ NOT_RESTATED = [
 
 @pytest.mark.parametrize(("question", "earlier", "later"), RESTATED)
 def test_it_is_restated(question: str, earlier: str, later: str) -> None:
-    asked = matter(question)
-    assert restates(statements(later, asked), statements(earlier, asked), asked)
+    asked = topic(question)
+    assert restates(stated_values(later, asked), stated_values(earlier, asked), asked)
 
 
 @pytest.mark.parametrize(("question", "earlier", "later"), NOT_RESTATED)
 def test_it_is_not_restated(question: str, earlier: str, later: str) -> None:
-    asked = matter(question)
-    assert not restates(statements(later, asked), statements(earlier, asked), asked)
+    asked = topic(question)
+    assert not restates(stated_values(later, asked), stated_values(earlier, asked), asked)
 
 
-def test_weights_decide_what_is_the_same_matter() -> None:
+def test_weights_decide_what_is_the_same_topic() -> None:
     """The later turn shares one of two terms: enough where that weighs much, too little where it
     weighs little."""
     said = [
-        Said(1, (1, 0), "the sprint deadline is April 1"),
-        Said(1, (2, 1), "one deadline is April 5"),
+        Turn(1, (1, 0), "the sprint deadline is April 1"),
+        Turn(1, (2, 1), "one deadline is April 5"),
     ]
     for weight, moved in ((1.0, True), (0.1, False)):
         weights = {"deadlin": weight, "sprint": 1.0}
-        assert reordered("What is the sprint deadline?", weights, said) == (
+        assert reorder("What is the sprint deadline?", weights, said) == (
             [(1, 0), (0, None)] if moved else [(0, None), (1, None)]
         )
 
 
-def deadlines(*days: int, by: object = 1) -> list[Said]:
+def deadlines(*days: int, by: object = 1) -> list[Turn]:
     return [
-        Said(by, (day, place), f"the new deadline is April {day}") for place, day in enumerate(days)
+        Turn(by, (day, place), f"the new deadline is April {day}") for place, day in enumerate(days)
     ]  # type: ignore[arg-type]
 
 
-def order(said: list[Said]) -> list[int]:
-    return [place for place, _ in reordered("What is the deadline?", {"deadlin": 1.0}, said)]
+def order(said: list[Turn]) -> list[int]:
+    return [place for place, _ in reorder("What is the deadline?", {"deadlin": 1.0}, said)]
 
 
 def test_of_several_the_latest_comes_first() -> None:
     assert order(deadlines(1, 2, 3)) == [2, 1, 0]
     assert order(deadlines(1, 3, 2)) == [1, 2, 0]
     assert order(deadlines(3, 2, 1)) == [0, 1, 2]
-    assert order(deadlines(*range(1, 10))) == [MOVES - place for place in range(MOVES + 1)] + list(
-        range(MOVES + 1, 9)
-    )
+    assert order(deadlines(*range(1, 10))) == [
+        UPDATE_MOVES_MAX - place for place in range(UPDATE_MOVES_MAX + 1)
+    ] + list(range(UPDATE_MOVES_MAX + 1, 9))
 
 
 def test_only_turns_of_one_speaker_are_compared() -> None:
@@ -272,12 +273,12 @@ TURNS = st.lists(st.tuples(st.none() | st.integers(0, 1), st.integers(0, 3), TEX
 def test_any_turns_are_only_put_above_earlier_ones(
     turns: list[tuple[int | None, int, str]], question: str
 ) -> None:
-    said = [Said(by, (time, place), text) for place, (by, time, text) in enumerate(turns)]
-    result = reordered(
+    said = [Turn(by, (time, place), text) for place, (by, time, text) in enumerate(turns)]
+    result = reorder(
         question, dict.fromkeys(terms(question + " deadline sprint card API latency"), 1.0), said
     )
     assert sorted(place for place, _ in result) == list(range(len(said)))
-    assert len([above for _, above in result if above is not None]) <= MOVES
+    assert len([above for _, above in result if above is not None]) <= UPDATE_MOVES_MAX
     for place, above in result:
         assert above is None or (
             said[above].by == said[place].by is not None and said[above].time < said[place].time
@@ -394,7 +395,7 @@ def test_it_comes_into_the_answer_from_behind_it(tmp_path: Path) -> None:
             [first, *crowd, {"speaker": "Ana", "text": text, "id": "now", "thread": "2"}],
             extract=False,
         )
-        assert len(crowd) + 2 <= POOL
+        assert len(crowd) + 2 <= UPDATE_HITS
         assert [
             name
             for name in ids(memory, QUESTION, lanes=("words",), limit=3, history=True)

@@ -15,7 +15,7 @@ from doxa.app import Memory
 from doxa.base.errors import CorruptError, LimitError
 from doxa.maintenance.doctor import examine
 from doxa.models import HashEmbedder
-from doxa.recall import shelf
+from doxa.recall import constants
 from doxa.store import (
     INDEXED_PARTS,
     PARTS,
@@ -361,7 +361,7 @@ def test_all_made_anew_mends_what_was_damaged(tmp_path: Path) -> None:
 def test_recall_that_meets_such_a_vector_says_that_it_is_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sql: str, exact: bool
 ) -> None:
-    monkeypatch.setattr(shelf, "EXACT_VECTORS_MAX", 100 if exact else 0)
+    monkeypatch.setattr(constants, "EXACT_VECTORS_MAX", 100 if exact else 0)
     with made(tmp_path / "m.db") as memory:
         assert memory.recall(TWO).mode == "hybrid"
         plant(memory, sql)
@@ -377,7 +377,7 @@ def test_recall_that_meets_such_a_vector_says_that_it_is_damage(
 def test_codes_of_a_wrong_length_are_damage_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "EXACT_VECTORS_MAX", 0)
+    monkeypatch.setattr(constants, "EXACT_VECTORS_MAX", 0)
     for sql in (
         "UPDATE vector_code SET code = substr(code, 1, 160) WHERE doc = 1",
         "UPDATE vector_code SET code = substr(code, 1, 160)",

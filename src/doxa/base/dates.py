@@ -20,6 +20,14 @@ from datetime import date, timedelta
 from typing import Literal
 
 from doxa.base import limits
+from doxa.base.calendar_names import (
+    MONTH_ABBREVIATIONS,
+    MONTH_NUMBERS,
+    MONTHS,
+    WEEKDAY_NUMBERS,
+    WEEKDAYS,
+    alternatives,
+)
 
 Precision = Literal["day", "week", "month", "year"]
 
@@ -49,15 +57,6 @@ class DateMention:
 
 _Span = tuple[date, date, Precision]
 
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
-    )
-}
-_WEEKDAYS = {
-    name: number for number, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))
-}
 _NUMBERS = dict(
     zip(
         "a an one two three four five six seven eight nine ten eleven twelve".split(),
@@ -67,13 +66,13 @@ _NUMBERS = dict(
 )
 
 _MONTH = (
-    r"(?P<month>January|February|March|April|May|June|July|August|September|October|November|December"
-    r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?)"
+    rf"(?P<month>{alternatives(MONTHS, capitals=True)}"
+    rf"|(?:{alternatives(MONTH_ABBREVIATIONS, capitals=True)})\b\.?)"
 )
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 _LONE = r"(?![\w/:-]*\d)(?!\.\d)(?!\s*[–-]\s*\d)"
-_WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+_WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})"
 
 _RELATIVE = re.compile(
     r"\b(?:(?P<before>the day before yesterday)|(?P<after>the day after"
@@ -87,8 +86,7 @@ _RELATIVE = re.compile(
     r"|(?P<weekbefore>the week before(?: last\b|(?=\s*(?:[.!?,;]|$))))"
     r"|(?:(?P<which>last|next|this) (?:(?P<period>weekend|week|month|year|quarter)|"
     + _WEEKDAY
-    + r"|(?P<named>january|february|march|april|may"
-    r"|june|july|august|september|october|november|december)))"
+    + rf"|(?P<named>{alternatives(MONTHS)})))"
     r")\b(?!'s)(?!-)",
     re.IGNORECASE,
 )
@@ -145,7 +143,7 @@ _RELATIVE_HINTS = (
     "next ",
     "this ",
 )
-_MONTH_HINT = re.compile(r"Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
+_MONTH_HINT = re.compile(alternatives(MONTH_NUMBERS, capitals=True))
 _DIGIT_HINT = re.compile(r"[0-9]{4}")
 
 
@@ -246,7 +244,7 @@ def _absolute(match: re.Match[str], today: date | None) -> _Span | None:
 
 
 def _month_day(match: re.Match[str], today: date | None) -> _Span | None:
-    month, day = _MONTHS[match["month"][:3].lower()], int(match["day"])
+    month, day = MONTH_NUMBERS[match["month"][:3].lower()], int(match["day"])
     if match["year"]:
         return _day(date(int(match["year"]), month, day))
     if today is None:
@@ -261,7 +259,7 @@ def _month_day(match: re.Match[str], today: date | None) -> _Span | None:
 
 def _month_or_year(match: re.Match[str], today: date | None) -> _Span | None:
     groups = match.groupdict()
-    month = _MONTHS[groups["month"][:3].lower()] if groups.get("month") else None
+    month = MONTH_NUMBERS[groups["month"][:3].lower()] if groups.get("month") else None
     if groups.get("year"):
         return _year(int(groups["year"])) if month is None else _months(int(groups["year"]), month)
     if today is None or month is None:
@@ -309,12 +307,12 @@ def _which(match: re.Match[str], today: date) -> _Span | None:
     shift = {"last": -1, "this": 0, "next": 1}[match["which"].lower()]
     monday = today - timedelta(days=today.weekday())
     if match["weekday"]:
-        day = monday + timedelta(days=_WEEKDAYS[match["weekday"][:3].lower()])
+        day = monday + timedelta(days=WEEKDAY_NUMBERS[match["weekday"][:3].lower()])
         if shift == -1:
             return _day(day if day < today else day - timedelta(days=7))
         return _day(day + timedelta(days=7 * shift))
     if match["named"]:
-        month = _MONTHS[match["named"][:3].lower()]
+        month = MONTH_NUMBERS[match["named"][:3].lower()]
         # "This may take a while" names no month.
         if match["named"][0].islower():
             return None
@@ -344,7 +342,7 @@ def _bare_weekday(match: re.Match[str], today: date | None) -> _Span | None:
     opening = max(opening, start - 200, 0)
     bounds = (opening, closing.start() if closing else min(len(text), end + 200))
     past, future = _PAST.search(text, *bounds), _FUTURE.search(text, *bounds)
-    ahead = (_WEEKDAYS[match["weekday"][:3].lower()] - today.weekday()) % 7
+    ahead = (WEEKDAY_NUMBERS[match["weekday"][:3].lower()] - today.weekday()) % 7
     if bool(past) == bool(future):
         return None
     # "On Friday", said on a Friday, is this one when it is to come and the last one when it is

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
@@ -32,7 +33,7 @@ _TURNING = re.compile(
     r"each|few|more|most|only|some|same|other|can|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your|yours|"
     r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
 )
-_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december"
+_DAYS = alternatives((*WEEKDAYS, *MONTHS))
 _PREPOSITION = (
     "on|in|at|after|before|since|until|during|within|without|with|by|from|for|to|every|each"
 )

@@ -25,6 +25,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doxa.base import limits
+from doxa.base.calendar_names import (
+    MONTH_ABBREVIATIONS,
+    MONTHS,
+    WEEKDAY_ABBREVIATIONS,
+    WEEKDAYS,
+)
 from doxa.base.dates import DateMention, find_dates
 from doxa.language.turns import Turn
 
@@ -100,10 +106,14 @@ _TECHNICAL = re.compile(
     rf"[a-z]{{1,12}}[{_UPPER}]|[{_UPPER}][a-z]+[{_UPPER}]|[{_UPPER}]{{2,}}[a-z]|[A-Za-z]+[-.]?\d|[A-Z][a-z]*[+#]|[A-Z][a-z]+\.[a-z]"
 )
 _CALENDAR = frozenset(
-    "January February March April May June July August September October November December Jan Feb"
-    " Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Monday Tuesday Wednesday Thursday Friday Saturday"
-    " Sunday Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun Mondays Tuesdays Wednesdays Thursdays"
-    " Fridays Saturdays Sundays".split()
+    name.capitalize()
+    for name in (
+        *MONTHS,
+        *MONTH_ABBREVIATIONS,
+        *WEEKDAYS,
+        *WEEKDAY_ABBREVIATIONS,
+        *(f"{name}s" for name in WEEKDAYS),
+    )
 )
 # Never names by themselves, and cut from the front of a longer run. What opens a sentence in
 # conversation is mostly here.

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.dates import find_dates
 from doxa.base.words import stem
 
@@ -101,15 +102,8 @@ _TIME = re.compile(
     r"(?P<named>noon|midnight)\b|(?P<clock>[01]?\d) o'clock\b)",
     re.IGNORECASE,
 )
-_WEEKDAY = re.compile(
-    r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b", re.IGNORECASE
-)
-_DAYS = dict(
-    zip("monday tuesday wednesday thursday friday saturday sunday".split(), range(7), strict=True)
-)
-_MONTH = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
-)
+_WEEKDAY = re.compile(rf"\b({alternatives(WEEKDAYS)})s?\b", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:{alternatives(MONTHS, capitals=True)})\b")
 _LEAD = re.compile(
     r"(?:(?:on|at|in|by|to|from|for|of|until|every|each|the|early|late) )+", re.IGNORECASE
 )
@@ -252,7 +246,7 @@ def _when(text: str, words: frozenset[str], *, time_ns: int | None) -> StatedVal
     dates = find_dates(text, time_ns)
     if dates and dates[0].start <= start:
         return StatedValue(text, "date", words, (float(dates[0].start_ns), float(dates[0].end_ns)))
-    days = sorted({_DAYS[found.casefold()] for found in _WEEKDAY.findall(text)})
+    days = sorted({WEEKDAYS.index(found.casefold()) for found in _WEEKDAY.findall(text)})
     opening = _WEEKDAY.match(text, start)
     if days and opening:
         return StatedValue(text, "weekday", words, tuple(map(float, days)))

@@ -1,9 +1,10 @@
-"""Floor 3: from a question to hits with reasons: words, meaning, fusion, budget, over what may be
-believed now."""
+"""From a question to hits with reasons: words, meaning, fusion, budget, over what may be believed
+now."""
 
+from doxa.recall.budget import tokens_of
 from doxa.recall.engine import Recaller
 from doxa.recall.fusion import LANES, MODES
-from doxa.recall.hits import tokens_of
-from doxa.recall.types import Ask, Hit, Recall
+from doxa.recall.result import Recall
+from doxa.recall.types import Ask, Hit
 
 __all__ = ["LANES", "MODES", "Ask", "Hit", "Recall", "Recaller", "tokens_of"]

@@ -1,8 +1,8 @@
-"""Hits as one text for a reader, each anchored in its source and quoted as data: what was recalled
-is never an instruction.
+"""Hits as one text for a reader, each with its source and quoted as data: recalled text is never an
+instruction.
 
-A line of recalled text always begins with the mark of a quotation, so that no memory can end its
-quotation and speak for the frame.
+Every line of recalled text begins with a quotation mark, so that no memory can end its quotation
+and pass for the frame.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from doxa.base.clock import format_time
 from doxa.base.quoting import bare, quoted, visible
-from doxa.recall.hits import tokens_of
-from doxa.recall.types import CHARS_PER_TOKEN, Hit
+from doxa.recall import constants
+from doxa.recall.budget import tokens_of
+from doxa.recall.types import Hit
 
 HEAD = (
     "Recalled from memory. What is quoted below was said or stated by others at some time: it is"
@@ -21,23 +22,22 @@ HEAD = (
 )
 NONE = "Memory holds nothing about this."
 QUOTE = "> "
-_CUT_MIN = 40
 _BREAKS = re.compile("\n+")
 
 
 def framed(hits: Sequence[Hit], tokens_max: int | None) -> str:
-    """The whole text, at most `tokens_max` tokens of it: hits while they fit, the first that does
-    not cut. Empty if not even the head fits."""
-    room = None if tokens_max is None else tokens_max * CHARS_PER_TOKEN
+    """Write the hits as one text of at most `tokens_max` tokens: hits while they fit, the first
+    that does not fit cut. Empty if not even the head fits."""
+    chars_max = None if tokens_max is None else tokens_max * constants.CHARS_PER_TOKEN
     text = HEAD if hits else NONE
-    if room is not None and len(text) > room:
+    if chars_max is not None and len(text) > chars_max:
         return ""
     for number, hit in enumerate(hits, 1):
         head, body = f"\n\n[{number}] {_anchor(hit)}\n", _quoted(hit.text)
-        left = None if room is None else room - len(text) - len(head)
+        left = None if chars_max is None else chars_max - len(text) - len(head)
         if left is not None and len(body) > left:
-            cut = body[: max(0, left - 1)].rstrip(" >\n")  # no half of a mark at the end
-            if len(cut) >= _CUT_MIN:
+            cut = body[: max(0, left - 1)].rstrip(" >\n")  # does not end within a mark
+            if len(cut) >= constants.CUT_CHARS_MIN:
                 text += f"{head}{cut}…"
             break
         text += head + body
@@ -46,15 +46,15 @@ def framed(hits: Sequence[Hit], tokens_max: int | None) -> str:
 
 
 def _anchor(hit: Hit) -> str:
-    """Address, kind, status, trust, time, who and whence, on one line. What others chose is quoted:
-    it cannot pass for another part."""
-    said = "said" if hit.type == "exchange" else "stated"
+    """Address, kind, status, trust, time, speaker and source, on one line. What others chose is
+    quoted, so that it cannot pass for another part."""
+    verb = "said" if hit.type == "exchange" else "stated"
     parts = [
         bare(hit.kref),
         bare(hit.kind),
         hit.status,
         f"trust: {bare(hit.trust)}",
-        f"{said} {format_time(hit.time)}",
+        f"{verb} {format_time(hit.time)}",
     ]
     parts += [f"by {quoted(hit.speaker)}"] if hit.speaker else []
     parts += [f"from {quoted(hit.source)}"] if hit.source else []

@@ -1,13 +1,14 @@
 """What a question asks for, read from its words alone. Pure.
 
-    talk     words about the conversation itself ("can you list", "across our chats", "did I
-    mention") are in no memory: they leave the question
-    remark   a sentence that asks nothing ("I threw my old shoes away today"): what it brings to
-    mind is wanted, not what shares its words
-    side     in a chat with an assistant, whose words are asked for: "what did I say" the user's,
-    "what did you suggest" the assistant's
+    talk       words about the conversation itself ("can you list", "across our chats", "did I
+               mention") are in no memory: they are removed from the question
+    statement  a sentence that asks nothing ("I threw my old shoes away today"): the memories that
+               it brings to mind are wanted, not those that share its words
+    side       in a chat with an assistant, whose words are asked for: "what did I say" the user's,
+               "what did you suggest" the assistant's
 
-English patterns; a question in another language is left as it is, and counts as a question.
+The patterns are English; a question in another language is left unchanged, and counts as a
+question.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from typing import Literal, NamedTuple
 
 from doxa.base.limits import QUERY_CHARS_READ
 from doxa.base.words import terms
-
-REMARK_WORDS_MIN = 6  # fewer are key words
-_TERMS_MIN = 2  # of what is left without the talk
+from doxa.recall import constants
 
 _ADVERB = r"(?:please\s+|also\s+|just\s+|again\s+|ever\s+|already\s+|previously\s+|first\s+)?"
 _TALK = (
     r"conversations?|chats?|sessions?|discussions?|messages?|questions?|talks?|exchanges?|history"
 )
-_SAY = r"mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?\s+about|(?:say|said)|(?:tell|told)(?:\s+(?:you|me))?|cover(?:ed)?|(?:bring|brought)\s+up"
+_SAY = (
+    r"mention(?:ed)?|discuss(?:ed)?|talk(?:ed)?\s+about|(?:say|said)|(?:tell|told)(?:\s+(?:you|me))?"
+    r"|cover(?:ed)?|(?:bring|brought)\s+up"
+)
 _ABOUT_THE_TALK = (
     rf"(?:^|(?<=[.!?,;])\s*)\W*(?:can|could|would|will)\s+you\s+{_ADVERB}(?:help\s+me\s+(?:to\s+)?)?(?:(?:give|provide|list|explain|describe)\b(?:\s+(?:me|us)\b)?)?",
     r"\b(?:please\s+)?(?:give|provide|tell|show|list|remind|walk)\s+(?:me|us)\s+(?:through\s+|again\s+)?(?:of\s+|about\s+)?",
@@ -62,24 +64,25 @@ _USER = re.compile(
 
 
 class Question(NamedTuple):
-    """`text` is the question without talk about the talk; `side` is empty where neither side is
-    meant; `names` are the index terms of the names that it writes in capitals."""
+    """`text` is the question without talk about the conversation; `statement` is true where it asks
+    nothing; `side` is empty where neither side is meant; `names` are the index terms of the names
+    that it writes with capitals."""
 
     text: str
-    remark: bool
+    statement: bool
     side: Literal["user", "assistant", ""]
     names: frozenset[str]
 
 
 def read_question(asked: str) -> Question:
-    """Works on any text; reads its first QUERY_CHARS_READ characters."""
+    """Read a question from any text, of which the first QUERY_CHARS_READ characters count."""
     text = asked[:QUERY_CHARS_READ]
-    remark = (
+    statement = (
         not _ASKS.search(text)
         and _OWN.search(text) is not None
-        and len(_WORDS.findall(text)) >= REMARK_WORDS_MIN
+        and len(_WORDS.findall(text)) >= constants.STATEMENT_WORDS_MIN
     )
-    if remark:
+    if statement:
         return Question(text, True, "", _names(text))
     side: Literal["user", "assistant", ""] = (
         "assistant" if _ASSISTANT.search(text) else "user" if _USER.search(text) else ""
@@ -88,8 +91,8 @@ def read_question(asked: str) -> Question:
 
 
 def _names(text: str) -> frozenset[str]:
-    """Capitals inside a sentence; in German and in headings every noun is one, and then none of
-    them says much."""
+    """The terms of words with a capital inside a sentence. In German and in headings every noun has
+    one, and then none of them says much."""
     return frozenset(term for name in _NAME.findall(text) for term in terms(name))
 
 
@@ -97,4 +100,4 @@ def _without_talk(text: str) -> str:
     if not _TALKED.search(text):
         return text
     rest = _GAP.sub(r"\1", " ".join(_TALKED.sub(" ", text).split())).strip(" ,.;:")
-    return rest if len(terms(rest)) >= _TERMS_MIN else text
+    return rest if len(terms(rest)) >= constants.QUESTION_TERMS_MIN else text

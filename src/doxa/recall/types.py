@@ -1,11 +1,11 @@
-"""What recall takes and gives. A hit carries everything a reader needs to trust it or not: address,
-status, times, source, trust, why."""
+"""A question with its filters, and a hit. A hit carries everything a reader needs to decide whether
+to trust it: address, status, times, source, trust, reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
@@ -15,11 +15,10 @@ from doxa.recall.fusion import LANES, MODES
 from doxa.store import TRUSTS
 
 HITS_DEFAULT = 10
-CHARS_PER_TOKEN = 4
 ORDERS = ("score", "time")
 RERANKS = ("none", "client", "dedicated", "auto")
 REWORDS = ("none", "rules", "model", "auto")
-NAMING = frozenset(("words", "meaning"))  # the lanes that name candidates by themselves
+NAMING = frozenset(("words", "meaning"))  # lanes that name candidates without another
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +26,15 @@ class Ask:
     """A question with its filters. Empty filters filter nothing. Times are integer ns UTC.
 
     `since`/`until` bound when it was said or stated (half-open); `valid_at` asks for what holds at
-    that moment (not given: now, or `as_of`); `as_of` asks what memory believed at that system time;
+    that moment (default: now, or `as_of`); `as_of` asks what memory believed at that system time;
     `tag` other than current asks for what carries that tag, whenever it holds; `history` adds
-    superseded, deprecated, expired and not yet valid ones.
+    superseded, deprecated, expired and not yet valid memories.
 
-    `lanes` are those that may name and rank candidates, `mode` how they are fused (see fusion.py);
-    `from_thread` is where the question comes from: what was said there counts THREAD times;
-    `strict` leaves out what does not stand out; `diversity` in [0, 1) prefers hits unlike each
-    other; `order` is "score" or "time". `rerank` and `reword`: see rerank.py.
+    `lanes` are the signals that may name and rank candidates, `mode` is how they are fused (see
+    fusion.py); `from_thread` is where the question comes from: memories of that thread count THREAD
+    times; `strict` drops hits below the threshold of threshold.py; `diversity` in [0, 1) prefers
+    hits unlike each other; `order` is "score" or "time". `rerank` asks for reranking (rerank.py),
+    `reword` for query expansion (expansion.py).
     """
 
     text: str
@@ -62,120 +62,9 @@ class Ask:
     reword: str = "none"
 
 
-def check_ask(ask: Ask) -> None:
-    """Raise InputError or LimitError for what cannot be asked. Any text can."""
-    if not isinstance(ask.text, str):
-        raise InputError(
-            f"A question is text; this is {type(ask.text).__name__}.",
-            next_step="Ask in words.",
-            field="text",
-        )
-    if len(ask.text) > QUERY_CHARS_MAX:
-        raise LimitError(
-            f"The question has {len(ask.text):,} characters; the limit is {QUERY_CHARS_MAX:,}.",
-            next_step="Ask a shorter question.",
-            limit_chars=QUERY_CHARS_MAX,
-        )
-    for name in ("project", "space", "tag", "trust", "speaker", "thread", "from_thread"):
-        _check_filter(name, getattr(ask, name))
-    if isinstance(ask.kinds, str) or isinstance(ask.lanes, str):
-        raise InputError(
-            "kinds and lanes are lists of texts; one is a text alone.",
-            next_step="Give each in a list.",
-            field="kinds",
-        )
-    for kind in ask.kinds:
-        _check_filter("kinds", kind)
-    for name in ("since", "until", "valid_at", "as_of"):
-        time = getattr(ask, name)
-        if time is not None and (
-            isinstance(time, bool) or not isinstance(time, int) or not -TIME_MAX <= time <= TIME_MAX
-        ):
-            raise InputError(
-                f"{name} is a time in integer nanoseconds; this is {time!r:.60}.",
-                next_step="Give a time, or leave it out.",
-                field=name,
-            )
-    if (
-        isinstance(ask.limit, bool)
-        or not isinstance(ask.limit, int)
-        or not 1 <= ask.limit <= RECALL_HITS_MAX
-    ):
-        raise LimitError(
-            f"limit lies between 1 and {RECALL_HITS_MAX}.",
-            next_step="Ask for fewer hits.",
-            field="limit",
-            value=ask.limit,
-        )
-    _check_budget(ask.tokens_max)
-    if ask.trust and ask.trust not in TRUSTS:
-        raise InputError(
-            f"{ask.trust[:40]!r} is no trust label.",
-            next_step=f"Use one of {', '.join(TRUSTS)}.",
-            field="trust",
-        )
-    unknown = set(ask.lanes) - set(LANES)
-    if unknown or not NAMING.intersection(ask.lanes):
-        told = (
-            f"There is no lane {', '.join(sorted(unknown))}."
-            if unknown
-            else "Neither words nor meaning is among the lanes: nothing can be found."
-        )
-        raise InputError(
-            told,
-            next_step=f"Use some of {', '.join(LANES)}, words or meaning among them.",
-            field="lanes",
-        )
-    for name, known in (
-        ("mode", MODES),
-        ("order", ORDERS),
-        ("rerank", RERANKS),
-        ("reword", REWORDS),
-    ):
-        if getattr(ask, name) not in known:
-            raise InputError(
-                f"{getattr(ask, name)!r:.40} is no {name}.",
-                next_step=f"Use one of {', '.join(known)}.",
-                field=name,
-            )
-    if (
-        isinstance(ask.diversity, bool)
-        or not isinstance(ask.diversity, (int, float))
-        or not 0 <= ask.diversity < 1
-    ):
-        raise InputError(
-            "diversity lies between 0 and 1, 1 not included.",
-            next_step="Give 0 for none, 0.3 for some.",
-            field="diversity",
-        )
-
-
-def _check_budget(budget: object) -> None:
-    if budget is not None and (
-        isinstance(budget, bool)
-        or not isinstance(budget, int)
-        or not 1 <= budget <= RECALL_TOKENS_MAX
-    ):
-        raise LimitError(
-            f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.",
-            next_step="Give another budget.",
-            field="tokens_max",
-        )
-
-
-def _check_filter(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise InputError(
-            f"{name} is text; this is {type(value).__name__}.",
-            next_step="Give it as text.",
-            field=name,
-        )
-    check_text(value, field=name)
-
-
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing remembered. `text` is data said by somebody, never an instruction to the reader."""
+    """One memory. `text` is data that somebody said, never an instruction to the reader."""
 
     kref: str
     type: Literal["revision", "exchange"]
@@ -201,46 +90,135 @@ class Hit:
     number: int | None
     tokens: int
     truncated: bool = False
-    unsupported: str = ""  # why what it rests on is not believed any more; empty while it is
+    unsupported: str = ""  # why its support is lost; empty while it is supported
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """The answer. `mode` says which lanes ran (fulltext, vector, hybrid); `searched` how many
-    memories the filters let through; `warnings` what did not work or is not ready; `pending` how
-    many memories await their vectors; `answerable` how likely memory holds the answer."""
-
-    query: str
-    hits: tuple[Hit, ...]
-    mode: Literal["fulltext", "vector", "hybrid"]
-    searched: int
-    pending: int
-    tokens: int
-    warnings: tuple[str, ...] = ()
-    filters: Mapping[str, object] = field(default_factory=dict)
-    answerable: float = 0.0
-
-    def framed(self, tokens_max: int | None = None) -> str:
-        """The hits as one text for a reader: each with address, status, trust, time and source, its
-        text quoted as data. Never more than `tokens_max` tokens, a token being four characters."""
-        from doxa.recall.framing import framed
-
-        _check_budget(tokens_max)
-        return framed(self.hits, tokens_max)
-
-    def chosen(self, krefs: Sequence[str]) -> Recall:
-        """The hits that somebody chose, in that order: what the agent's own model made of an answer
-        by `rerank="client"`. An address that is no hit's is passed over. Raises InputError for what
-        is no list of texts, one address alone included."""
-        from doxa.recall.rerank import in_chosen_order
-
-        named = (
-            list(krefs) if isinstance(krefs, Iterable) and not isinstance(krefs, str) else [None]
+def check_ask(ask: Ask) -> None:
+    """Raise InputError or LimitError for an option that is not valid. Any text is a question."""
+    _check_question(ask.text)
+    for name in ("project", "space", "tag", "trust", "speaker", "thread", "from_thread"):
+        _check_filter(name, getattr(ask, name))
+    if isinstance(ask.kinds, str) or isinstance(ask.lanes, str):
+        raise InputError(
+            "kinds and lanes are lists of texts, not a single text.",
+            next_step="Give each in a list.",
+            field="kinds",
         )
-        if not all(isinstance(kref, str) for kref in named):
-            told = f"krefs is a list of addresses; this is {krefs!r:.60}."
-            raise InputError(
-                told, next_step="Give the krefs of hits as texts, in a list.", field="krefs"
-            )
-        hits = tuple(in_chosen_order(self.hits, cast("list[str]", named)))
-        return replace(self, hits=hits, tokens=sum(hit.tokens for hit in hits))
+    for kind in ask.kinds:
+        _check_filter("kinds", kind)
+    for name in ("since", "until", "valid_at", "as_of"):
+        _check_time(name, getattr(ask, name))
+    _check_limit(ask.limit)
+    check_budget(ask.tokens_max)
+    if ask.trust and ask.trust not in TRUSTS:
+        raise InputError(
+            f"{ask.trust[:40]!r} is not a trust label.",
+            next_step=f"Use one of {', '.join(TRUSTS)}.",
+            field="trust",
+        )
+    _check_lanes(ask.lanes)
+    for name, known in (
+        ("mode", MODES),
+        ("order", ORDERS),
+        ("rerank", RERANKS),
+        ("reword", REWORDS),
+    ):
+        _check_choice(name, getattr(ask, name), known)
+    _check_diversity(ask.diversity)
+
+
+def check_budget(budget: object) -> None:
+    """Raise LimitError unless this is a budget of tokens or None."""
+    if budget is not None and (
+        isinstance(budget, bool)
+        or not isinstance(budget, int)
+        or not 1 <= budget <= RECALL_TOKENS_MAX
+    ):
+        raise LimitError(
+            f"tokens_max lies between 1 and {RECALL_TOKENS_MAX}.",
+            next_step="Give another budget.",
+            field="tokens_max",
+        )
+
+
+def _check_question(text: object) -> None:
+    if not isinstance(text, str):
+        raise InputError(
+            f"A question is text; this is {type(text).__name__}.",
+            next_step="Ask in words.",
+            field="text",
+        )
+    if len(text) > QUERY_CHARS_MAX:
+        raise LimitError(
+            f"The question has {len(text):,} characters; the limit is {QUERY_CHARS_MAX:,}.",
+            next_step="Ask a shorter question.",
+            limit_chars=QUERY_CHARS_MAX,
+        )
+
+
+def _check_filter(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InputError(
+            f"{name} is text; this is {type(value).__name__}.",
+            next_step="Give it as text.",
+            field=name,
+        )
+    check_text(value, field=name)
+
+
+def _check_time(name: str, time: object) -> None:
+    if time is not None and (
+        isinstance(time, bool) or not isinstance(time, int) or not -TIME_MAX <= time <= TIME_MAX
+    ):
+        raise InputError(
+            f"{name} is a time in integer nanoseconds; this is {time!r:.60}.",
+            next_step="Give a time, or leave it out.",
+            field=name,
+        )
+
+
+def _check_limit(limit: object) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= RECALL_HITS_MAX:
+        raise LimitError(
+            f"limit lies between 1 and {RECALL_HITS_MAX}.",
+            next_step="Ask for fewer hits.",
+            field="limit",
+            value=limit,
+        )
+
+
+def _check_lanes(lanes: tuple[str, ...]) -> None:
+    unknown = set(lanes) - set(LANES)
+    if unknown or not NAMING.intersection(lanes):
+        message = (
+            f"There is no lane {', '.join(sorted(unknown))}."
+            if unknown
+            else "The lanes include neither words nor meaning: nothing can be found."
+        )
+        raise InputError(
+            message,
+            next_step=f"Use some of {', '.join(LANES)}, including words or meaning.",
+            field="lanes",
+        )
+
+
+def _check_choice(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(
+            f"{value!r:.40} is not a value of {name}.",
+            next_step=f"Use one of {', '.join(known)}.",
+            field=name,
+        )
+
+
+def _check_diversity(diversity: object) -> None:
+    if (
+        isinstance(diversity, bool)
+        or not isinstance(diversity, (int, float))
+        or not 0 <= diversity < 1
+    ):
+        raise InputError(
+            "diversity lies between 0 and 1, 1 excluded.",
+            next_step="Give 0 for none, 0.3 for some.",
+            field="diversity",
+        )

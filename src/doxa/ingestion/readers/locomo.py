@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from doxa.base.calendar_names import MONTH_NUMBERS
 from doxa.base.clock import NS, parse_time
 from doxa.base.errors import InputError
 from doxa.ingestion.readers.sources import clean, decode, documents
@@ -31,7 +32,6 @@ _SESSION = re.compile(r"session_(\d{1,6})")
 _TIME = re.compile(
     r"\s*(\d{1,2}):(\d{2})\s*([ap]m)\s+on\s+(\d{1,2})\s+([A-Za-z]+),?\s+(\d{4})\s*", re.IGNORECASE
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 class _Sample(msgspec.Struct):
@@ -97,14 +97,14 @@ def _read_sample(name: str, position: int, *, sample: _Sample) -> Iterator[Turn]
 def session_time_ns(text: str) -> int:
     """ "1:56 pm on 8 May, 2023" as ns UTC. Raises ValueError when it has another form."""
     match = _TIME.fullmatch(text)
-    if not match or match.group(5)[:3].lower() not in _MONTHS:
+    if not match or match.group(5)[:3].lower() not in MONTH_NUMBERS:
         raise ValueError(f"{text[:80]!r} is not a session time such as '1:56 pm on 8 May, 2023'")
     hour, minute, half, day, month, year = match.groups()
     if not 1 <= int(hour) <= 12:
         raise ValueError(f"{text[:80]!r} has no such hour")
     hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
     moment = datetime(
-        int(year), _MONTHS.index(month[:3].lower()) + 1, int(day), hours, int(minute), tzinfo=UTC
+        int(year), MONTH_NUMBERS[month[:3].lower()], int(day), hours, int(minute), tzinfo=UTC
     )
     try:
         return parse_time(moment)

@@ -1,15 +1,15 @@
 """Full-text search over declared indexes: BM25 over the elements that the query may see.
 
-BM25 follows Robertson and Zaragoza 2009 with k1 = 1.2 and b = 0.75, the median length in place of
+BM25 (`base/bm25.py`) is computed with k1 = 1.2 and b = 0.75, the median length in place of
 the mean, and the terms of doxa's analyser. `fulltext_query.py` parses the query.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
+from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.values import decode_properties
 from doxa.base.words import has_phrase, terms
 from doxa.query.core.elements import Edge, Node
@@ -116,13 +116,12 @@ def _score_elements(
         if part.need == "must":
             must.append(held)
         for one, holds in zip(found, holding, strict=True):
-            idf = math.log(1 + (count - holds + 0.5) / (holds + 0.5))
+            weight = (_K1 + 1) * inverse_document_frequency(count, holds)
             for identity in held:
                 times, length = one[identity]
-                estimated_bytes = (
-                    times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * length / typical))
-                )
-                total[identity] = total.get(identity, 0.0) + idf * estimated_bytes
+                frequency = term_frequency(times, length, mean=typical, b=_B)
+                score = term_score(weight, frequency, k1=_K1)
+                total[identity] = total.get(identity, 0.0) + score
     return {
         identity: score
         for identity, score in total.items()

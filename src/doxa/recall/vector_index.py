@@ -1,13 +1,13 @@
-"""The vectors of one project in memory, in order to name candidates: exact to EXACT_VECTORS_MAX, by
+"""The vectors of one project in memory, which name candidates: exact up to EXACT_VECTORS_MAX, as
 codes beyond.
 
 A code has four bits for each of D dimensions, the first of them its sign. The Hamming distance h of
-the signs of two estimates their angle as pi * h / D (Charikar, "Similarity Estimation Techniques
-from Rounding Algorithms", 2002). Signs lie by 64-bit words, one array a word, so that a scan runs
-through memory in order: a million in 6 ms on one core. Those that lie nearest so are told apart by
-the products of their whole codes with the question. Vectors that have much of a direction in common
-have their signs from their mean. What ranks are the stored vectors; an index only selects, and is
-made anew from them.
+the signs of two codes estimates their angle as pi * h / D (Charikar, "Similarity Estimation
+Techniques from Rounding Algorithms", 2002). Signs are stored by 64-bit words, one array a word, so
+that a scan reads memory in order: a million in 6 ms on one core. The entries nearest by signs are
+then ranked by the products of their whole codes with the question. Vectors that share a direction
+have their signs taken from their mean. The stored vectors rank; an index only selects, and is
+rebuilt from them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.recall import constants
 from doxa.store import (
     code_levels,
     code_products,
@@ -29,13 +30,7 @@ from doxa.store import (
     wrong_length,
 )
 
-EXACT_VECTORS_MAX = 100_000
-SIGNED, SIGNED_OF = (
-    2_000,
-    200,
-)  # entries named by their signs, whose codes are then looked at: so many, or one of each SIGNED_OF
-_SAMPLED = 2_000  # entries by whose codes mean and spread are told
-_ROOM_FIRST = 256
+_CAPACITY_MIN = 256
 _CHUNK = 65_536  # rows whose intermediate results stay in the processor's cache
 
 Floats = NDArray[np.float32]
@@ -44,9 +39,9 @@ Mask = NDArray[np.bool_]
 
 
 class Near(NamedTuple):
-    """Rows of the nearest entries, without repetition and in order, and mean and standard deviation
-    of the cosines of all allowed entries; if the index keeps codes, of some of them at even
-    distances, as codes tell."""
+    """The rows of the nearest entries, each once and in order, and mean and standard deviation of
+    the cosines of all allowed entries; if the index holds codes, estimated from some of them at
+    even distances."""
 
     rows: Rows
     mean: float
@@ -54,32 +49,29 @@ class Near(NamedTuple):
 
 
 class VectorIndex:
-    """Entries of (row, vector), in the order in which they came; a row may have several. `exact`
-    says what is kept of each."""
+    """Entries of (row, vector), in the order of their arrival; a row may have several. An `exact`
+    index holds vectors, another one codes."""
 
     def __init__(self, *, exact: bool) -> None:
         self.exact = exact
         self.count = 0
-        self._rows = np.zeros(_ROOM_FIRST, dtype=np.int32)
-        self._wholes = np.full(_ROOM_FIRST, -1, dtype=np.int32)  # by row: its first entry
-        self._data: NDArray[Any] | None = (
-            None  # exact: float32 [room, D]; else codes, uint8 [room, bytes]
-        )
-        self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, room]
-        self._levels = np.zeros(
-            0, dtype=np.uint8
-        )  # what signs are taken from, told by the first entries
+        self._rows = np.zeros(_CAPACITY_MIN, dtype=np.int32)
+        self._wholes = np.full(_CAPACITY_MIN, -1, dtype=np.int32)  # by row: its first entry
+        # exact: float32 [capacity, D]; otherwise codes, uint8 [capacity, bytes]
+        self._data: NDArray[Any] | None = None
+        self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, capacity]
+        self._levels = np.zeros(0, dtype=np.uint8)  # from which signs are taken
 
     def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
-        """`data` are half-precision vectors if the index is exact, codes if not; all entries of an
-        index have one length. Those of a row come at once, its whole text first. Raises
-        CorruptError for others."""
+        """Add entries. `data` are half-precision vectors if the index is exact, codes if not; all
+        entries of an index have one length, and those of a row arrive together, its whole text
+        first. Raises CorruptError for other lengths."""
         if not rows:
             return
         width = None if self._data is None else self._data.shape[1]
         new: NDArray[Any] = unpack_vectors(data, width) if self.exact else unpack_codes(data, width)
         start, needed = self.count, self.count + len(rows)
-        held = self._make_room(needed, new)
+        held = self._reserve(needed, new)
         self._rows[start:needed] = rows
         first, places = np.unique(rows, return_index=True)
         if first[-1] >= len(self._wholes):
@@ -92,24 +84,25 @@ class VectorIndex:
                 self._levels = code_levels(new)
             self._signs[:, start:needed] = code_signs(new, self._levels).T
         self._wholes[first] = start + places
-        self.count = needed  # last: who asks meanwhile sees whole entries only
+        self.count = needed  # last, so that a concurrent question sees whole entries only
 
-    def _make_room(self, needed: int, like: NDArray[Any]) -> NDArray[Any]:
-        """The array of the data, with room for so many of such entries."""
-        width, room = like.shape[1], len(self._rows)
+    def _reserve(self, needed: int, like: NDArray[Any]) -> NDArray[Any]:
+        """The array of the data, with capacity for so many of such entries."""
+        width, capacity = like.shape[1], len(self._rows)
         if self._data is None:
             self._data = np.zeros((0, width), dtype=like.dtype)
-        elif needed <= room:
+        elif needed <= capacity:
             return self._data
-        room = max(needed, 2 * self.count, _ROOM_FIRST)
-        self._rows, self._data = _grown(self._rows, (room,)), _grown(self._data, (room, width))
+        capacity = max(needed, 2 * self.count, _CAPACITY_MIN)
+        self._rows = _resized(self._rows, (capacity,))
+        self._data = _resized(self._data, (capacity, width))
         if not self.exact:
-            self._signs = _grown(self._signs, (width // 8 // 4, room))
+            self._signs = _resized(self._signs, (width // 8 // 4, capacity))
         return self._data
 
     def wholes(self, rows: Rows, dimensions: int) -> tuple[Rows, Floats]:
-        """Which of these rows have entries, and the vectors of their whole texts, as far as codes
-        tell if the index keeps codes. Raises CorruptError where these have another number of
+        """Return those of the rows that have entries, and the vectors of their whole texts,
+        approximate if the index holds codes. Raises CorruptError where these have another number of
         dimensions."""
         rows = rows[rows < len(self._wholes)]
         rows = rows[self._wholes[rows] >= 0]
@@ -120,10 +113,10 @@ class VectorIndex:
         return rows, held if self.exact else code_vectors(held, dimensions)
 
     def nearest(self, vector: Floats, *, allowed: Mask, depth: int, centred: bool = False) -> Near:
-        """The rows of the `depth` allowed entries that lie nearest, by cosine or as far as codes
-        tell. `centred`: the mean of all is not in the question's vector. Raises CorruptError where
-        it has another number of dimensions."""
-        count = self.count  # others may add meanwhile
+        """Return the rows of the `depth` nearest allowed entries, by cosine or by code. `centred`:
+        the mean of all vectors was subtracted from the question's. Raises CorruptError where it has
+        another number of dimensions."""
+        count = self.count  # another thread may add entries
         if not count or self._data is None:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
         self._require(len(vector))
@@ -180,19 +173,18 @@ class VectorIndex:
         total = int(counts.sum())
         if not total:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
-        wanted, upto = min(max(SIGNED, len(keep) // SIGNED_OF, depth), total), np.cumsum(counts)
+        least = max(constants.SIGN_CANDIDATES_MIN, len(keep) // constants.SIGN_CANDIDATES_OF, depth)
+        wanted, upto = min(least, total), np.cumsum(counts)
         limit = int(np.searchsorted(upto, wanted))
         found = np.flatnonzero(distance <= limit)
-        if (
-            upto[limit] > wanted
-        ):  # of those at the limit the first ones: there may be very many that are alike
+        if upto[limit] > wanted:  # of the entries at the limit, which may be very many, the first
             at = np.flatnonzero(distance[found] == limit)
             found = np.delete(found, at[wanted - int(upto[limit]) :])
         if len(found) > depth:
             found = found[
                 np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]
             ]
-        sample = np.flatnonzero(keep)[:: -(-total // _SAMPLED)]
+        sample = np.flatnonzero(keep)[:: -(-total // constants.CODE_SAMPLE)]
         cosines = code_products(self._data[sample], vector)
         return found, float(cosines.mean()), float(cosines.std())
 
@@ -204,7 +196,7 @@ def _within(rows: NDArray[np.int32], allowed: Mask) -> Mask:
     return keep
 
 
-def _grown(held: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    made = np.zeros(shape, dtype=held.dtype)
-    made[tuple(slice(0, size) for size in held.shape)] = held
-    return made
+def _resized(held: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    bigger = np.zeros(shape, dtype=held.dtype)
+    bigger[tuple(slice(0, size) for size in held.shape)] = held
+    return bigger

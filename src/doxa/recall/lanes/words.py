@@ -1,10 +1,9 @@
-"""The lane of words: BM25's parts over the postings of one project, with statistics of exactly what
-may be found now.
+"""The lane of words: coverage by BM25 over the postings of one project, with statistics of exactly
+the rows that a question may find.
 
-After Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section
-3, with idf = ln(1 + (N - n + ½)/(n + ½)). N, n and the mean length count only eligible rows, so
-neither another project nor a retired belief changes a ranking. A score is divided by the question's
-whole idf mass, words that occur nowhere included: it says how much of the question a memory covers.
+The formulas are in `base/bm25.py`. N, n and the mean length count only eligible rows, so neither
+another project nor a retired belief changes a ranking. A score is divided by the question's whole
+idf mass, words that occur nowhere included: it is the share of the question that a memory covers.
 """
 
 from __future__ import annotations
@@ -16,24 +15,22 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
 from doxa.base.words import is_character, terms
-from doxa.recall.fusion import K1, NEIGHBOUR_LENGTH, NEXT, PREVIOUS, B, share
-from doxa.recall.shelf import Believed, Shelf
+from doxa.recall import constants
+from doxa.recall.lanes.neighbours import borrowed_share
+from doxa.recall.project_index import Believed, ProjectIndex
 from doxa.store import Reader
 
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
-# of the question's mass may be left to terms that name no rows, before it is tried whether that was
-# enough
-_RARE = 0.25
+# How the best rows are found sooner; none of these changes which rows they are.
+_REST_MAX = 0.25  # share of the idf mass that may remain before it is tried whether rows suffice
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
-_LEAST = 1e-9  # more than nothing
-_RUNS = 64  # of rows for each that is wanted
-_TRIED, _MANY = (
-    1_000,
-    16_000,
-)  # rows that are scored first to see what is worth it, where there are many
-_FEW = 16  # a row is looked up among so many that hold a term sooner than these are spread out
+_ABOVE_ZERO = 1e-9
+_RUNS = 64  # runs of rows for each row that is wanted
+_TRIED, _MANY = 1_000, 16_000  # where there are many rows, so many are scored first for a bound
+_LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
 _LETTERS = (  # Latin and its accents, Greek, Cyrillic
     "abcdefghijklmnopqrstuvwxyz0123456789",
     "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő",
@@ -44,12 +41,12 @@ _LETTERS = (  # Latin and its accents, Greek, Cyrillic
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
-Held = tuple[Rows, Floats]
+Occurrences = tuple[Rows, Floats]
 
 
 class Posting(NamedTuple):
-    """Where one asked term occurs among eligible rows, ascending, and how often. `term` differs
-    from `asked` where a spelling was corrected."""
+    """The eligible rows, ascending, in which one term of the question occurs, and how often. `term`
+    differs from `asked` where a spelling was corrected."""
 
     asked: str
     term: str
@@ -66,18 +63,18 @@ class Posting(NamedTuple):
 
 
 def asked_terms(text: str) -> list[str]:
-    """The distinct index terms of a question, in order."""
+    """Return the distinct index terms of a question, in order."""
     return list(dict.fromkeys(terms(text[:QUERY_CHARS_READ])))[:QUERY_TERMS_MAX]
 
 
-def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
-    """The postings of each asked term; one that no eligible row holds is tried at edit distance 1,
-    and stays as it is if that fails."""
+def read_postings(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
+    """Return the postings of each term of the question. One that no eligible row holds is tried at
+    edit distance 1, and keeps its spelling if that fails too."""
     found = {
-        term: _eligible(parts, eligible) for term, parts in _data(reader, scope, asked).items()
+        term: _eligible(parts, eligible) for term, parts in _records(reader, scope, asked).items()
     }
     found |= {
-        term: _together(_eligible(_beginning(reader, scope, term), eligible))
+        term: _sum_by_row(_eligible(_prefix_records(reader, scope, term), eligible))
         for term in asked
         if is_character(term)
     }
@@ -85,13 +82,13 @@ def gather(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> l
     postings = []
     for term in asked:
         actual, (docs, counts) = term, found.get(term, none)
-        if not len(docs) and (near := _fuzzy(reader, scope, term, eligible=eligible)):
+        if not len(docs) and (near := _correction(reader, scope, term, eligible=eligible)):
             actual, (docs, counts) = near
         postings.append(Posting(term, actual, docs, counts))
     return postings
 
 
-def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes]]:
+def _records(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes]]:
     """The stored records of each term that occurs: the long rows by term, and one pass over the
     short new ones."""
     found: dict[str, list[bytes]] = {}
@@ -108,8 +105,8 @@ def _data(reader: Reader, scope: int, wanted: list[str]) -> dict[str, list[bytes
     return found
 
 
-def _beginning(reader: Reader, scope: int, character: str) -> list[bytes]:
-    """The stored records of every term that begins with a character: all places where it stands."""
+def _prefix_records(reader: Reader, scope: int, character: str) -> list[bytes]:
+    """The stored records of every term that begins with a character: all its occurrences."""
     last = character + chr(0x10FFFF)
     sql = "SELECT data FROM {} WHERE scope = ? AND term >= ? AND term < ?"
     return [
@@ -119,14 +116,14 @@ def _beginning(reader: Reader, scope: int, character: str) -> list[bytes]:
     ]
 
 
-def _together(held: Held) -> Held:
+def _sum_by_row(held: Occurrences) -> Occurrences:
     """One entry for each row: how often it holds any of the terms."""
     counts = np.bincount(held[0], weights=held[1])
     docs = np.flatnonzero(counts)
     return docs, counts[docs].astype(np.float32)
 
 
-def _eligible(parts: list[bytes], eligible: Mask) -> Held:
+def _eligible(parts: list[bytes], eligible: Mask) -> Occurrences:
     """The eligible rows in stored records, ascending, and how often each holds the term."""
     records = np.frombuffer(b"".join(parts), dtype=_RECORD)
     docs = records["doc"].astype(np.int64)
@@ -136,9 +133,11 @@ def _eligible(parts: list[bytes], eligible: Mask) -> Held:
     return docs[keep], records["count"][keep].astype(np.float32)
 
 
-def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> tuple[str, Held] | None:
-    """The term one edit away that most eligible rows hold, or None. Short terms are not bent: too
-    much is near them."""
+def _correction(
+    reader: Reader, scope: int, term: str, *, eligible: Mask
+) -> tuple[str, Occurrences] | None:
+    """The term one edit away that most eligible rows hold, or None. Short terms are not corrected:
+    too many others are near them."""
     if (
         len(term) < FUZZY_TERM_CHARS_MIN
         or term.isdigit()
@@ -147,15 +146,15 @@ def _fuzzy(reader: Reader, scope: int, term: str, *, eligible: Mask) -> tuple[st
         return None
     near = {
         word: _eligible(parts, eligible)
-        for word, parts in _data(reader, scope, sorted(set(_edits(term)))).items()
+        for word, parts in _records(reader, scope, sorted(set(_edits(term)))).items()
     }
     best = min(near, key=lambda word: (-len(near[word][0]), word), default="")
     return (best, near[best]) if best and len(near[best][0]) else None
 
 
 def _edits(term: str) -> Iterable[str]:
-    """All that one letter more, less or other makes, or two changed over; the letters are those of
-    the term's script, Latin with its accents."""
+    """All terms with one letter inserted, deleted or replaced, or two transposed. The letters are
+    those of the term's script, Latin with its accents."""
     latin, accents, *scripts = _LETTERS
     letters = next(
         (script for script in scripts if any(letter in script for letter in term)), latin + accents
@@ -172,102 +171,106 @@ def _edits(term: str) -> Iterable[str]:
                 yield head + letter + tail[1:]
 
 
-def _trust_in(posting: Posting) -> float:
+def _confidence(posting: Posting) -> float:
     """A corrected word counts the less the shorter it is: one edit makes another word of `ship`,
     hardly of `postgresqk`."""
-    return 1.0 if posting.term == posting.asked else 1 - 2 / len(posting.asked)
+    if posting.term == posting.asked:
+        return 1.0
+    return 1 - constants.CORRECTION_LOSS / len(posting.asked)
 
 
-def weigh(asked: list[tuple[list[Posting], int]]) -> dict[str, float]:
-    """The idf of each asked term that an eligible row of any project holds, over all of them: each
-    project's postings and its eligible rows."""
+def term_weights(asked: list[tuple[list[Posting], int]]) -> dict[str, float]:
+    """Return the idf, over all projects together, of each term of the question that an eligible row
+    holds. `asked` has each project's postings and the number of its eligible rows."""
     total = sum(rows for _, rows in asked)
     held: dict[str, int] = {}
     for postings, _ in asked:
         for posting in postings:
             held[posting.term] = held.get(posting.term, 0) + posting.held
-    return {term: _idf(total, count) for term, count in held.items() if count}
+    return {term: inverse_document_frequency(total, count) for term, count in held.items() if count}
 
 
-def _idf(total: int, held: int) -> float:
-    return float(np.log1p((total - held + 0.5) / (held + 0.5)))
-
-
-class Words:
+class Coverage:
     """The coverage of one question over one project: which rows cover most of it, and how much any
     row does."""
 
-    def __init__(self, shelf: Shelf, postings: list[Posting], believed: Believed) -> None:
-        self._shelf = shelf
+    def __init__(self, project: ProjectIndex, postings: list[Posting], believed: Believed) -> None:
+        self._project = project
         self._terms: list[_Term] = []
         self._mass = 0.0
         if not believed.total:
             return
         mean = np.float32(max(1.0, believed.length_mean))
         for posting in postings:
-            idf = _idf(believed.total, posting.held)
+            idf = inverse_document_frequency(believed.total, posting.held)
             self._mass += idf
             if posting.held:
-                own = (posting.counts / (1 - B + B * shelf["length"][posting.docs] / mean)).astype(
+                lengths = project["length"][posting.docs]
+                own = term_frequency(posting.counts, lengths, mean=mean, b=constants.B).astype(
                     np.float32
                 )
-                self._terms.append(_Term(np.float32(idf * _trust_in(posting)), posting.docs, own))
+                self._terms.append(_Term(np.float32(idf * _confidence(posting)), posting.docs, own))
         self._terms.sort(key=lambda term: -term.weight)
 
     def best(self, allowed: Mask, depth: int) -> Rows:
-        """The `depth` allowed rows of the highest coverage, in their order in the project; exact.
+        """Return the `depth` allowed rows of the highest coverage, in row order; exact.
 
-        Rows are named by the rare terms first. A row that holds only the others covers at most
-        their share of the mass, so once the last of the best covers more, the common terms need not
-        name rows (Turtle & Flood, "Query Evaluation: Strategies and Optimizations", 1995).
+        The rare terms name rows first. A row that holds only the other terms covers at most their
+        share of the mass, so once the last of the best covers more, the common terms need not name
+        rows (Turtle & Flood, "Query Evaluation: Strategies and Optimizations", 1995).
         """
-        said = np.zeros(
-            self._shelf.count + 1, dtype=np.float32
-        )  # by the rows themselves; the last is what no neighbour says
+        # what rows score by themselves; the last entry stands for a neighbour that does not exist
+        own = np.zeros(self._project.count + 1, dtype=np.float32)
         weights = [float(term.weight) for term in self._terms]
-        wanted = sum(weights) * _RARE
+        wanted = sum(weights) * _REST_MAX
         for number, term in enumerate(self._terms, 1):
-            said[term.docs] += term.weight * term.own / (term.own + K1)
+            own[term.docs] += term_score(term.weight, term.own, k1=constants.K1)
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
-            rows = self._possible(said, allowed, depth, rest=rest)
+            rows = self._possible(own, allowed, depth, rest=rest)
             scores = self.of(rows)
             enough = len(rows) > depth
             order = np.argpartition(-scores, depth - 1)[:depth] if enough else np.arange(len(rows))
             if last or (enough and rest <= float(scores[order].min()) * self._mass):
                 best = np.sort(order[scores[order] > 0])
                 return rows[best]
-            wanted = rest * _RARE
+            wanted = rest * _REST_MAX
         return np.zeros(0, dtype=np.int64)
 
-    def _possible(self, said: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
-        """The allowed rows that can be among the `depth` best, given what rows say themselves and
-        that other terms add `rest` at most.
+    def _possible(self, own: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
+        """The allowed rows that can be among the `depth` best, given what rows score by themselves
+        and that other terms add at most `rest`.
 
-        As g(f) = f / (f + K1) is concave, g(own + c * other) <= g(own) + g(c * other), and g(c * f)
-        <= c (F + K1) / (c F + K1) * g(f) for f <= F. First as if every row were short and borrowed
-        all it can, which needs no lengths; then those that are left by their own. Of many, some of
-        the most promising are scored: what cannot reach the best of these goes too.
+        With k = K1, g(f) = f / (f + k) is concave, so g(own + c * other) <= g(own) + g(c * other),
+        and g(c * f) <= c (F + k) / (c F + k) * g(f) for f <= F. The first bound assumes that every
+        row is short and borrows as much as possible, which needs no lengths; the second uses the
+        length of each remaining row. Of many rows some of the most promising are scored: rows that
+        cannot reach the best of these are dropped too.
         """
+        k1 = constants.K1
         top = max(float(term.own.max()) for term in self._terms)
-        least = np.float32(max(_ROUNDED * _reached(said[:-1] * allowed, depth) - rest, _LEAST))
-        beside = [
-            (said.take(other, mode="wrap"), part)
-            for other, part in ((self._shelf["prev"], PREVIOUS), (self._shelf.following, NEXT))
+        reached = _lower_bound(own[:-1] * allowed, depth)
+        least = np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
+        neighbours = [
+            (own.take(other, mode="wrap"), part)
+            for other, part in (
+                (self._project["prev"], constants.PREVIOUS),
+                (self._project.following, constants.NEXT),
+            )
         ]
-        most = said[:-1].copy()
-        for lent, part in beside:
-            most += lent * np.float32(part * (top + K1) / (part * top + K1))
+        most = own[:-1].copy()
+        for lent, part in neighbours:
+            most += lent * np.float32(part * (top + k1) / (part * top + k1))
         rows = np.flatnonzero(allowed & (most >= least))
-        near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
-        most = said[rows]
-        for lent, part in beside:
+        near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
+        most = own[rows]
+        for lent, part in neighbours:
             most += lent[rows] * (
                 part
                 * near
-                * np.float32(top + K1)
-                / (part * near * np.float32(top) + np.float32(K1))
+                * np.float32(top + k1)
+                / (part * near * np.float32(top) + np.float32(k1))
             )
         if len(rows) > max(_TRIED, _MANY):
             tried = self.of(rows[np.argpartition(-most, _TRIED - 1)[:_TRIED]])
@@ -280,20 +283,20 @@ class Words:
         return rows[most >= least]
 
     def of(self, rows: Rows) -> Floats:
-        """How much of the question each row covers, in [0, 1)."""
+        """Return how much of the question each row covers, in [0, 1)."""
         scores = np.zeros(len(rows), dtype=np.float32)
         if not self._terms or not len(rows):
             return scores
-        before, after = self._shelf["prev"][rows], self._shelf.following[rows]
-        near = share(self._shelf["length"][rows], NEIGHBOUR_LENGTH)
-        from_before = np.where(before >= 0, PREVIOUS * near, 0).astype(np.float32)
-        from_after = np.where(
-            (after >= 0) & (self._shelf["prev"][after] == rows), NEXT * near, 0
-        ).astype(np.float32)  # of a branch to one only
+        before, after = self._project["prev"][rows], self._project.following[rows]
+        near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
+        from_before = np.where(before >= 0, constants.PREVIOUS * near, 0).astype(np.float32)
+        from_after = np.where(  # of a branch to one only
+            (after >= 0) & (self._project["prev"][after] == rows), constants.NEXT * near, 0
+        ).astype(np.float32)
         wanted = np.concatenate((rows, before, after))
-        spread = np.zeros(self._shelf.count, dtype=np.float32)  # one term at a time
+        spread = np.zeros(self._project.count, dtype=np.float32)  # one term at a time
         for weight, docs, own in self._terms:
-            if len(docs) > _FEW * len(wanted):
+            if len(docs) > _LOOKUPS * len(wanted):
                 places = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
                 held = np.where(docs[places] == wanted, own[places], 0)
             else:
@@ -302,13 +305,13 @@ class Words:
                 spread[docs] = 0
             here, previous, following = held.reshape(3, len(rows))
             frequency = here + from_before * previous + from_after * following
-            scores += weight * frequency / (frequency + K1)
+            scores += term_score(weight, frequency, k1=constants.K1)
         return scores / np.float32(self._mass)
 
 
-def _reached(scores: Floats, depth: int) -> float:
-    """What `depth` of the scores reach at least: the maxima of runs of rows, of which many are
-    equal, stand for all."""
+def _lower_bound(scores: Floats, depth: int) -> float:
+    """A value that at least `depth` of the scores reach: the maxima of runs of rows, of which many
+    are equal, stand for all."""
     run = max(1, len(scores) // (_RUNS * depth))
     most = scores[: len(scores) // run * run].reshape(-1, run).max(axis=1)
     return (

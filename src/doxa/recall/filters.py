@@ -1,8 +1,9 @@
-"""Which rows a question may find: the belief filter and the user's filters, as masks over a shelf.
+"""Which rows a question may find: the belief filter and the user's filters (project, space, kind,
+speaker, thread, trust, time), as masks over a project index.
 
 The population is what may be believed at all (current, not deprecated, visible, valid now; or what
-the asked tag or time names, valid then); statistics are taken over it. The allowed rows are those
-of it that the user's filters let through; only they can become candidates.
+the given tag or time names, valid then); statistics are taken over it. The allowed rows are those
+of it that pass the user's filters; only they can become candidates.
 """
 
 from __future__ import annotations
@@ -15,33 +16,36 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import KrefError, NotFoundError
-from doxa.recall.shelf import Believed, Shelf, believed
+from doxa.recall.project_index import Believed, ProjectIndex, believed
 from doxa.recall.types import Ask
 from doxa.store import DYNAMIC, TRUSTS, Node, Reader
 
 Mask = NDArray[np.bool_]
 _PLACES = frozenset(("Project", "Space", "Thread"))
-_NAMED_MAX = 10  # of what is there, in an error about what is not
+_NAMED_MAX = 10  # known names that an error about an unknown one lists
 _SHOWN_CHARS = 200
 
 # What was current at a system time: by edges and deprecation flags as they were then.
 _BELIEVED_THEN = """
 WITH chosen(src, dst) AS (
   SELECT src, dst FROM edge WHERE type = ?2 AND since <= ?1 AND (?3 = '' OR props ->> '$.name' = ?3)
-  UNION SELECT src, dst FROM edge_past WHERE type = ?2 AND since <= ?1 AND until > ?1 AND (?3 = '' OR props ->> '$.name' = ?3)),
+  UNION SELECT src, dst FROM edge_past WHERE type = ?2 AND since <= ?1 AND until > ?1
+    AND (?3 = '' OR props ->> '$.name' = ?3)),
 off(id) AS (
   SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
   UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
 SELECT dst FROM chosen WHERE src NOT IN (SELECT id FROM off)
 """
 _FIRST_OF_BELIEVED = """
-SELECT n.id FROM node_label l JOIN node n ON n.id = l.node JOIN edge e ON e.dst = n.id AND e.type = 'HAS_REVISION'
+SELECT n.id FROM node_label l JOIN node n ON n.id = l.node
+  JOIN edge e ON e.dst = n.id AND e.type = 'HAS_REVISION'
 WHERE l.label = 'Revision' AND n.props ->> '$.number' = 1 AND n.born <= ?1
   AND e.src NOT IN (SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
     UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
 """
-_SAID_THEN = """
-SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Exchange' AND n.born <= ?1
+_TURNS_THEN = """
+SELECT n.id FROM node_label l JOIN node n ON n.id = l.node
+WHERE l.label = 'Exchange' AND n.born <= ?1
   AND n.id NOT IN (SELECT id FROM node WHERE since <= ?1 AND props ->> '$.deprecated'
     UNION SELECT id FROM node_past WHERE since <= ?1 AND until > ?1 AND props ->> '$.deprecated')
 """
@@ -54,7 +58,7 @@ _TAGS = (
 
 
 class Eligible(NamedTuple):
-    """`population` is what may be believed, `allowed` what of it the filters let through. Masks may
+    """`population` is what may be believed, `allowed` those of it that pass the filters. Masks may
     be shared: never write to them."""
 
     population: Believed
@@ -62,7 +66,7 @@ class Eligible(NamedTuple):
 
 
 def find_scopes(reader: Reader, project: str) -> list[int]:
-    """The search scopes of one project, or of all."""
+    """Return the search scopes of one project, or of all."""
     if project:
         rows = reader.rows("SELECT id FROM token WHERE text = ?", ("scope:" + project,))
     else:
@@ -72,8 +76,9 @@ def find_scopes(reader: Reader, project: str) -> list[int]:
     return [row[0] for row in rows]
 
 
-def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
-    population = _believed(reader, shelf, ask)
+def eligible_rows(reader: Reader, project: ProjectIndex, ask: Ask) -> Eligible:
+    """Apply the belief filter and the filters of a question."""
+    population = _believed(reader, project, ask)
     allowed = population.mask
     if (
         ask.space
@@ -87,79 +92,85 @@ def eligible_rows(reader: Reader, shelf: Shelf, ask: Ask) -> Eligible:
     ):
         allowed = allowed.copy()
     if ask.space:
-        allowed &= _is_one_of(shelf, "space", _spaces(reader, ask.space))
+        allowed &= _is_one_of(project, "space", _spaces(reader, ask.space))
     if ask.kinds:
         allowed &= _is_one_of(
-            shelf, "kind", [t for kind in ask.kinds for t in _tokens(reader, "kind:" + kind)]
+            project, "kind", [t for kind in ask.kinds for t in _tokens(reader, "kind:" + kind)]
         )
     for column, value in (("speaker", ask.speaker), ("thread", ask.thread)):
         if value:
-            allowed &= _is_one_of(shelf, column, _tokens(reader, f"{column}:{value}"))
+            allowed &= _is_one_of(project, column, _tokens(reader, f"{column}:{value}"))
     if ask.trust:
-        allowed &= shelf["trust"] >= TRUSTS.index(ask.trust)
+        allowed &= project["trust"] >= TRUSTS.index(ask.trust)
     if ask.since is not None:
-        allowed &= shelf["time"] >= ask.since
+        allowed &= project["time"] >= ask.since
     if ask.until is not None:
-        allowed &= shelf["time"] < ask.until
+        allowed &= project["time"] < ask.until
     if ask.valid_at is not None:
-        allowed &= _valid_at(shelf, ask.valid_at)
+        allowed &= _valid_at(project, ask.valid_at)
     return Eligible(population, allowed)
 
 
-def _visible(reader: Reader, shelf: Shelf, rows: Any = slice(None)) -> Mask:
-    """What the policies show, by the windows beside the rows; what they do not tell of counts as
-    shown until it is a candidate (`unseen`)."""
-    there: Mask = shelf["node"][rows] > 0
+def _visible(reader: Reader, project: ProjectIndex, rows: Any = slice(None)) -> Mask:
+    """What the policies show, by the windows stored with the rows; rows that no window decides
+    count as shown until they are candidates (`hidden_rows`)."""
+    exists: Mask = project["node"][rows] > 0
     if not reader.sight().tests:
-        return there
-    windows: Mask = (shelf["vis_from"][rows] <= reader.scored_at) & (
-        reader.scored_at < shelf["vis_until"][rows]
+        return exists
+    windows: Mask = (project["vis_from"][rows] <= reader.scored_at) & (
+        reader.scored_at < project["vis_until"][rows]
     )
     swept = reader.swept().get("node")
-    return there & (windows if swept is None else windows | (shelf["node"][rows] > swept))
+    return exists & (windows if swept is None else windows | (project["node"][rows] > swept))
 
 
-def unseen(reader: Reader, shelf: Shelf, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of these rows those that are hidden though no stored window says so: judged one by one, where
-    policies read the clock or have just changed."""
+def hidden_rows(
+    reader: Reader, project: ProjectIndex, rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return those of the rows that a policy hides although no stored window says so. They are
+    tested one by one, where policies read the clock or have just changed."""
     unsure = reader.sight().unsure(edge=False)
     if unsure is None:
         return rows[:0]
     beyond, dynamic = unsure
-    nodes = shelf["node"][rows]
-    doubtful = rows[(nodes > beyond) | ((shelf["vis_from"][rows] == DYNAMIC) if dynamic else False)]
+    nodes = project["node"][rows]
+    doubtful = rows[
+        (nodes > beyond) | ((project["vis_from"][rows] == DYNAMIC) if dynamic else False)
+    ]
     hidden = [
-        row for row in doubtful.tolist() if not reader.is_seen(False, int(shelf["node"][row]))
+        row for row in doubtful.tolist() if not reader.is_seen(False, int(project["node"][row]))
     ]
     return np.array(hidden, dtype=np.int64)
 
 
-def _believed(reader: Reader, shelf: Shelf, ask: Ask) -> Believed:
+def _believed(reader: Reader, project: ProjectIndex, ask: Ask) -> Believed:
     if ask.as_of is None and ask.tag == "current" and not ask.history and ask.valid_at is None:
-        return believed_now(reader, shelf)
-    return believed(shelf["length"], _believed_otherwise(reader, shelf, ask))
+        return believed_now(reader, project)
+    return believed(project["length"], _believed_otherwise(reader, project, ask))
 
 
-def believed_now(reader: Reader, shelf: Shelf) -> Believed:
-    """What is believed by default: current, visible, valid now. Kept by the shelf."""
+def believed_now(reader: Reader, project: ProjectIndex) -> Believed:
+    """Return what is believed by default: current, visible, valid now. The index caches it."""
 
-    def judge(rows: Any) -> Mask:
+    def test(rows: Any) -> Mask:
         mask: Mask = (
-            _visible(reader, shelf, rows) & shelf["live"][rows] & _valid_at(shelf, reader.now, rows)
+            _visible(reader, project, rows)
+            & project["live"][rows]
+            & _valid_at(project, reader.now, rows)
         )
         return mask
 
     moment = None if reader.scored_at == reader.now else reader.scored_at
-    return shelf.believed(
-        reader.now, (moment, reader.swept().get("node")) if reader.sight().tests else None, judge
+    return project.believed(
+        reader.now, (moment, reader.swept().get("node")) if reader.sight().tests else None, test
     )
 
 
-def _believed_otherwise(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
-    visible = _visible(reader, shelf)
+def _believed_otherwise(reader: Reader, project: ProjectIndex, ask: Ask) -> Mask:
+    visible = _visible(reader, project)
     if ask.as_of is not None or ask.tag != "current":
-        then = _believed_then(reader, shelf, ask) & (
-            (shelf["node"] > 0) if ask.as_of is not None else visible
+        then = _believed_then(reader, project, ask) & (
+            (project["node"] > 0) if ask.as_of is not None else visible
         )
         unasked = (
             ask.as_of is not None
@@ -167,36 +178,35 @@ def _believed_otherwise(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
             and not ask.history
             and ask.valid_at is None
         )
-        return then & _valid_at(shelf, ask.as_of) if unasked else then
+        return then & _valid_at(project, ask.as_of) if unasked else then
     if ask.history:
         return visible
-    live: Mask = visible & shelf["live"]
+    live: Mask = visible & project["live"]
     return live
 
 
-def _believed_then(reader: Reader, shelf: Shelf, ask: Ask) -> Mask:
+def _believed_then(reader: Reader, project: ProjectIndex, ask: Ask) -> Mask:
     """By a tag other than current, or at an earlier time, or both."""
-    time = (
-        TIME_MAX if ask.as_of is None else ask.as_of
-    )  # now = whatever is in force: a clock that stepped back must not hide it
+    # now means whatever is in force: a clock that stepped back must not hide it
+    time = TIME_MAX if ask.as_of is None else ask.as_of
     kind, name = ("CURRENT", "") if ask.tag == "current" else ("TAG", ask.tag)
     if ask.tag == "initial":
         nodes = [row[0] for row in reader.rows(_FIRST_OF_BELIEVED, (time,))]
     else:
         nodes = [row[0] for row in reader.rows(_BELIEVED_THEN, (time, kind, name))]
     if ask.tag == "current":
-        nodes += [row[0] for row in reader.rows(_SAID_THEN, (time,))]
-    return np.isin(shelf["node"], np.array(nodes, dtype=np.int64))
+        nodes += [row[0] for row in reader.rows(_TURNS_THEN, (time,))]
+    return np.isin(project["node"], np.array(nodes, dtype=np.int64))
 
 
-def _valid_at(shelf: Shelf, time: int | None, rows: Any = slice(None)) -> Mask:
+def _valid_at(project: ProjectIndex, time: int | None, rows: Any = slice(None)) -> Mask:
     """What holds at a time. What was said has no end, so that turns always do."""
-    mask: Mask = (shelf["valid_from"][rows] <= time) & (time < shelf["valid_until"][rows])
+    mask: Mask = (project["valid_from"][rows] <= time) & (time < project["valid_until"][rows])
     return mask
 
 
-def _is_one_of(shelf: Shelf, column: str, tokens: list[int]) -> Mask:
-    return np.isin(shelf[column], np.array(tokens, dtype=np.int32))
+def _is_one_of(project: ProjectIndex, column: str, tokens: list[int]) -> Mask:
+    return np.isin(project[column], np.array(tokens, dtype=np.int32))
 
 
 def _tokens(reader: Reader, text: str) -> list[int]:
@@ -213,7 +223,7 @@ def _spaces(reader: Reader, space: str) -> list[int]:
 
 
 def check_project(reader: Reader, project: str) -> None:
-    """Raise NotFoundError unless there is such a project, though it may hold nothing yet."""
+    """Raise NotFoundError unless the project exists, which may hold nothing yet."""
     if not _is_place(reader, f"kref://{project}"):
         known = [str(node.props.get("name")) for node in _places(reader, "Project")][:_NAMED_MAX]
         raise _absent(
@@ -225,8 +235,8 @@ def check_project(reader: Reader, project: str) -> None:
 
 
 def check_filters(reader: Reader, ask: Ask) -> list[str]:
-    """Called when the filters let nothing through: raise for a space, thread or tag that is not
-    there at all, else return what to tell."""
+    """Explain why no row passes the filters: raise NotFoundError for a space, thread or tag that
+    does not exist, otherwise return warnings."""
     if ask.space:
         projects = (
             [ask.project]

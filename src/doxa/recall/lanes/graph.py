@@ -1,0 +1,84 @@
+"""The lane of links: how much of the best hits' score reaches a memory along edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from doxa.recall import constants
+from doxa.recall.project_index import ProjectIndex
+from doxa.store import Reader, int64_array
+
+_STRUCTURE = (
+    "HAS_SPACE",
+    "HAS_ITEM",
+    "HAS_REVISION",
+    "CURRENT",
+    "TAG",
+    "HAS_ARTIFACT",
+    "MEMBER",
+    "HAS_THREAD",
+    "HAS_EXCHANGE",
+    "CHALLENGER",
+    "HELD",
+    "SUPERSEDES",
+    "NEXT",
+)
+# Linked nodes, in both directions; a superseded revision passes its links on to the current one.
+# What is not believed, or is hidden by a policy, links nothing. Begins with WITH, where the reader
+# inserts a table of the time if policies need it.
+_LINKED = """WITH near(seed, other) AS (
+  SELECT f.value, e.dst FROM carray(?) f JOIN {edges} e ON e.src = f.value
+  WHERE e.type NOT IN ({structure})
+  UNION ALL SELECT f.value, e.src FROM carray(?) f JOIN {edges} e ON e.dst = f.value
+  WHERE e.type NOT IN ({structure})),
+current(seed, other) AS (
+  SELECT n.seed, coalesce((SELECT c.dst FROM edge h
+      JOIN edge c ON c.src = h.src AND c.type = 'CURRENT'
+    WHERE h.dst = n.other AND h.type = 'HAS_REVISION'), n.other) FROM near n LIMIT ?)
+SELECT c.seed, c.other FROM current c JOIN {nodes} x ON x.id = c.other
+  LEFT JOIN doc d ON d.node = c.other WHERE coalesce(d.live, 1)
+"""
+# The other revisions of the same items: their links count for what is believed now.
+_FORMER = """
+SELECT f.value, o.dst FROM carray(?) f JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION'
+  JOIN edge o ON o.src = h.src AND o.type = h.type
+"""
+
+
+def spread(reader: Reader, seeds: dict[int, float]) -> dict[int, float]:
+    """Return what reaches other nodes of the seeds' values, in [0, 1], along edges: GRAPH_DECAY of
+    it with each hop, divided by the square root of a node's degree, so that a node that is linked
+    with everything says little about each."""
+    reached: dict[int, float] = {}
+    front = seeds | {
+        other: seeds[seed]
+        for seed, other in reader.rows(_FORMER, (int64_array(list(seeds)),))
+        if other not in seeds
+    }
+    within = front.keys()
+    visible = reader.sight()
+    sql = _LINKED.format(
+        edges=visible.table(edge=True),
+        nodes=visible.table(edge=False),
+        structure=", ".join(f"'{name}'" for name in _STRUCTURE),
+    )
+    for _ in range(constants.GRAPH_HOPS):
+        nodes, most = list(front), constants.GRAPH_EDGES_MAX * len(front)
+        rows = reader.rows(sql, (int64_array(nodes), int64_array(nodes), most)) if front else []
+        degree: dict[int, int] = {}
+        for seed, _other in rows:
+            degree[seed] = degree.get(seed, 0) + 1
+        following: dict[int, float] = {}
+        for seed, other in rows:
+            value = front[seed] * constants.GRAPH_DECAY / degree[seed] ** 0.5
+            if other not in within and value > following.get(other, 0.0):
+                following[other] = value
+        front = {node: value for node, value in following.items() if value > reached.get(node, 0.0)}
+        reached |= front
+    return reached
+
+
+def rows_of(reader: Reader, project: ProjectIndex, nodes: Iterable[int]) -> dict[int, int]:
+    """Return the search rows of nodes in one project, by node."""
+    sql = "SELECT d.node, d.doc FROM carray(?) f JOIN doc d ON d.node = f.value WHERE d.scope = ?"
+    return {node: row for node, row in reader.rows(sql, (int64_array(list(nodes)), project.scope))}

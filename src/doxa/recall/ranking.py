@@ -1,0 +1,199 @@
+"""The ranking of the candidates of all projects: fused, linked, dated, restatements moved up."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from doxa.recall import constants
+from doxa.recall.candidates import CandidateSet, fuse_candidates
+from doxa.recall.fusion import LANES
+from doxa.recall.hits import Ranked
+from doxa.recall.lanes import graph, time
+from doxa.recall.lanes.words import term_weights
+from doxa.recall.types import Ask
+from doxa.recall.updates import Turn, reorder
+from doxa.store import Reader, int64_array
+
+# What a person said about their own affairs: an assistant's answer states nothing for them.
+_TURNS = """
+SELECT id, props ->> '$.kref', props ->> '$.text' FROM node
+WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange'
+  AND props ->> '$.role' IN ('user', 'person')
+"""
+
+Floats = NDArray[np.float32]
+
+
+def hits_to_read(ask: Ask) -> int:
+    """Return how many hits to read: some are duplicates, and reranking chooses from more than are
+    asked for."""
+    more = 0
+    if ask.rerank != "none":
+        more = max(constants.RERANKED_HITS, constants.CLIENT_HITS * ask.limit)
+    return max(ask.limit, more) + constants.SPARE_HITS
+
+
+def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranked]:
+    """Fuse the candidates of all projects; the best first, ties by age."""
+    if not candidates:
+        return []
+    exchange = _token(reader, "kind:exchange")
+    thread = _token(reader, "thread:" + ask.from_thread) if ask.from_thread else 0
+
+    def fused() -> Floats:
+        beliefs = [one.project["kind"][one.rows] != exchange for one in candidates]
+        scores = fuse_candidates(candidates, mode=ask.mode, beliefs=beliefs)
+        if thread:
+            of_thread = [one.project["thread"][one.rows] == thread for one in candidates]
+            scores[np.concatenate(of_thread) & (scores > 0)] *= constants.THREAD
+        return scores
+
+    scores = fused()
+    follows = "graph" in ask.lanes and ask.as_of is None
+    if follows and (reached := _linked(reader, candidates, scores)):
+        for one in candidates:
+            one.link(reader, reached)
+        scores = fused()
+    dated = _add_mentioned_times(reader, candidates, scores)
+    if _add_policy_scores(reader, candidates, scores, ask) or dated:
+        scores = fused()
+    return _ranked(candidates, scores, max(hits_to_read(ask), constants.UPDATE_HITS))
+
+
+def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
+    """Merge the ranking of an expansion into that of the question: a score counts EXPANSION_WEIGHT
+    of its share of the expansion's best."""
+    if not ranked or not others or min(ranked[0].score, others[0].score) <= 0:
+        return ranked or others
+    scale = constants.EXPANSION_WEIGHT * ranked[0].score / others[0].score
+    merged = {(item.project.scope, item.row): item for item in ranked}
+    for item in others:
+        key, score = (item.project.scope, item.row), item.score * scale
+        if key not in merged or merged[key].score < score:
+            merged[key] = item._replace(score=score)
+    return sorted(merged.values(), key=lambda item: -item.score)
+
+
+def promote_restatements(
+    reader: Reader, candidates: list[CandidateSet], ranked: list[Ranked], question: str
+) -> list[Ranked]:
+    """Place each turn that restates another just above it, with that turn's score."""
+    weights = term_weights([(one.postings, one.population) for one in candidates])
+    best = ranked[: constants.UPDATE_HITS]
+    nodes = [int(item.project["node"][item.row]) for item in best]
+    least = constants.UPDATE_OVERLAP_CHANGED * sum(weights.values())
+    able = [
+        node
+        for node, weight in zip(nodes, _shared_weights(candidates, best, weights), strict=True)
+        if weight >= least > 0
+    ]
+    if len(able) < 2:
+        return ranked
+    texts = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(able),))}
+    turns = []
+    for item, node in zip(best, nodes, strict=True):
+        project, row = item.project, item.row
+        by = (project.scope, int(project["speaker"][row])) if node in texts else None
+        turns.append(Turn(by, (int(project["time"][row]), row), texts.get(node, ("", ""))[1]))
+    moved = [
+        best[place]
+        if above is None
+        else best[place]._replace(score=best[above].score, restates=texts[nodes[above]][0])
+        for place, above in reorder(question, weights, turns)
+    ]
+    return moved + ranked[constants.UPDATE_HITS :]
+
+
+def _token(reader: Reader, text: str) -> int:
+    rows = reader.rows("SELECT id FROM token WHERE text = ?", (text,))
+    return int(rows[0][0]) if rows else 0
+
+
+def _ranked(candidates: list[CandidateSet], scores: Floats, count: int) -> list[Ranked]:
+    """The best `count` candidates with the values of their lanes."""
+    owner, row = _owners(candidates)
+    fields = np.concatenate([one.fields for one in candidates])
+    lanes = {name: np.concatenate([one.lanes[name] for one in candidates]) for name in LANES}
+    return [
+        Ranked(
+            candidates[owner[i]].project,
+            int(row[i]),
+            float(scores[i]),
+            {
+                name: None if np.isnan(values[i]) else float(values[i])
+                for name, values in lanes.items()
+            },
+            candidates[owner[i]].postings,
+            field=int(fields[i]),
+        )
+        for i in np.argsort(-scores, kind="stable")[:count].tolist()
+    ]
+
+
+def _owners(candidates: list[CandidateSet]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The place of the set, and the row, of every candidate."""
+    sizes = [len(one.rows) for one in candidates]
+    rows = np.concatenate([one.rows for one in candidates])
+    return np.repeat(np.arange(len(candidates)), sizes), rows
+
+
+def _linked(reader: Reader, candidates: list[CandidateSet], scores: Floats) -> dict[int, float]:
+    """What is linked with the best hits, by node."""
+    best = np.argsort(-scores, kind="stable")[: constants.GRAPH_SEEDS]
+    top = float(scores[best[0]]) if len(best) else 0.0
+    if top <= 0:
+        return {}
+    owner, row = _owners(candidates)
+    seeds = {
+        int(candidates[owner[i]].project["node"][row[i]]): float(scores[i]) / top
+        for i in best.tolist()
+        if scores[i] > 0
+    }
+    return graph.spread(reader, seeds)
+
+
+def _add_mentioned_times(reader: Reader, candidates: list[CandidateSet], scores: Floats) -> bool:
+    """Raise the lane of time of candidates whose text mentions a time that the question names.
+    Returns whether the question names any."""
+    start, found = 0, False
+    for one in candidates:
+        own = scores[start : start + len(one.rows)]
+        start += len(one.rows)
+        if one.query.times:
+            order = np.argsort(-own, kind="stable")
+            near = time.mentioned_times(reader, one.project, one.rows, order, one.query.times)
+            one.lanes["time"] = np.maximum(one.lanes["time"], near)
+            found = True
+    return found
+
+
+def _add_policy_scores(
+    reader: Reader, candidates: list[CandidateSet], scores: Floats, ask: Ask
+) -> bool:
+    """Set the lane of policy of the best candidates. Returns whether any policy is declared."""
+    if "policy" not in ask.lanes or ask.as_of is not None or not reader.sight().tests:
+        return False
+    owner, row = _owners(candidates)
+    starts = np.concatenate(([0], np.cumsum([len(one.rows) for one in candidates])))
+    for i in np.argsort(-scores, kind="stable")[: 2 * hits_to_read(ask)].tolist():
+        one = candidates[owner[i]]
+        node = int(one.project["node"][row[i]])
+        one.lanes["policy"][i - starts[owner[i]]] = reader.score_of(node)
+    return True
+
+
+def _shared_weights(
+    candidates: list[CandidateSet], items: list[Ranked], weights: dict[str, float]
+) -> list[float]:
+    """The weight of the question's terms that each row contains itself."""
+    found = np.zeros(len(items))
+    for one in candidates:
+        own = [place for place, item in enumerate(items) if item.project is one.project]
+        rows = np.array([items[place].row for place in own], dtype=np.int64)
+        holds = np.zeros(one.project.count, dtype=bool)
+        for posting in one.postings if own else ():
+            holds[posting.docs] = True
+            found[own] += weights.get(posting.term, 0.0) * holds[rows]
+            holds[posting.docs] = False
+    return found.tolist()
