@@ -157,7 +157,8 @@ def _of(node: ast.AST) -> Iterator[tuple[str, str, Callable[[], None]]]:
             called = ast.Name(_NAMED[node.func.id], ast.Load())
             yield _set(node, "func", called)
     elif isinstance(node, ast.Return):
-        if node.value is not None and not _is_none(node.value):
+        # None for a truth value is mostly the same; True and False have a change of their own
+        if node.value is not None and not _is_fixed(node.value):
             yield _set(node, "value", ast.Constant(None))
     elif isinstance(node, ast.comprehension):
         for at, test in enumerate(node.ifs):
@@ -220,8 +221,8 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_fixed(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
 
 
 def _set(node: ast.AST, field: str, value: object) -> tuple[str, str, Callable[[], None]]:
