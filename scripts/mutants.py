@@ -65,6 +65,8 @@ GROUPS = {
             "query/test_run*.py",
             "query/test_session.py",
             "query/test_query_values.py",
+            "query/test_tck.py",
+            "query/test_sql_agrees.py",
             "cases/test_*.py",
         ),
     ),
@@ -80,6 +82,8 @@ GROUPS = {
             "query/test_windows.py",
             "query/test_polic*.py",
             "query/test_accesses.py",
+            "query/test_search.py",
+            "app/test_upkeep.py",
             "store/test_*.py",
         ),
     ),
@@ -339,6 +343,10 @@ def run(
 def main() -> int:
     options = _options()
     figures: dict[str, Any] = {}
+    again = None
+    if options.again:
+        groups = json.loads(options.again.read_text())["groups"].values()
+        again = {shown for group in groups for shown in group["survivors"]}
     for name in options.groups or GROUPS:
         started = time.monotonic()
         recorder = record(GROUPS[name])
@@ -347,6 +355,8 @@ def main() -> int:
             return 2
         rng = random.Random(f"{options.seed} {name}")
         trials = trials_of(GROUPS[name], recorder, options.sample or None, rng)
+        if again is not None:
+            trials = [trial for trial in trials if trial.shown in again]
         if options.only:
             trials = [trial for trial in trials if options.only in trial.shown]
 
@@ -385,6 +395,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--target", type=float, default=0.9, help="exit 1 below this share")
     parser.add_argument("--only", help="faults whose line of text contains this")
+    parser.add_argument(
+        "--again", type=Path, metavar="FILE", help="only the survivors that --json wrote there"
+    )
     parser.add_argument("--json", type=Path, help="write scores and survivors here")
     options = parser.parse_args()
     unknown = [name for name in options.groups if name not in GROUPS]
