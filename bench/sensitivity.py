@@ -128,7 +128,7 @@ def _sweep(
     only: Sequence[str],
     factors: Sequence[float],
 ) -> int:
-    """A table for one mode (empty: the default); how many questions got other scores in all of it."""
+    """A table for one mode (empty: the default); how many questions got other scores in it."""
     options = {"mode": mode} if mode else {}
     usual = sets.ask(**options)
     key = f"mode_{mode}." if mode else ""

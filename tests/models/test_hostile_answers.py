@@ -1,4 +1,4 @@
-"""Whatever an endpoint answers, an adapter gives a sound result or a ModelError, and nothing else."""
+"""Whatever an endpoint answers, an adapter returns a valid result or raises a ModelError."""
 
 from __future__ import annotations
 

@@ -495,7 +495,8 @@ def test_on_access_runs_for_each_access_with_its_own_parameters(world: World) ->
 def test_repetition_is_no_evidence(world: World) -> None:
     world.run("""CREATE PROMOTION POLICY wisdom FOR (n:W) APPLY {
           ON ACCESS {
-            SET n.support = CASE WHEN n._lastSessionId <> $_session THEN coalesce(n.support, 0) + 1 ELSE n.support END
+            SET n.support = CASE WHEN n._lastSessionId <> $_session THEN coalesce(n.support, 0) + \
+1 ELSE n.support END
             SET n._lastSessionId = $_session
           }
           WHEN n.support >= 2 APPLY PROFILE 'established_wisdom'

@@ -1,4 +1,4 @@
-"""Every procedure of the graph with arguments of every kind and number: rows, or an error of ours."""
+"""Every procedure with arguments of every kind and number: rows, or an error of ours."""
 
 from __future__ import annotations
 

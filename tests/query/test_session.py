@@ -1,4 +1,4 @@
-"""Sessions: streams, transactions, what happens when two of them meet, time travel, cancellation."""
+"""Sessions: streams, transactions, conflicts between two of them, time travel, cancellation."""
 
 from __future__ import annotations
 
@@ -203,7 +203,8 @@ SEED_EXAMPLE = (
     CREATE (v:FactVersion {value: "95% at 0.1%", validFrom: date("2024-01-15"), source: "paper_A"})
     CREATE (k)-[:CURRENT]->(v)""",
     """MATCH (k:FactKey {id: "method:lora:quality_ratio"})-[c:CURRENT]->(old:FactVersion)
-    CREATE (new:FactVersion {value: "97% at 0.08%", validFrom: date("2024-07-20"), source: "paper_B"})
+    CREATE (new:FactVersion {value: "97% at 0.08%", validFrom: date("2024-07-20"), source: \
+"paper_B"})
     SET old.validUntil = date("2024-07-20")
     DELETE c
     CREATE (k)-[:CURRENT]->(new)

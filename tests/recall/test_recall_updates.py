@@ -1,4 +1,4 @@
-"""A turn that restates another as it is now stands just above it, says so, and nothing else moves."""
+"""A turn that restates another with a new value ranks just above it; nothing else moves."""
 
 from __future__ import annotations
 
