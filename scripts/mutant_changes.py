@@ -16,6 +16,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -69,7 +71,7 @@ def changes_of(tree: ast.Module) -> list[Change]:
     """List every change of a module, in the order of its lines. Applying one changes the tree."""
     found: list[Change] = []
     for statement in tree.body:
-        _visit(statement, [], _defined(statement), found)
+        _visit(statement, [], _defined(statement), found, line=statement.lineno)
     return found
 
 
@@ -89,7 +91,10 @@ def _defined(statement: ast.stmt) -> tuple[str, ...]:
     return ()
 
 
-def _visit(node: ast.AST, path: list[str], names: tuple[str, ...], found: list[Change]) -> None:
+def _visit(
+    node: ast.AST, path: list[str], names: tuple[str, ...], found: list[Change], *, line: int
+) -> None:
+    line = getattr(node, "lineno", line)  # some parts have no line of their own
     if isinstance(node, _LEFT_ALONE) or "__all__" in names or _is_for_types(node):
         return
     inner = path
@@ -101,11 +106,11 @@ def _visit(node: ast.AST, path: list[str], names: tuple[str, ...], found: list[C
         inner = [*path, node.name]
     where = ".".join(inner) or ", ".join(names)
     in_function = any(part.endswith("()") for part in inner)
-    for before, after, apply in _of(node):
+    for at, before, after, apply in _lined(node, line):
         found.append(
             Change(
                 len(found),
-                getattr(node, "lineno", 0),
+                at,
                 where,
                 _short(before),
                 _short(after),
@@ -114,7 +119,7 @@ def _visit(node: ast.AST, path: list[str], names: tuple[str, ...], found: list[C
             )
         )
     for child in _children(node):
-        _visit(child, inner, names, found)
+        _visit(child, inner, names, found, line=line)
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
@@ -137,6 +142,13 @@ def _is_for_types(node: ast.AST) -> bool:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 90 else line[:87] + "..."
+
+
+def _lined(node: ast.AST, line: int) -> Iterator[tuple[int, str, str, Callable[[], None]]]:
+    """What can be changed in this very node, with the line of each change."""
+    for before, after, apply in _of(node):
+        yield line, before, after, apply
+    yield from _of_block(node)
 
 
 def _of(node: ast.AST) -> Iterator[tuple[str, str, Callable[[], None]]]:
@@ -165,7 +177,6 @@ def _of(node: ast.AST) -> Iterator[tuple[str, str, Callable[[], None]]]:
             if _plain(test):
                 yield _replaced(node, node.ifs, at, ast.UnaryOp(ast.Not(), test))
     yield from _of_condition(node)
-    yield from _of_block(node)
 
 
 def _of_constant(node: ast.Constant) -> Iterator[tuple[str, str, Callable[[], None]]]:
@@ -191,7 +202,7 @@ def _of_condition(node: ast.AST) -> Iterator[tuple[str, str, Callable[[], None]]
                 yield _replaced(node, node.values, at, value.operand)
 
 
-def _of_block(node: ast.AST) -> Iterator[tuple[str, str, Callable[[], None]]]:
+def _of_block(node: ast.AST) -> Iterator[tuple[int, str, str, Callable[[], None]]]:
     """Statements that are left out, and loops that end early or late."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
@@ -207,7 +218,8 @@ def _of_block(node: ast.AST) -> Iterator[tuple[str, str, Callable[[], None]]]:
             elif isinstance(statement, ast.Break):
                 other = ast.Continue()
             if other is not None:
-                yield _replaced(node, block, at, other, whole=statement)
+                before, after = ast.unparse(statement), ast.unparse(other)
+                yield statement.lineno, before, after, partial(block.__setitem__, at, other)
 
 
 def _plain(test: ast.expr) -> bool:
@@ -244,27 +256,11 @@ def _turned(
 
 
 def _replaced(
-    node: ast.AST,
-    parts: list[object] | object,
-    at: int,
-    value: object,
-    *,
-    whole: ast.AST | None = None,
+    node: ast.AST, parts: list[Any], at: int, value: object
 ) -> tuple[str, str, Callable[[], None]]:
-    assert isinstance(parts, list)
-
-    def apply() -> None:
-        parts[at] = value
-
-    if whole is not None:
-        assert isinstance(value, ast.AST)
-        return ast.unparse(whole), ast.unparse(value), apply
-    old = parts[at]
-
-    def back() -> None:
-        parts[at] = old
-
-    return _shown(node, apply, back)
+    return _shown(
+        node, partial(parts.__setitem__, at, value), partial(parts.__setitem__, at, parts[at])
+    )
 
 
 def _shown(

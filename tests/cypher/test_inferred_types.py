@@ -81,6 +81,8 @@ def inferred(memory: Memory, expression: str) -> str:
         ("[x IN u]", "list<any>"),
         ("[(n)-->(m) | m]", "list<node>"),
         ("[(n)-->(m) | 1]", "list<integer>"),
+        ("shortestPath((n)-[*]->({x: 1}))", "path"),
+        ("allShortestPaths((n)-[*]->({x: 1}))", "list<path>"),
         ("COUNT { (n)-->() }", "integer"),
         ("COLLECT { MATCH (m) RETURN m }", "list"),
         ("EXISTS { (n)-->() }", ""),
@@ -215,9 +217,15 @@ def test_refusals(memory: Memory, expression: str, detail: str) -> None:
         ("RETURN sum(rand())", "NonConstantExpression"),
         ("RETURN max(1 + rand())", "NonConstantExpression"),
         ("MATCH (n) WHERE count(n) > 1 RETURN n", "InvalidAggregation"),
+        ("RETURN any(x IN [1] WHERE count(x) > 0)", "InvalidAggregation"),
+        ("RETURN reduce(a = 0, x IN [1] | a + count(x))", "InvalidAggregation"),
+        ("MATCH (n) RETURN [(n)-->(m) | count(m)]", "InvalidAggregation"),
+        ("RETURN NOT 1", "InvalidArgumentType"),
+        ("RETURN true AND 1", "InvalidArgumentType"),
+        ("MATCH (n) RETURN 1:A", "UnexpectedSyntax"),
     ],
 )
-def test_refused_aggregates(memory: Memory, query: str, detail: str) -> None:
+def test_refused_queries(memory: Memory, query: str, detail: str) -> None:
     with pytest.raises(QueryError) as caught:
         memory.run(query)
     assert caught.value.detail == detail

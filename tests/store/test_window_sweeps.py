@@ -153,6 +153,18 @@ def test_a_wrong_window_is_reported(tmp_path: Path, damage: str, reported: str) 
     assert found and any(text.startswith(reported) and "window" in text for text in found)
 
 
+def test_a_wrong_window_is_reported_however_many_elements_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "d.db"
+    with opened(path, embedder=None) as memory:
+        nodes(memory, 300)
+        memory.run(NODES)
+    raw = apsw.Connection(str(path))
+    raw.execute("UPDATE node SET vis_until = 7 WHERE id = (SELECT max(id) FROM node)")
+    raw.close()
+    with doxa.open(path, embedder=None, background=False, role="operator") as memory:
+        assert len(memory.check()) == 1
+
+
 def test_a_verdict_that_is_the_same_writes_nothing(memory: Memory) -> None:
     nodes(memory, 1)
     memory.run(NODES)
