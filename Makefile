@@ -6,18 +6,35 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DATA   ?= $(wildcard ../shared/data)
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint bench tck wheel lock ready
+.PHONY: demo test campaign mutants lint bench tck wheel lock ready
 
 demo: ready
 	@$(BIN)/python -m doxa.cli demo
 
+# On all processors. What is left over at the end is shared out again (worksteal), so that no file
+# holds up the rest.
 test: ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The long form of everything that is tried with random choices, of kills and of enumerations:
+# N times what `make test` does, then random queries and the postulates of belief revision.
+# LONG=1 takes hours.
+N ?= $(if $(LONG),200,10)
+campaign: ready
+	$(BIN)/python -m pytest -n auto --dist worksteal --campaign $(N)
+	$(BIN)/python -m tests.properties.fuzz_cypher --seconds $$((30 * $(N)))
+	$(BIN)/python -m bench agm $(if $(LONG),,--quick)
+
+# Small faults in chosen modules, and which of them no test notices (docs/testing.md).
+# GROUPS="belief logic" chooses, SAMPLE=0 tries every fault.
+mutants: ready
+	$(BIN)/python scripts/mutants.py $(GROUPS) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 lint: ready
 	$(BIN)/python -m ruff check --no-cache .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy bench
+	$(BIN)/python -m mypy scripts/mutants.py
 
 # Every scenario of the openCypher TCK, if its feature files are at hand (FEATURES=folder).
 FEATURES ?= $(wildcard ../shared/data/tck)
@@ -33,7 +50,7 @@ bench: ready
 MADE_FROM := requirements/test.txt requirements/models.txt pyproject.toml
 IDENTITY   = $(CURDIR) $(shell cat $(MADE_FROM) | cksum)
 PARTS     := apsw, msgspec, numpy, Stemmer, re2, typer, rich, pytest, mypy, importlib.util
-TOLD      := ("ruff", "hypothesis", "mcp", "onnxruntime", "tokenizers")
+TOLD      := ("ruff", "hypothesis", "mcp", "onnxruntime", "tokenizers", "xdist")
 PROBE     := import pathlib, sys, $(PARTS), doxa.cli; assert all(map(importlib.util.find_spec, $(TOLD))); \
   sys.exit(pathlib.Path(doxa.__file__).resolve() != pathlib.Path("src/doxa/__init__.py").resolve())
 WEIGHTS   := import sys, doxa.models; sys.exit(doxa.models.find_weights() is None)

@@ -14,6 +14,8 @@ from bench import (
     agm,
     beam,
     beside,
+    compare,
+    counts,
     embedding,
     locomo,
     locomo_plus,
@@ -61,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command == "table":
         print(results.render(options.results, options.document))
         return 0
+    if options.command == "compare":
+        return _compare(options)
     if options.command == "tck":
         return _finish(tck.run(options.features), options.json)
     if options.command == "graph":
@@ -111,6 +115,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     if getattr(options, "document", None):
         print(sensitivity.write_section(options.document, report), file=sys.stderr)
     return _finish(report, options.json)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """Compare counts, a file with a run, or `speed` as it is now. 1 if something got worse."""
+    if options.short:
+        counted = counts.measure()
+        if options.record:
+            counts.record(counted)
+        text, held = counts.compare(counted)
+        print(text)
+        return 0 if held else 1
+    against = options.against or compare.newest(options.results)
+    if against is None:
+        print(f"There are no results in {options.results} to compare with.", file=sys.stderr)
+        return 2
+    if options.run:
+        now: dict[str, float] = {}
+        for path in options.run:
+            now |= compare.figures_of(path)
+    else:
+        report = speed.run(
+            options.data, _cached(), seed=options.seed, sizes=options.sizes, quick=False
+        )
+        now = {f"speed.{key}": round(value, 6) for key, value in report.end().figures.items()}
+    found = compare.compare(compare.figures_of(against), now)
+    print(f"Compared with {against.name}.\n\n{found.text()}")
+    return 1 if found.failed else 0
 
 
 def _qa(options: argparse.Namespace) -> int:
@@ -250,6 +281,7 @@ def _parser() -> argparse.ArgumentParser:
     revision.add_argument("--data", type=Path, help="the scenarios' file, or its folder")
     _parted_options(revision, "agm")
     updates.options(commands.add_parser("updates"), seed=SEED)
+    _compare_options(commands.add_parser("compare"))
     features = commands.add_parser("tck")
     features.add_argument(
         "--features", type=Path, required=True, help="a folder of openCypher feature files"
@@ -278,6 +310,21 @@ def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
         action="store_true",
         help="keep it in the results of the day, beside what other commands left there",
     )
+    command.add_argument("--results", type=Path, default=results.FOLDER)
+
+
+def _compare_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "run", nargs="*", type=Path, help="what --json wrote; unless given, speed runs now"
+    )
+    command.add_argument("--against", type=Path, help="a file of results; the newest unless given")
+    command.add_argument("--data", type=Path, help="LoCoMo's file or folder, for speed")
+    command.add_argument("--seed", type=int, default=SEED)
+    command.add_argument("--sizes", type=_sizes, default=(500, 10_000), help="store sizes")
+    command.add_argument(
+        "--short", action="store_true", help="counts of statements and calls instead, no clock"
+    )
+    command.add_argument("--record", action="store_true", help="keep the counts of --short")
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
 

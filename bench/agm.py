@@ -185,5 +185,5 @@ def refinement(sequences: int, seed: int) -> Part:
 
 
 def _in_memory() -> str | None:
-    """Where a file costs no disk, if there is such a place: what is tested here is not durability."""
+    """A folder in memory, if there is one: durability is not tested here."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None

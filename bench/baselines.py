@@ -37,10 +37,11 @@ B = 0.75
 RRF_K = 60
 RRF_DEPTH = 100
 STOP_WORDS = frozenset(
-    """a about after again all am an and any are as at be been before being but by can could d did do does doing for from had has have he
-    her hers him his how i if in into is it its just ll m me might my no not of on or our out re s she should so some t than that the
-    their them then there these they this those to up us ve was we were what when where which while who whom whose why will with would
-    you your yours""".split()
+    """a about after again all am an and any are as at be been before being but by can could d did
+    do does doing for from had has have he her hers him his how i if in into is it its just ll m
+    me might my no not of on or our out re s she should so some t than that the their them then
+    there these they this those to up us ve was we were what when where which while who whom
+    whose why will with would you your yours""".split()
 )
 _WORD = re.compile(r"[a-z0-9]+")
 _stemmer = Stemmer.Stemmer("porter")

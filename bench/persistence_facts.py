@@ -27,17 +27,20 @@ _DAYS, _SHIFT = (
 _MOMENTS_MAX = 6
 _SCHEMA = """
 CREATE CONSTRAINT fact_key FOR (k:FactKey) REQUIRE k.id IS UNIQUE;
-CREATE CONSTRAINT fact_windows FOR (v:FactVersion) REQUIRE (v.key, v.validFrom, v.validUntil) IS TEMPORAL NO OVERLAP;
+CREATE CONSTRAINT fact_windows FOR (v:FactVersion) REQUIRE (v.key, v.validFrom, v.validUntil) IS \
+TEMPORAL NO OVERLAP;
 CREATE INDEX fact_of_key FOR (v:FactVersion) ON (v.key)
 """
 _CREATE = """
 CREATE (k:FactKey {id: row.id})
-CREATE (v:FactVersion {key: row.id, value: row.value, number: $number, validFrom: row.day, source: row.source})
+CREATE (v:FactVersion {key: row.id, value: row.value, number: $number, validFrom: row.day, \
+source: row.source})
 CREATE (k)-[:CURRENT]->(v)
 """
 _SUPERSEDE = """
 MATCH (k:FactKey {id: row.id})-[c:CURRENT]->(old:FactVersion)
-CREATE (new:FactVersion {key: row.id, value: row.value, number: $number, validFrom: row.day, source: row.source})
+CREATE (new:FactVersion {key: row.id, value: row.value, number: $number, validFrom: row.day, \
+source: row.source})
 SET old.validUntil = row.day
 DELETE c
 CREATE (k)-[:CURRENT]->(new)

@@ -42,7 +42,8 @@ _SCHEMA = (
     "CREATE INDEX fact_key FOR (k:FactKey) ON (k.id)",
     "CREATE FULLTEXT INDEX memory_text FOR (n:MemoryEpisode) ON EACH [n.text]",
     f"""CREATE DECAY PROFILE episode OPTIONS {{
-      halfLifeSeconds: {_WEEK_S}, function: 'exponential', scoreFrom: 'LAST_ACCESSED', visibilityThreshold: {_THRESHOLD}
+      halfLifeSeconds: {_WEEK_S}, function: 'exponential', scoreFrom: 'LAST_ACCESSED', \
+visibilityThreshold: {_THRESHOLD}
     }}""",
     "CREATE DECAY PROFILE episodes FOR (n:MemoryEpisode) APPLY { DECAY PROFILE 'episode' }",
     "CREATE DECAY PROFILE facts FOR (n:FactVersion) APPLY { NO DECAY }",

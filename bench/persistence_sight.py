@@ -37,11 +37,15 @@ _SCHEMA = (
 _GRAPH = """
 CREATE (a:Memory:Start {key: 'a', text: 'red apple', at: $now, vector: [1.0, 0.0]}),
   (b:Memory:End {key: 'b', text: 'blue plum', at: $now, vector: [0.0, 1.0]}),
-  (c:Memory {key: 'c', text: 'green plum', at: $now, vector: [0.5, 0.5]}), (x:Memory {key: 'x', text: 'red plum', at: $now, vector: [0.4, 0.6]}),
-  (h:Memory {key: 'h', text: 'red pear', at: $old, vector: [0.9, 0.1]}), (u:Memory {key: 'u', text: 'red rose', at: $now, vector: [0.8, 0.2]}),
+  (c:Memory {key: 'c', text: 'green plum', at: $now, vector: [0.5, 0.5]}), (x:Memory {key: 'x', \
+text: 'red plum', at: $now, vector: [0.4, 0.6]}),
+  (h:Memory {key: 'h', text: 'red pear', at: $old, vector: [0.9, 0.1]}), (u:Memory {key: 'u', \
+text: 'red rose', at: $now, vector: [0.8, 0.2]}),
   (g:Memory {key: 'g', text: 'red grape', at: $now, vector: [0.95, 0.05]}),
-  (a)-[:NEXT {at: $now, text: 'to pear'}]->(h)-[:NEXT {at: $now}]->(b), (a)-[:NEXT {at: $now}]->(u)-[:NEXT {at: $now}]->(b),
-  (a)-[:NEXT {at: $now, text: 'to grape'}]->(g)-[:NEXT {at: $now}]->(b), (a)-[:NEXT {at: $old, text: 'to plum'}]->(c),
+  (a)-[:NEXT {at: $now, text: 'to pear'}]->(h)-[:NEXT {at: $now}]->(b), (a)-[:NEXT {at: \
+$now}]->(u)-[:NEXT {at: $now}]->(b),
+  (a)-[:NEXT {at: $now, text: 'to grape'}]->(g)-[:NEXT {at: $now}]->(b), (a)-[:NEXT {at: $old, \
+text: 'to plum'}]->(c),
   (c)-[:MADE]->(x), (a)-[:LONG]->(x)-[:LONG]->(b)
 """
 

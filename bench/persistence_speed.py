@@ -76,7 +76,8 @@ _QUERIES = {
 }
 _OF_TURNS = """
 CREATE DECAY PROFILE fading OPTIONS {
-  halfLifeSeconds: HALF, function: 'exponential', visibilityThreshold: 0.10, scoreFrom: 'CUSTOM', scoreFromProperty: 'time'
+  halfLifeSeconds: HALF, function: 'exponential', visibilityThreshold: 0.10, scoreFrom: 'CUSTOM', \
+scoreFromProperty: 'time'
 }
 CREATE DECAY PROFILE turns FOR (n:Exchange) APPLY { DECAY PROFILE 'fading' }
 """

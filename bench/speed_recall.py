@@ -261,7 +261,7 @@ def _vectors(embedder: Embedder, turns: Sequence[Turn]) -> Floats:
 def _agreement(
     memory: doxa.Memory, embedder: Embedder, *, vectors: Floats, asked: Sequence[str]
 ) -> float:
-    """How many of the ten that brute force finds nearest are among the rows that the index names."""
+    """How many of the ten nearest by brute force are among the rows that the index names."""
     found = []
     with memory.store.read() as reader:
         project = IndexCache().get(reader, find_scopes(reader, "")[0])

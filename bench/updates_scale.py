@@ -17,7 +17,9 @@ from doxa.language.agreement import RETIRING
 
 _BATCH = 2_000
 _PROJECT = "crowd"
-_FIRST = "Ada Bo Cleo Dirk Edda Finn Gwen Hugo Isa Jarl Kira Lars Mona Nils Olga Pia Quin Rolf Sara Tove".split()
+_FIRST = (
+    "Ada Bo Cleo Dirk Edda Finn Gwen Hugo Isa Jarl Kira Lars Mona Nils Olga Pia Quin Rolf Sara Tove"
+).split()
 _MIDDLE = "al ber cor dal el fal gor hal in jor kal lor mal nor or pal ral sor tal ul".split()
 _LAST = "berg dahl feld grund holm kamp lund mark nass quist rup sted torp veld wik".split()
 _PLACES = (

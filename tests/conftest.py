@@ -7,29 +7,75 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test, settings
 
 from doxa.base.clock import FakeClock
 from doxa.belief import Ledger, declare
 from doxa.store import Identity, Store
 
-SEEDS = pytest.StashKey[list[str]]()
+_REMARK = "remark"
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SEEDS] = []
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--campaign",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run only the tests that have a long form: N times the examples, kills and cases",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    factor = config.getoption("--campaign")
+    if factor == 1:
+        return
+    long = [item for item in items if _lengthened(item, factor)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(long)])
+    items[:] = long
+
+
+def _lengthened(item: pytest.Item, factor: int) -> bool:
+    """Give a property its examples times the factor. True if the test has a long form: it is a
+    property, a state machine, or takes the fixture `campaign`."""
+    assert isinstance(item, pytest.Function)
+    machine = getattr(item.cls, "settings", None)
+    if isinstance(machine, settings):
+        if not hasattr(item.cls, "short"):
+            item.cls.short = machine
+            item.cls.settings = settings(machine, max_examples=machine.max_examples * factor)
+        return True
+    if is_hypothesis_test(item.obj):
+        # Hypothesis has no public way to change the settings of a test that has its own.
+        function = getattr(item.obj, "__func__", item.obj)
+        short = getattr(function, "_short", None) or function._hypothesis_internal_use_settings
+        function._short = short
+        function._hypothesis_internal_use_settings = settings(
+            short, max_examples=short.max_examples * factor
+        )
+        return True
+    return "campaign" in item.fixturenames
+
+
+@pytest.fixture
+def campaign(request: pytest.FixtureRequest) -> int:
+    """How many times its short form a test should do: 1, or what `make campaign` asks for."""
+    return int(request.config.getoption("--campaign"))
 
 
 @pytest.fixture
 def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Says something at the end of the run, whether or not the test passes: a seed, above all."""
-    return lambda text: request.config.stash[SEEDS].append(f"{request.node.name}: {text}")
+    return lambda text: request.node.user_properties.append((_REMARK, text))
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    for line in config.stash[SEEDS]:
-        terminalreporter.write_line(line)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport) and report.when == "call":
+                for name, text in report.user_properties:
+                    if name == _REMARK:
+                        terminalreporter.write_line(f"{report.nodeid}: {text}")
 
 
 @pytest.fixture

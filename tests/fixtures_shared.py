@@ -38,7 +38,7 @@ def opened(path: Path, **options: Any) -> Memory:
 
 
 def as_format_6(path: Path) -> None:
-    """Turn a file into one of that format: vectors under composite keys, and their signs for codes."""
+    """Turn a file into one of format 6: vectors under composite keys, and signs as codes."""
     raw = apsw.Connection(str(path))
     for end in ("", "_next"):
         for table, column, value in (

@@ -148,7 +148,7 @@ def _redaction(text: str) -> str:
 
 
 def _match(text: str) -> str:
-    """Held sentences, then after `> ` what is said: for each held one what is asked for, and why."""
+    """Held sentences, then after `> ` a new one: the relation to each held sentence, and why."""
     *held, said = text.split("\n")
     new = read_statement(said.removeprefix("> "), time_ns=NOW)
     lines = []

@@ -289,10 +289,14 @@ def test_trying_policies_writes_nothing(run: Run, tmp_path: Path) -> None:
 
 
 EPISODE = """\
-CREATE DECAY PROFILE episode OPTIONS { halfLifeSeconds: 604800, scoreFrom: 'LAST_ACCESSED', visibilityThreshold: 0.10 }
-CREATE DECAY PROFILE growing OPTIONS { halfLifeSeconds: -86400, scoreFrom: 'LAST_ACCESSED', visibilityThreshold: 0.30 }
-CREATE DECAY PROFILE short OPTIONS { halfLifeSeconds: 90, function: 'step', visibilityThreshold: 0.5 }
-CREATE DECAY PROFILE floored OPTIONS { halfLifeSeconds: 86400, scoreFloor: 0.2, visibilityThreshold: 0.2 }
+CREATE DECAY PROFILE episode OPTIONS { halfLifeSeconds: 604800, scoreFrom: 'LAST_ACCESSED', \
+visibilityThreshold: 0.10 }
+CREATE DECAY PROFILE growing OPTIONS { halfLifeSeconds: -86400, scoreFrom: 'LAST_ACCESSED', \
+visibilityThreshold: 0.30 }
+CREATE DECAY PROFILE short OPTIONS { halfLifeSeconds: 90, function: 'step', visibilityThreshold: \
+0.5 }
+CREATE DECAY PROFILE floored OPTIONS { halfLifeSeconds: 86400, scoreFloor: 0.2, \
+visibilityThreshold: 0.2 }
 CREATE DECAY PROFILE low OPTIONS { halfLifeSeconds: 86400, visibilityThreshold: 0.9 }
 CREATE DECAY PROFILE stands FOR (n:Fact) APPLY { NO DECAY  n.note DECAY HALF LIFE 3600  }
 CREATE PROMOTION PROFILE damped OPTIONS { multiplier: 0.5 }

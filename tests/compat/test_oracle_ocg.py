@@ -150,7 +150,7 @@ DIALECT = Dialect(
 
 
 class Oracle:
-    """The other engine in its own process, started again when it dies or does not answer in time."""
+    """The other engine in its own process, restarted when it dies or does not answer in time."""
 
     def __init__(self) -> None:
         self._start()

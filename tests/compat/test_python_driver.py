@@ -406,23 +406,27 @@ ENDLESS = "UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y WITH x WHERE x 
 
 
 def test_a_timeout_ends_a_statement(driver: Any) -> None:
-    started = time.monotonic()
     with driver.session() as session, pytest.raises(exceptions.ClientError) as caught:
         session.run(neo4j.Query(ENDLESS, timeout=0.2)).consume()
     assert caught.value.code == "Neo.ClientError.Transaction.TransactionTimedOut"
-    assert time.monotonic() - started < 2
 
 
 def test_a_result_can_be_left_half_way(driver: Any) -> None:
-    with driver.session(fetch_size=100) as session:
-        for at, _ in enumerate(
-            session.run("UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN y")
-        ):
-            if at == 500:
-                break
-    started = time.monotonic()
-    assert single(driver, "RETURN 1") == 1
-    assert time.monotonic() - started < 2
+    answers: list[Any] = []
+
+    def leave() -> None:
+        with driver.session(fetch_size=100) as session:
+            for at, _ in enumerate(
+                session.run("UNWIND range(1, 9000) AS x UNWIND range(1, 9000) AS y RETURN y")
+            ):
+                if at == 500:
+                    break
+        answers.append(single(driver, "RETURN 1"))
+
+    thread = threading.Thread(target=leave, daemon=True)
+    thread.start()
+    thread.join(30)  # 81 million rows take longer by far
+    assert answers == [1]
 
 
 def test_an_async_task_can_be_cancelled(server: ServerProcess) -> None:
@@ -442,12 +446,10 @@ def test_an_async_task_can_be_cancelled(server: ServerProcess) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            started = time.monotonic()
             records, _, _ = await driver.execute_query(
                 "CREATE (:After) WITH 1 AS one MATCH (n:Cancelled) RETURN count(n)"
             )
-            assert records[0][0] == 0
-            assert time.monotonic() - started < 2
+            assert records[0][0] == 0  # had it come to its end, the node would be there
 
     asyncio.run(run())
 

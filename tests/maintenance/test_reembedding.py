@@ -482,7 +482,8 @@ class Slow(HashEmbedder):
     def embed(self, texts):
         time.sleep(0.001 * len(texts))
         return super().embed(texts)
-with doxa.open(sys.argv[1], embedder=Slow(dimensions=128), background=False, role="operator") as memory:
+slow = Slow(dimensions=128)
+with doxa.open(sys.argv[1], embedder=slow, background=False, role="operator") as memory:
     memory.embed(anew="anew" in sys.argv, progress=lambda n: print(n, flush=True))
 """
 

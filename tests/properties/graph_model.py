@@ -99,7 +99,7 @@ def present(props: dict[str, Any]) -> dict[str, Any]:
 
 
 def token(value: Any) -> Any:
-    """Equal exactly for values that Cypher calls equal; null, which equals nothing, only for null."""
+    """Equal exactly for values that are equal in Cypher, and for two nulls, which are not."""
     if isinstance(value, list):
         return ("list", tuple(token(item) for item in value))
     return (

@@ -443,7 +443,8 @@ class Writer:
         if pick == 1:
             return f"({self.float(deep)} / 2.0)"
         if pick == 2:
-            return f"{self.rng.choice(('ceil', 'floor', 'round' if self.dialect.has('rounding a tie') else 'abs', 'abs'))}({self.float(deep)})"
+            last = "round" if self.dialect.has("rounding a tie") else "abs"
+            return f"{self.rng.choice(('ceil', 'floor', last, 'abs'))}({self.float(deep)})"
         if pick == 3:
             return f"toFloat({self.int(deep)})"
         if pick == 4:
@@ -464,7 +465,8 @@ class Writer:
             )
             return f"({self.str(deep)} + {other})"
         if pick == 2:
-            return f"{self.rng.choice(('toUpper', 'toLower', 'trim', 'lTrim', 'rTrim', 'reverse'))}({self.str(deep)})"
+            names = ("toUpper", "toLower", "trim", "lTrim", "rTrim", "reverse")
+            return f"{self.rng.choice(names)}({self.str(deep)})"
         if pick == 3:
             return (
                 f"substring({self.str(deep)},"

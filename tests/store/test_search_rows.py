@@ -340,7 +340,8 @@ def test_any_sequence_of_changes_leaves_a_sound_index(store: Store, seed: int) -
 
 _WRONG_PREV = """
 SELECT d.node, d.prev FROM doc d WHERE d.node > 0 AND d.prev >= 0 AND NOT EXISTS
-  (SELECT 1 FROM edge e JOIN doc b ON b.node = e.src WHERE e.dst = d.node AND e.type = 'NEXT' AND b.scope = d.scope AND b.doc = d.prev)
+  (SELECT 1 FROM edge e JOIN doc b ON b.node = e.src WHERE e.dst = d.node AND e.type = 'NEXT' AND \
+b.scope = d.scope AND b.doc = d.prev)
 """
 
 
