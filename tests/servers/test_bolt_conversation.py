@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.servers import codes
-from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, Conversation, State
+from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, BoltState, Conversation
 from doxa.servers.bolt.framing import Dechunker, Version
 from doxa.store import Identity
 from tests.servers.bolt_fixtures import (
@@ -587,7 +587,10 @@ def test_any_order_of_messages_gets_an_answer_each(
         *records, last = talk.ask(name, *fields)
         assert all(tag == RECORD for tag, _ in records)
         assert last[0] in (SUCCESS, FAILURE, IGNORED)
-        assert last[0] != IGNORED or talk.it.state in (State.FAILED, State.INTERRUPTED)
+        assert last[0] != IGNORED or talk.it.state in (
+            BoltState.FAILED,
+            BoltState.INTERRUPTED,
+        )
     talk.it.close()
     OPEN.clear()
     with shared.store.write(Identity(), op="free"):

@@ -14,7 +14,7 @@ import pytest
 
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
 from doxa.servers import credentials as module
-from doxa.servers.credentials import TOKEN_PREFIX, Credentials, Guard, Principal
+from doxa.servers.credentials import TOKEN_PREFIX, Credentials, LoginThrottle, Principal
 
 SECRET = "correct horse"
 
@@ -169,7 +169,7 @@ def test_guessing_slows_down(users: Credentials, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "LOGIN_PAUSE_MS", 100)
     monkeypatch.setattr(module, "_SCRYPT", {"n": 2, "r": 8, "p": 1})
     users.add("ana", SECRET)
-    guard = Guard(users)
+    guard = LoginThrottle(users)
     for _ in range(5):
         assert guard.verify("ana", "wrong") is None
     with pytest.raises(LimitError):

@@ -640,3 +640,14 @@ def test_schema_commands_are_told_as_such(database: GraphDatabase) -> None:
             peer.login()
             peer.send("RUN", "DROP CONSTRAINT absent", {}, {})
             assert peer.answer()[1]["neo4j_code"] == "Neo.ClientError.Schema.ConstraintNotFound"
+
+
+def test_renamed_classes_are_found_under_their_former_names() -> None:
+    import doxa.servers.bolt as bolt
+
+    with pytest.warns(DeprecationWarning, match="DatabaseSession"):
+        assert bolt.GraphSession is bolt.DatabaseSession
+    with pytest.warns(DeprecationWarning, match="StatementResult"):
+        assert bolt.Result is bolt.StatementResult
+    with pytest.raises(AttributeError):
+        _ = bolt.Missing

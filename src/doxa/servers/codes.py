@@ -180,7 +180,7 @@ _BY_CLASS: dict[str, Status] = {
 }
 
 
-class DoorError(DoxaError):
+class RequestError(DoxaError):
     """A failure of the conversation with a client itself, with its status."""
 
     code = "door"
@@ -192,7 +192,7 @@ class DoorError(DoxaError):
 
 def status_of(error: BaseException) -> Status:
     """The line of the table for an error."""
-    if isinstance(error, DoorError):
+    if isinstance(error, RequestError):
         return error.status
     if not isinstance(error, DoxaError):
         return _UNKNOWN

@@ -13,30 +13,30 @@ from typing import Any, Protocol
 from doxa.servers.credentials import Principal
 
 
-class Checked(Protocol):
+class CheckedStatement(Protocol):
     @property
     def writes(self) -> bool: ...
 
 
-class Statement(Protocol):
+class ParsedStatement(Protocol):
     @property
     def mode(self) -> str | None:
         """EXPLAIN, PROFILE or None."""
 
 
-class Plan(Protocol):
+class StatementPlan(Protocol):
     @property
-    def checked(self) -> Checked: ...
+    def checked(self) -> CheckedStatement: ...
 
     @property
-    def statement(self) -> Statement: ...
+    def statement(self) -> ParsedStatement: ...
 
     @property
     def steps(self) -> object | None:
         """None: a command that changes the schema, or one that shows nothing."""
 
 
-class Described(Protocol):
+class PlanStep(Protocol):
     """A step of a plan: `rows` and `milliseconds` only of a PROFILE."""
 
     name: str
@@ -45,10 +45,10 @@ class Described(Protocol):
     milliseconds: float | None
 
     @property
-    def children(self) -> Sequence[Described]: ...
+    def children(self) -> Sequence[PlanStep]: ...
 
 
-class Notice(Protocol):
+class Notification(Protocol):
     """A remark on a statement, in Neo4j's terms."""
 
     code: str
@@ -63,34 +63,34 @@ class Notice(Protocol):
     column: int
 
 
-class Result(Protocol):
+class StatementResult(Protocol):
     """Rows of one statement, taken once. `counters` are final when the rows are."""
 
     columns: tuple[str, ...]
 
     @property
-    def plan(self) -> Plan | None: ...
+    def plan(self) -> StatementPlan | None: ...
 
     @property
     def counters(self) -> dict[str, int]: ...
 
-    def description(self) -> Described | None:
+    def description(self) -> PlanStep | None:
         """The plan of an EXPLAIN or PROFILE, once the rows are taken; None for other statements."""
 
     def notices(self) -> Sequence[Any]:
-        """What is odd about the statement, each a Notice, once the rows are taken."""
+        """What is odd about the statement, each a Notification, once the rows are taken."""
 
     def __iter__(self) -> Iterator[Sequence[Any]]: ...
 
     def close(self) -> None: ...
 
 
-class GraphSession(Protocol):
+class DatabaseSession(Protocol):
     """Statements of one principal on one database, one by one or in a transaction."""
 
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
-    ) -> Result: ...
+    ) -> StatementResult: ...
 
     def begin(self, *, read_only: bool = False) -> None: ...
 
@@ -111,7 +111,7 @@ class Database(Protocol):
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
-    ) -> GraphSession:
+    ) -> DatabaseSession:
         """A session for one unit of work. `metadata` is what the client attached to it;
         `timeout_ms` bounds each statement."""
 

@@ -8,7 +8,7 @@ so that no door keeps a secret.
      token is 256 random bits, nothing to guess
 
 The file is its owner's alone (mode 600) and is replaced as a whole. Servers read it again when it
-changes. A wrong name costs as much time as a wrong password. `Guard` slows guessing down for every
+changes. A wrong name costs as much time as a wrong password. `LoginThrottle` slows guessing down for every
 door alike.
 
 Source: RFC 7914 (scrypt), with the parameters of OWASP's password storage cheat sheet.
@@ -239,7 +239,7 @@ class Credentials:
             os.close(guard)
 
 
-class Guard:
+class LoginThrottle:
     """An authenticator that slows guessing down: a name pauses after wrong passwords in a row, and
     few hashes are computed at a time."""
 
@@ -280,13 +280,13 @@ class Guard:
         return self._inner.verify_token(token)
 
 
-def guarded(authenticator: Authenticator | None) -> Authenticator | None:
+def throttled(authenticator: Authenticator | None) -> Authenticator | None:
     """Behind a guard, once: doors that are given the same guard count wrong passwords together.
     None asks nobody."""
     return (
         authenticator
-        if authenticator is None or isinstance(authenticator, Guard)
-        else Guard(authenticator)
+        if authenticator is None or isinstance(authenticator, LoginThrottle)
+        else LoginThrottle(authenticator)
     )
 
 

@@ -1,8 +1,8 @@
-"""What every door that listens on an address shares: when it may, with which TLS, and how it runs
+"""What every server that listens on an address shares: when it may, with which TLS, and how it runs
 until it is told to stop.
 
-    serve(door, door)                  from this thread, until SIGINT or SIGTERM
-    with running(door): ...            on a thread of its own, for tests and notebooks
+    serve(server, server)                  from this thread, until SIGINT or SIGTERM
+    with running(server): ...            on a thread of its own, for tests and notebooks
 
 Secure unless told otherwise: an address that others can reach needs a login, and TLS unless
 something else encrypts the line.
@@ -25,7 +25,7 @@ from doxa.base.hosts import is_loopback
 BACKLOG = 128
 
 
-class Door(Protocol):
+class Server(Protocol):
     """A server on an event loop."""
 
     async def start(self) -> None:
@@ -35,7 +35,7 @@ class Door(Protocol):
         """Take no more clients, let what runs finish for a while, then end it."""
 
 
-AnyDoor = TypeVar("AnyDoor", bound=Door)
+AnyServer = TypeVar("AnyServer", bound=Server)
 
 
 def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
@@ -82,16 +82,16 @@ def require_safe(host: str, *, login: bool, encrypted: bool) -> None:
         )
 
 
-def serve(*doors: Door, ready: Callable[[], None] | None = None) -> None:
+def serve(*servers: Server, ready: Callable[[], None] | None = None) -> None:
     """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when
     all of them listen."""
 
     async def run() -> None:
-        started: list[Door] = []
+        started: list[Server] = []
         try:
-            for door in doors:
-                await door.start()
-                started.append(door)
+            for server in servers:
+                await server.start()
+                started.append(server)
             asked = asyncio.Event()
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -103,28 +103,28 @@ def serve(*doors: Door, ready: Callable[[], None] | None = None) -> None:
                 ready()
             await asked.wait()
         finally:
-            await asyncio.gather(*(door.stop() for door in started))
+            await asyncio.gather(*(server.stop() for server in started))
 
     asyncio.run(run())
 
 
 @contextmanager
-def running(door: AnyDoor) -> Iterator[AnyDoor]:
-    """A door on a thread of its own, listening when the block begins, stopped when it ends."""
+def running(server: AnyServer) -> Iterator[AnyServer]:
+    """A server on a thread of its own, listening when the block begins, stopped when it ends."""
     ready, problems = threading.Event(), list[BaseException]()
     loop = asyncio.new_event_loop()
     asked = asyncio.Event()
 
     async def run() -> None:
         try:
-            await door.start()
+            await server.start()
         except BaseException as error:
             problems.append(error)
             return
         finally:
             ready.set()
         await asked.wait()
-        await door.stop()
+        await server.stop()
 
     def main() -> None:
         try:
@@ -132,14 +132,14 @@ def running(door: AnyDoor) -> Iterator[AnyDoor]:
         finally:
             loop.close()
 
-    thread = threading.Thread(target=main, name="door-loop", daemon=True)
+    thread = threading.Thread(target=main, name="server-loop", daemon=True)
     thread.start()
     ready.wait()
     if problems:
         thread.join()
         raise problems[0]
     try:
-        yield door
+        yield server
     finally:
         loop.call_soon_threadsafe(asked.set)
         thread.join()

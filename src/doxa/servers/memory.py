@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doxa.app import Memory
-from doxa.servers.contract import GraphSession
+from doxa.servers.contract import DatabaseSession
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"
@@ -30,7 +30,7 @@ class MemoryDatabase:
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
-    ) -> GraphSession:
+    ) -> DatabaseSession:
         """A session of the memory. Raises RoleError if the memory was opened with less power than
         the principal has."""
         session = self._memory.session(

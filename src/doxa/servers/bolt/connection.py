@@ -28,7 +28,7 @@ from doxa.base.limits import (
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
-from doxa.servers.bolt.conversation import Conversation, Interrupted, State
+from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
     MANIFEST,
@@ -246,7 +246,7 @@ class Connection(asyncio.Protocol):
     # On the connection's thread
 
     def send(self, data: bytes) -> None:
-        """Hand bytes to the event loop; waits while the client does not read. Raises Interrupted
+        """Hand bytes to the event loop; waits while the client does not read. Raises RequestInterrupted
         when it is no longer wanted."""
         conversation = self.conversation
         assert conversation is not None
@@ -261,7 +261,7 @@ class Connection(asyncio.Protocol):
                 _LOG.warning("bolt-%d: the client does not read", self.number)
                 self._loop.call_soon_threadsafe(self.abort)
             if self._lost or not room:
-                raise Interrupted
+                raise RequestInterrupted
             self._unsent += len(data)
         self._loop.call_soon_threadsafe(self._write, data)
 
@@ -270,7 +270,7 @@ class Connection(asyncio.Protocol):
         assert conversation is not None
         try:
             self._converse(conversation)
-        except Interrupted:
+        except RequestInterrupted:
             pass
         except RuntimeError:
             if not self._loop.is_closed():
@@ -300,7 +300,7 @@ class Connection(asyncio.Protocol):
                 if full:
                     self._loop.call_soon_threadsafe(self._read_on)
                 conversation.handle(message)
-            if welcome and conversation.state is State.READY:
+            if welcome and conversation.state is BoltState.READY:
                 welcome = False
                 self._dechunker.bytes_max = BOLT_MESSAGE_BYTES_MAX
             if conversation.done:

@@ -31,14 +31,14 @@ from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
 from doxa.servers import codes
 from doxa.servers.bolt.failures import BoltError, failure
 from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.notifications import notification_filter, summary_notifications
 from doxa.servers.bolt.packstream import Unpacker, chunked
-from doxa.servers.bolt.remarks import notice_filter, remarks
 from doxa.servers.bolt.values import hydrate, packer
-from doxa.servers.codes import DoorError, message_of, status_of
-from doxa.servers.contract import Database, Described
+from doxa.servers.codes import RequestError, message_of, status_of
+from doxa.servers.contract import Database, PlanStep
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
-from doxa.servers.notices import ALL_NOTICES
-from doxa.servers.work import SYSTEM_ALIAS, Row, Stream, Work, bookmark, resolve
+from doxa.servers.notifications import ALL_NOTIFICATIONS
+from doxa.servers.unit_of_work import SYSTEM_ALIAS, Row, Stream, UnitOfWork, bookmark, resolve
 
 SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers read the edition and version of the language from it
 ROUTING_TTL_S = 300
@@ -50,7 +50,7 @@ _PLAN_DEPTH_MAX = 40  # two levels of a message for each of the plan
 SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
 
 
-class State(Enum):
+class BoltState(Enum):
     NEGOTIATION = "NEGOTIATION"
     AUTHENTICATION = "AUTHENTICATION"
     READY = "READY"
@@ -102,16 +102,16 @@ REQUESTS = {
 
 _IN_TRANSACTION = frozenset((RUN, PULL, DISCARD, COMMIT, ROLLBACK))
 ALLOWED = {
-    State.NEGOTIATION: frozenset((HELLO,)),
-    State.AUTHENTICATION: frozenset((LOGON,)),
-    State.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)),
-    State.STREAMING: frozenset((PULL, DISCARD)),
-    State.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
-    State.TX_STREAMING: _IN_TRANSACTION,
+    BoltState.NEGOTIATION: frozenset((HELLO,)),
+    BoltState.AUTHENTICATION: frozenset((LOGON,)),
+    BoltState.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)),
+    BoltState.STREAMING: frozenset((PULL, DISCARD)),
+    BoltState.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
+    BoltState.TX_STREAMING: _IN_TRANSACTION,
 }
 
 
-class Interrupted(Exception):
+class RequestInterrupted(Exception):
     """A RESET came while something ran, or the client is gone."""
 
 
@@ -132,7 +132,7 @@ class Conversation:
         login_ms: int = BOLT_LOGIN_MS,
     ) -> None:
         self.version = version
-        self.state = State.NEGOTIATION
+        self.state = BoltState.NEGOTIATION
         self.principal: Principal | None = None
         self.stopping = False
         self._database, self._authenticator = database, authenticator
@@ -145,12 +145,12 @@ class Conversation:
         self._login_ms = login_ms
         self._login_by = time.monotonic() + login_ms / 1000
         self._utc = version >= (5, 0)
-        self._wanted_notices = ALL_NOTICES
+        self._notifications = ALL_NOTIFICATIONS
         self._packer = packer(element_ids=version >= (5, 0), utc=self._utc)
         self._out: list[bytes] = []
         self._out_bytes = 0
-        self._work: Work | None = None
-        self._expired: DoorError | None = None
+        self._work: UnitOfWork | None = None
+        self._expired: RequestError | None = None
         self._resets_seen = 0  # written by whoever interrupts
         self._resets_done = 0  # written by the thread of the conversation
         self._gone = False
@@ -195,7 +195,7 @@ class Conversation:
 
     @property
     def done(self) -> bool:
-        return self.state is State.DEFUNCT
+        return self.state is BoltState.DEFUNCT
 
     @property
     def idle(self) -> bool:
@@ -219,7 +219,7 @@ class Conversation:
         if self.principal is None:
             if self._login_by <= time.monotonic():
                 _LOG.info("%s: no login in time", self._connection_id)
-                self.state = State.DEFUNCT
+                self.state = BoltState.DEFUNCT
         elif self._work is not None and self._work.deadline <= time.monotonic():
             self._expired = self._work.timed_out()
             self._abandon()
@@ -229,15 +229,15 @@ class Conversation:
         logged and answered too."""
         try:
             self._answer(message)
-        except Interrupted:
+        except RequestInterrupted:
             self._abandon()
             self._ignore()
-            if self.state is not State.DEFUNCT:
-                self.state = State.INTERRUPTED
+            if self.state is not BoltState.DEFUNCT:
+                self.state = BoltState.INTERRUPTED
         except Exception as error:
             self._abandon()
             if self.interrupted and not (isinstance(error, BoltError) and error.fatal):
-                self.state = State.INTERRUPTED
+                self.state = BoltState.INTERRUPTED
                 self._ignore()
                 return
             if status_of(error).code.startswith("Neo.DatabaseError") and not isinstance(
@@ -249,7 +249,7 @@ class Conversation:
     def close(self) -> None:
         """End the conversation: roll back what is open."""
         self._abandon()
-        self.state = State.DEFUNCT
+        self.state = BoltState.DEFUNCT
 
     def flush(self) -> None:
         """Hand over the answers so far."""
@@ -273,8 +273,8 @@ class Conversation:
         elif request is RESET:
             self._reset()
         elif self.interrupted:
-            raise Interrupted
-        elif self.state is State.FAILED or self.state is State.INTERRUPTED:
+            raise RequestInterrupted
+        elif self.state is BoltState.FAILED or self.state is BoltState.INTERRUPTED:
             self._ignore()
         elif self._expired is not None:
             expired, self._expired = self._expired, None
@@ -306,7 +306,7 @@ class Conversation:
             wrong
             and REQUESTS.get(tag) is RUN
             and not self.interrupted
-            and self.state not in (State.FAILED, State.INTERRUPTED)
+            and self.state not in (BoltState.FAILED, BoltState.INTERRUPTED)
         ):
             raise BoltError(
                 wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step
@@ -339,7 +339,7 @@ class Conversation:
     def _fail(self, error: Exception) -> None:
         self._emit(chunked(self._packer.structure(FAILURE, failure(error, self.version))))
         fatal = isinstance(error, BoltError) and error.fatal
-        self.state = State.DEFUNCT if fatal or self.principal is None else State.FAILED
+        self.state = BoltState.DEFUNCT if fatal or self.principal is None else BoltState.FAILED
 
     def _abandon(self) -> None:
         """Roll back what is open."""
@@ -357,7 +357,7 @@ class Conversation:
         context = extra.get("routing")
         if isinstance(context, dict) and isinstance(context.get("address"), str):
             self._address = context["address"]
-        self._wanted_notices = notice_filter(extra, ALL_NOTICES)
+        self._notifications = notification_filter(extra, ALL_NOTIFICATIONS)
         hints: dict[str, Any] = {}
         metadata: dict[str, Any] = {
             "server": SERVER_AGENT,
@@ -372,20 +372,20 @@ class Conversation:
             metadata["patch_bolt"] = ["utc"]
         if self.version < (5, 1):
             self._login(extra)
-            self.state = State.READY
+            self.state = BoltState.READY
         else:
-            self.state = State.AUTHENTICATION
+            self.state = BoltState.AUTHENTICATION
         self._succeed(metadata)
 
     def _logon(self, auth: Any) -> None:
         self._login(_map(auth, "LOGON"))
-        self.state = State.READY
+        self.state = BoltState.READY
         self._succeed()
 
     def _logoff(self) -> None:
         self.principal = None
         self._login_by = time.monotonic() + self._login_ms / 1000
-        self.state = State.AUTHENTICATION
+        self.state = BoltState.AUTHENTICATION
         self._succeed()
 
     def _login(self, auth: dict[str, Any]) -> None:
@@ -423,7 +423,7 @@ class Conversation:
     # Around statements
 
     def _reset(self) -> None:
-        if self.state is State.NEGOTIATION:
+        if self.state is BoltState.NEGOTIATION:
             raise BoltError(
                 "RESET came before HELLO.",
                 status=codes.REQUEST_INVALID,
@@ -435,9 +435,9 @@ class Conversation:
         if self._resets_done < self._resets_seen:
             self._resets_done += 1
         if self._resets_done == self._resets_seen:
-            self.state = State.AUTHENTICATION if self.principal is None else State.READY
+            self.state = BoltState.AUTHENTICATION if self.principal is None else BoltState.READY
         else:
-            self.state = State.INTERRUPTED  # another RESET is on its way
+            self.state = BoltState.INTERRUPTED  # another RESET is on its way
         self._succeed()
 
     def _telemetry(self, api: Any) -> None:
@@ -459,7 +459,7 @@ class Conversation:
     def _resolve(self, name: Any) -> str:
         return resolve(self._database, name if name is None or isinstance(name, str) else str(name))
 
-    def _open(self, extra: dict[str, Any], *, explicit: bool) -> Work:
+    def _open(self, extra: dict[str, Any], *, explicit: bool) -> UnitOfWork:
         _not_another(extra)
         assert self.principal is not None, "no state before the login opens work"
         name = self._resolve(extra.get("db"))
@@ -481,21 +481,21 @@ class Conversation:
             raise _invalid("bookmarks are a list of texts.")
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
-        notices = notice_filter(extra, self._wanted_notices)
-        return Work(
+        notifications = notification_filter(extra, self._notifications)
+        return UnitOfWork(
             session,
             database=name,
             explicit=explicit,
             read_only=read_only,
             timeout_ms=timeout_ms,
-            notices=notices,
+            notifications=notifications,
         )
 
     # Statements
 
     def _begin(self, extra: Any) -> None:
         self._work = self._open(_map(extra, "BEGIN"), explicit=True)
-        self.state = State.TX_READY
+        self.state = BoltState.TX_READY
         self._succeed({"db": self._work.database} if self.version >= (5, 8) else None)
 
     def _run(self, text: Any, params: Any, extra: Any) -> None:
@@ -507,7 +507,7 @@ class Conversation:
             work = self._work = self._open(_map(extra, "RUN"), explicit=False)
         number, stream = work.run(text, _map(params, "RUN"))
         if self.interrupted:
-            raise Interrupted
+            raise RequestInterrupted
         metadata: dict[str, Any] = {
             "fields": list(stream.columns),
             "t_first": int((time.monotonic() - started) * 1000),
@@ -516,7 +516,7 @@ class Conversation:
             metadata["qid"] = number
         elif self.version >= (5, 8):
             metadata["db"] = work.database
-        self.state = State.TX_STREAMING if work.explicit else State.STREAMING
+        self.state = BoltState.TX_STREAMING if work.explicit else BoltState.STREAMING
         self._succeed(metadata)
 
     def _pull(self, extra: Any) -> None:
@@ -549,9 +549,9 @@ class Conversation:
         summary["t_last"] = int((time.monotonic() - started) * 1000)
         if not work.explicit:
             self._work = None
-            self.state = State.READY
+            self.state = BoltState.READY
         elif not work.streams:
-            self.state = State.TX_READY
+            self.state = BoltState.TX_READY
         self._succeed(summary)
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
@@ -563,9 +563,9 @@ class Conversation:
         for data in stream.blocks(wanted, pack if keep else _count):
             self._emit(data)
             if self.interrupted:
-                raise Interrupted
+                raise RequestInterrupted
 
-    def _summary(self, work: Work, stream: Stream) -> dict[str, Any]:
+    def _summary(self, work: UnitOfWork, stream: Stream) -> dict[str, Any]:
         plan = stream.result.plan
         writes = plan is not None and plan.checked.writes
         kind = (
@@ -587,9 +587,9 @@ class Conversation:
             summary["profile" if profiled else "plan"] = _plan(
                 described, rows=stream.count if profiled else None
             )
-        notices = stream.result.notices() if work.notices.any else ()
-        summary |= remarks(
-            notices, work.notices, self.version, columns=len(stream.columns), rows=stream.count
+        found = stream.result.notices() if work.notifications.any else ()
+        summary |= summary_notifications(
+            found, work.notifications, self.version, columns=len(stream.columns), rows=stream.count
         )
         if not work.explicit:
             summary["bookmark"] = bookmark(self._database, work.database)
@@ -600,12 +600,12 @@ class Conversation:
         assert work is not None, "no state without work commits"
         work.commit()
         self._work = None
-        self.state = State.READY
+        self.state = BoltState.READY
         self._succeed({"bookmark": bookmark(self._database, work.database)})
 
     def _rollback(self) -> None:
         self._abandon()
-        self.state = State.READY
+        self.state = BoltState.READY
         self._succeed()
 
 
@@ -629,7 +629,7 @@ def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
     return b"", count, count < count_max
 
 
-def _plan(step: Described, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
+def _plan(step: PlanStep, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
     """A step as summaries carry it, with those below it; what is too deep for a message is left
     out. `rows`: what a step gave that has no count."""
     found: dict[str, Any] = {

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from doxa.servers.bolt.framing import Version
-from doxa.servers.codes import DoorError, Status, message_of, status_of
+from doxa.servers.codes import RequestError, Status, message_of, status_of
 
 DIAGNOSTIC: Mapping[str, Any] = {"OPERATION": "", "OPERATION_CODE": "0", "CURRENT_SCHEMA": "/"}
 
 
-class BoltError(DoorError):
+class BoltError(RequestError):
     """A failure of the conversation itself. `fatal`: the connection ends with it."""
 
     code = "bolt"

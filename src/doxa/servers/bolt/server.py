@@ -26,7 +26,7 @@ from doxa.servers.bolt.connection import Connection
 from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
 from doxa.servers.contract import Database
-from doxa.servers.credentials import Authenticator, guarded
+from doxa.servers.credentials import Authenticator, throttled
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
 from doxa.servers.workers import Workers
 
@@ -56,7 +56,7 @@ class BoltServer:
         """Raises InputError for an address that needs a login or TLS and has none, and for a
         certificate that cannot be used."""
         self.database = database
-        self.authenticator = guarded(authenticator)
+        self.authenticator = throttled(authenticator)
         self.host, self.port = host, port
         self.workers = Workers("bolt")
         self.login_ms = login_ms

@@ -15,14 +15,14 @@ import msgspec
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import HTTP_BATCH_ITEMS_MAX, HTTP_BODY_ITEMS_MAX
 from doxa.servers import codes
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 from doxa.servers.http.values import TYPED_STEP, read_typed
 
 _NONE = msgspec.Raw(b"null")
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
-class Query(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class QueryBody(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks need no wait,
     see `work.bookmark`."""
 
@@ -35,7 +35,7 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     impersonated_user: str | None = None
 
 
-class Statement(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+class StatementBody(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     """One of the statements of the older endpoint."""
 
     statement: str
@@ -44,13 +44,13 @@ class Statement(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     result_data_contents: list[str] | None = None
 
 
-class Batch(msgspec.Struct, forbid_unknown_fields=True):
+class BatchBody(msgspec.Struct, forbid_unknown_fields=True):
     """Statements of one transaction."""
 
-    statements: Annotated[list[Statement], msgspec.Meta(max_length=HTTP_BATCH_ITEMS_MAX)] = []
+    statements: Annotated[list[StatementBody], msgspec.Meta(max_length=HTTP_BATCH_ITEMS_MAX)] = []
 
 
-Body = TypeVar("Body", Query, Batch)
+Body = TypeVar("Body", QueryBody, BatchBody)
 
 
 def read_body(data: bytes, kind: type[Body]) -> Body:
@@ -64,11 +64,11 @@ def read_body(data: bytes, kind: type[Body]) -> Body:
             f"The body cannot be read: {reason}.",
             http=400,
             next_step=f"Send {example}."
-            if kind is Query
+            if kind is QueryBody
             else f'Send {{"statements": [{example}]}}.',
             status=codes.REQUEST_FORMAT,
         ) from None
-    given = [body] if isinstance(body, Query) else body.statements
+    given = [body] if isinstance(body, QueryBody) else body.statements
     _check_count(sum(_count(bytes(one.parameters)) for one in given))
     return body
 

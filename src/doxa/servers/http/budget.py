@@ -6,10 +6,10 @@ from __future__ import annotations
 import threading
 
 from doxa.servers.codes import STOPPING
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 
 
-class Budget:
+class ByteBudget:
     """So many bytes for everybody. Any thread may ask."""
 
     def __init__(self, bytes_max: int) -> None:
@@ -29,10 +29,10 @@ class Budget:
             self.left -= count
 
 
-class Share:
+class BudgetShare:
     """What one request holds of the budget."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ByteBudget) -> None:
         self._budget, self._held = budget, 0
 
     def take(self, count: int) -> None:

@@ -17,7 +17,7 @@ from doxa.base.limits import (
     HTTP_CONTEXT_NAME_CHARS_MAX,
     HTTP_CONTEXT_VALUE_BYTES_MAX,
 )
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 from doxa.servers.memory import SYSTEM_TIME, VALID_TIME
 
 PREFIX = b"x-query-"

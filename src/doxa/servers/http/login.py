@@ -28,8 +28,8 @@ from doxa.base.limits import (
 )
 from doxa.servers import codes
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
-from doxa.servers.http.problems import HttpError
-from doxa.servers.http.threads import Threads
+from doxa.servers.http.errors import HttpError
+from doxa.servers.http.thread_pool import ThreadPool
 
 _LOG = logging.getLogger("doxa.http")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="doxa", charset="UTF-8", Bearer realm="doxa"'}
@@ -41,8 +41,8 @@ class Login:
     def __init__(self, authenticator: Authenticator | None) -> None:
         self._authenticator = authenticator
         self._passwords, self._tokens = (
-            Threads("http-password", HTTP_LOGIN_THREADS_MAX),
-            Threads("http-token", HTTP_LOGIN_THREADS_MAX),
+            ThreadPool("http-password", HTTP_LOGIN_THREADS_MAX),
+            ThreadPool("http-token", HTTP_LOGIN_THREADS_MAX),
         )
         self._key = secrets.token_bytes(32)
         self._right: dict[bytes, tuple[Principal, float]] = {}
@@ -79,7 +79,7 @@ class Login:
         self._tokens.close()
 
     async def _asked(
-        self, threads: Threads, call: Callable[[], Principal | None]
+        self, threads: ThreadPool, call: Callable[[], Principal | None]
     ) -> Principal | None:
         try:
             return await threads.run(call)

@@ -25,7 +25,7 @@ import uvicorn
 from doxa.base.errors import StoreError
 from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
 from doxa.servers.contract import Database
-from doxa.servers.credentials import Authenticator, guarded
+from doxa.servers.credentials import Authenticator, throttled
 from doxa.servers.http.app import App
 from doxa.servers.http.connection import Connection
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
@@ -59,7 +59,7 @@ class HttpServer:
             host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
         )
         self._app = App(
-            database, guarded(authenticator), host=host, version=version, timeout_ms=timeout_ms
+            database, throttled(authenticator), host=host, version=version, timeout_ms=timeout_ms
         )
         self._server = _Uvicorn(self._config())
         self._serving: asyncio.Task[None] | None = None

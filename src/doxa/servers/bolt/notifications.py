@@ -13,18 +13,20 @@ from typing import Any
 
 from doxa.servers.bolt.failures import DIAGNOSTIC
 from doxa.servers.bolt.framing import Version
-from doxa.servers.contract import Notice
-from doxa.servers.notices import SEVERITIES, NoticeFilter, notification, position
+from doxa.servers.contract import Notification
+from doxa.servers.notifications import SEVERITIES, NotificationFilter, as_json, position
 
 
-def notice_filter(extra: Mapping[str, Any], default: NoticeFilter) -> NoticeFilter:
+def notification_filter(
+    extra: Mapping[str, Any], default: NotificationFilter
+) -> NotificationFilter:
     """The filter that a message states; what it does not state is as before, and what nobody knows
     is passed over."""
     least = extra.get("notifications_minimum_severity")
     without = extra.get(
         "notifications_disabled_classifications", extra.get("notifications_disabled_categories")
     )
-    return NoticeFilter(
+    return NotificationFilter(
         least if least in SEVERITIES else default.least,
         frozenset(one for one in without if isinstance(one, str))
         if isinstance(without, list)
@@ -32,21 +34,34 @@ def notice_filter(extra: Mapping[str, Any], default: NoticeFilter) -> NoticeFilt
     )
 
 
-def remarks(
-    notices: Sequence[Notice], wanted: NoticeFilter, version: Version, *, columns: int, rows: int
+def summary_notifications(
+    notifications: Sequence[Notification],
+    wanted: NotificationFilter,
+    version: Version,
+    *,
+    columns: int,
+    rows: int,
 ) -> dict[str, Any]:
     """The part of a summary that carries them."""
-    kept = [notice for notice in notices if wanted.wants(notice)]
+    kept = [notification for notification in notifications if wanted.wants(notification)]
     if version >= (5, 6):
-        warnings = [_status(notice) for notice in kept if notice.severity == "WARNING"]
-        infos = [_status(notice) for notice in kept if notice.severity != "WARNING"]
+        warnings = [
+            _status(notification) for notification in kept if notification.severity == "WARNING"
+        ]
+        infos = [
+            _status(notification) for notification in kept if notification.severity != "WARNING"
+        ]
         own = outcome(columns, rows)
         return {
             "statuses": [own, *warnings, *infos]
             if own["gql_status"] == "02000"
             else [*warnings, own, *infos]
         }
-    return {"notifications": [_notification(notice, version) for notice in kept]} if kept else {}
+    return (
+        {"notifications": [_notification(notification, version) for notification in kept]}
+        if kept
+        else {}
+    )
 
 
 def outcome(columns: int, rows: int) -> dict[str, Any]:
@@ -60,26 +75,26 @@ def outcome(columns: int, rows: int) -> dict[str, Any]:
     return {"gql_status": gql, "status_description": text, "diagnostic_record": dict(DIAGNOSTIC)}
 
 
-def _status(notice: Notice) -> dict[str, Any]:
+def _status(notification: Notification) -> dict[str, Any]:
     record = {
         **DIAGNOSTIC,
-        "_classification": notice.category,
-        "_severity": notice.severity,
-        "_position": position(notice),
+        "_classification": notification.category,
+        "_severity": notification.severity,
+        "_position": position(notification),
     }
-    kind = "warn" if notice.severity == "WARNING" else "info"
+    kind = "warn" if notification.severity == "WARNING" else "info"
     return {
-        "gql_status": notice.gql,
-        "status_description": f"{kind}: {notice.condition}. {notice.description}",
-        "description": notice.description,
-        "neo4j_code": notice.code,
-        "title": notice.title,
+        "gql_status": notification.gql,
+        "status_description": f"{kind}: {notification.condition}. {notification.description}",
+        "description": notification.description,
+        "neo4j_code": notification.code,
+        "title": notification.title,
         "diagnostic_record": record,
     }
 
 
-def _notification(notice: Notice, version: Version) -> dict[str, Any]:
-    found = notification(notice)
+def _notification(notification: Notification, version: Version) -> dict[str, Any]:
+    found = as_json(notification)
     if version < (5, 2):
         del found["category"]
     return found

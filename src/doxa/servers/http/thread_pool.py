@@ -16,7 +16,7 @@ from doxa.servers.workers import Workers
 Found = TypeVar("Found")
 
 
-class Threads:
+class ThreadPool:
     """Runs calls for coroutines, at most `threads_max` at once. Every method belongs to the event
     loop."""
 

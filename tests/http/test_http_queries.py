@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import doxa
-from doxa.servers.contract import GraphSession
+from doxa.servers.contract import DatabaseSession
 from doxa.servers.credentials import Credentials, Principal
 from doxa.servers.http import HttpServer, running_server
 from doxa.servers.memory import MemoryDatabase
-from tests.http_door.http_fixtures import (
+from tests.http.http_fixtures import (
     ANA,
     COMMIT,
     JSON,
@@ -593,7 +593,7 @@ class Broken(GraphDatabase):
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
-    ) -> GraphSession:
+    ) -> DatabaseSession:
         raise ValueError(f"no good: {metadata}")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from doxa.base.hosts import is_loopback
 from doxa.base.limits import HTTP_BODY_BYTES_MAX
 from doxa.servers import codes
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 
 JSON = "application/json"
 TYPED = (
@@ -27,7 +27,7 @@ _ANY = ("", "*/*", "application/*", JSON)
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(?::[0-9]{1,5})?")
 
 
-class Gate:
+class OriginCheck:
     """The rules for one address. On an address of this machine alone only its names are taken."""
 
     def __init__(self, host: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 import doxa
 from doxa.servers.bolt import running_server as running_bolt
 from doxa.servers.memory import MemoryDatabase
-from tests.http_door.http_fixtures import Client
+from tests.http.http_fixtures import Client
 from tests.servers.bolt_fixtures import Users
 
 POLICY = """

@@ -16,9 +16,9 @@ from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError
-from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, DoorError
-from doxa.servers.contract import Database, GraphSession, Result
-from doxa.servers.notices import NoticeFilter
+from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, RequestError
+from doxa.servers.contract import Database, DatabaseSession, StatementResult
+from doxa.servers.notifications import NotificationFilter
 
 _ROWS_PER_BLOCK = 500
 _END: Any = object()
@@ -33,13 +33,13 @@ Take = Callable[
 
 
 def resolve(database: Database, name: str | None) -> str:
-    """The database of that name; none and the aliases mean the default. Raises DoorError if there
+    """The database of that name; none and the aliases mean the default. Raises RequestError if there
     is none."""
     known = list(database.names())
     found = next((one for one in known if name and one.lower() == name.lower()), None)
     if found is not None or not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
         return found or known[0]
-    raise DoorError(
+    raise RequestError(
         f"There is no database {name[:80]!r}.",
         status=DATABASE_NOT_FOUND,
         next_step=f"Name one of: {', '.join(known[:20])}.",
@@ -55,7 +55,7 @@ def bookmark(database: Database, name: str) -> str:
 class Stream:
     """The rows of one statement, taken block by block."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: StatementResult) -> None:
         self.result = result
         self.columns = result.columns
         self.count = 0
@@ -96,23 +96,23 @@ class Stream:
         self.result.close()
 
 
-class Work:
+class UnitOfWork:
     """A unit of work on one session. Every method but `cancel` belongs to one thread."""
 
     def __init__(
         self,
-        session: GraphSession,
+        session: DatabaseSession,
         *,
         database: str,
         explicit: bool,
         read_only: bool,
         timeout_ms: int,
-        notices: NoticeFilter,
+        notifications: NotificationFilter,
     ) -> None:
         self.session = session
         self.database = database
         self.explicit = explicit
-        self.notices = notices
+        self.notifications = notifications
         self.deadline = time.monotonic() + timeout_ms / 1000
         self.streams: dict[int, Stream] = {}
         self.latest = -1
@@ -130,14 +130,14 @@ class Work:
         return self.latest, stream
 
     def left_ms(self) -> int:
-        """How long the unit may still go on. Raises DoorError if no longer."""
+        """How long the unit may still go on. Raises RequestError if no longer."""
         left = int((self.deadline - time.monotonic()) * 1000)
         if left <= 0:
             raise self.timed_out()
         return left
 
-    def timed_out(self) -> DoorError:
-        return DoorError(
+    def timed_out(self) -> RequestError:
+        return RequestError(
             f"The transaction was open longer than {self._timeout_ms:,} ms; nothing of it was"
             " written.",
             status=TIMED_OUT,

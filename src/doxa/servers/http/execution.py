@@ -2,7 +2,7 @@
 the answer written.
 
     body -> bodies.read_body -> a session under the login and the context -> work.Work -> rows ->
-    answers.Pages -> Answer
+    answers.Pages -> ResponseData
 
 The event loop may end it at any time with `cancel`: what runs is stopped, and nothing of it is
 written.
@@ -14,20 +14,35 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from doxa.base.errors import DoxaError, InputError
-from doxa.servers.codes import FORBIDDEN, TERMINATED, DoorError
+from doxa.servers.codes import FORBIDDEN, TERMINATED, RequestError
 from doxa.servers.contract import Database
 from doxa.servers.credentials import Principal
-from doxa.servers.http.answers import Answer, Pages, Rows, encode, statistics, summary, wrote
-from doxa.servers.http.bodies import Batch, Query, Statement, parameters_of, read_body, read_mode
-from doxa.servers.http.budget import Share
-from doxa.servers.http.gate import JSON
-from doxa.servers.http.problems import errors_of
+from doxa.servers.http.bodies import (
+    BatchBody,
+    QueryBody,
+    StatementBody,
+    parameters_of,
+    read_body,
+    read_mode,
+)
+from doxa.servers.http.budget import BudgetShare
+from doxa.servers.http.errors import errors_of
+from doxa.servers.http.headers import JSON
+from doxa.servers.http.responses import (
+    ResponseBuffer,
+    ResponseData,
+    RowWriter,
+    encode,
+    statistics,
+    summary,
+    wrote,
+)
 from doxa.servers.http.values import plain, typed
-from doxa.servers.notices import ALL_NOTICES
-from doxa.servers.work import SYSTEM_ALIAS, Stream, Work, bookmark, resolve
+from doxa.servers.notifications import ALL_NOTIFICATIONS
+from doxa.servers.unit_of_work import SYSTEM_ALIAS, Stream, UnitOfWork, bookmark, resolve
 
 
-class Asker(NamedTuple):
+class Caller(NamedTuple):
     """Who asks, for which database, and what the queries know of it."""
 
     principal: Principal
@@ -35,19 +50,21 @@ class Asker(NamedTuple):
     context: Mapping[str, str]
 
 
-class Unit:
+class RequestExecution:
     """The work of one request. Every method belongs to its thread, but `begin` and `cancel`."""
 
-    def __init__(self, database: Database, asker: Asker, share: Share, *, timeout_ms: int) -> None:
+    def __init__(
+        self, database: Database, caller: Caller, share: BudgetShare, *, timeout_ms: int
+    ) -> None:
         self.began = False
-        self._database, self._asker, self._share, self._timeout_ms = (
+        self._database, self._caller, self._share, self._timeout_ms = (
             database,
-            asker,
+            caller,
             share,
             timeout_ms,
         )
         self._cancelled = False
-        self._work: Work | None = None
+        self._work: UnitOfWork | None = None
 
     def begin(self) -> None:
         """It has a thread."""
@@ -60,12 +77,12 @@ class Unit:
         if work is not None:
             work.cancel()
 
-    def query(self, data: bytes, *, typed_parameters: bool, media: str) -> Answer:
+    def query(self, data: bytes, *, typed_parameters: bool, media: str) -> ResponseData:
         """One statement by itself."""
-        self._look()
-        body = read_body(data, Query)
+        self._raise_if_cancelled()
+        body = read_body(data, QueryBody)
         if body.impersonated_user is not None:
-            raise DoorError(
+            raise RequestError(
                 "Nobody may act as another user here.",
                 status=FORBIDDEN,
                 next_step="Log in as that user instead.",
@@ -77,41 +94,41 @@ class Unit:
                 "maxExecutionTime is below 0.", next_step=step, field="maxExecutionTime"
             )
         params = parameters_of(body.parameters, typed=typed_parameters)
-        work = self._open(
+        work = self._open_work(
             explicit=False, read_only=read_mode(body.access_mode), timeout_ms=(seconds or 0) * 1_000
         )
-        return self._kept(work, lambda: self._one(work, body, params, media))
+        return self._with_rollback(work, lambda: self._run_query(work, body, params, media))
 
-    def batch(self, data: bytes, *, read_only: bool) -> Answer:
+    def batch(self, data: bytes, *, read_only: bool) -> ResponseData:
         """Statements in one transaction. What fails in them is told in the answer, as its clients
         expect, and leaves nothing."""
-        self._look()
-        body = read_body(data, Batch)
-        resolve(self._database, self._asker.database)
+        self._raise_if_cancelled()
+        body = read_body(data, BatchBody)
+        resolve(self._database, self._caller.database)
         try:
-            work = self._open(explicit=True, read_only=read_only, timeout_ms=0)
-            return self._kept(work, lambda: self._all(work, body))
+            work = self._open_work(explicit=True, read_only=read_only, timeout_ms=0)
+            return self._with_rollback(work, lambda: self._run_batch(work, body))
         except DoxaError as error:
-            return Answer(200, JSON, [encode({"results": [], "errors": errors_of(error)})])
+            return ResponseData(200, JSON, [encode({"results": [], "errors": errors_of(error)})])
 
-    def _open(self, *, explicit: bool, read_only: bool, timeout_ms: int) -> Work:
-        name = resolve(self._database, self._asker.database)
+    def _open_work(self, *, explicit: bool, read_only: bool, timeout_ms: int) -> UnitOfWork:
+        name = resolve(self._database, self._caller.database)
         timeout_ms = min(timeout_ms or self._timeout_ms, self._timeout_ms)
         session = self._database.open_session(
-            self._asker.principal, name, self._asker.context, timeout_ms
+            self._caller.principal, name, self._caller.context, timeout_ms
         )
-        read_only = read_only or self._asker.database.lower() == SYSTEM_ALIAS
-        self._work = Work(
+        read_only = read_only or self._caller.database.lower() == SYSTEM_ALIAS
+        self._work = UnitOfWork(
             session,
             database=name,
             explicit=explicit,
             read_only=read_only,
             timeout_ms=timeout_ms,
-            notices=ALL_NOTICES,
+            notifications=ALL_NOTIFICATIONS,
         )
         return self._work
 
-    def _kept(self, work: Work, call: Callable[[], Answer]) -> Answer:
+    def _with_rollback(self, work: UnitOfWork, call: Callable[[], ResponseData]) -> ResponseData:
         """What the call returns; if it fails, what is open is rolled back."""
         try:
             return call()
@@ -119,68 +136,70 @@ class Unit:
             work.rollback()
             raise
 
-    def _one(self, work: Work, body: Query, params: dict[str, object], media: str) -> Answer:
-        shape, pages = plain if media == JSON else typed, Pages(self._share)
+    def _run_query(
+        self, work: UnitOfWork, body: QueryBody, params: dict[str, object], media: str
+    ) -> ResponseData:
+        shape, buffer = plain if media == JSON else typed, ResponseBuffer(self._share)
         number, stream = self._run(work, body.statement, params)
-        pages.wrote = wrote(stream.result.plan)
-        pages.put(b'{"data":{"fields":' + encode(stream.columns) + b',"values":[')
-        self._take(stream, Rows(pages, shape), written=pages.wrote)
+        buffer.wrote = wrote(stream.result.plan)
+        buffer.put(b'{"data":{"fields":' + encode(stream.columns) + b',"values":[')
+        self._take(stream, RowWriter(buffer, shape), written=buffer.wrote)
         work.finish(number)
         rest = summary(
             stream.result, counters=bool(body.include_counters), shape=shape, rows=stream.count
         )
         rest["bookmarks"] = [bookmark(self._database, work.database)]
-        pages.put(b"]}," + encode(rest)[1:])
-        return Answer(202, media, pages.done())
+        buffer.put(b"]}," + encode(rest)[1:])
+        return ResponseData(202, media, buffer.done())
 
-    def _all(self, work: Work, body: Batch) -> Answer:
-        pages = Pages(self._share)
-        pages.put(b'{"results":[')
+    def _run_batch(self, work: UnitOfWork, body: BatchBody) -> ResponseData:
+        buffer = ResponseBuffer(self._share)
+        buffer.put(b'{"results":[')
         for at, statement in enumerate(body.statements):
             _check_contents(statement)
             number, stream = self._run(
                 work, statement.statement, parameters_of(statement.parameters, typed=False)
             )
-            pages.put(
+            buffer.put(
                 (b"," if at else b"") + b'{"columns":' + encode(stream.columns) + b',"data":['
             )
-            self._take(stream, Rows(pages, None))
+            self._take(stream, RowWriter(buffer, None))
             work.finish(number)
             rest = (
                 b',"stats":' + encode(statistics(stream.result)) if statement.include_stats else b""
             )
-            pages.put(b"]" + rest + b"}")
-        self._look()
-        pages.put(b'],"errors":[]')
+            buffer.put(b"]" + rest + b"}")
+        self._raise_if_cancelled()
+        buffer.put(b'],"errors":[]')
         work.commit()
-        return Answer(
+        return ResponseData(
             200,
             JSON,
             [
-                *pages.done(),
+                *buffer.done(),
                 b',"lastBookmarks":' + encode([bookmark(self._database, work.database)]) + b"}",
             ],
         )
 
-    def _run(self, work: Work, text: str, params: dict[str, object]) -> tuple[int, Stream]:
-        self._look()
+    def _run(self, work: UnitOfWork, text: str, params: dict[str, object]) -> tuple[int, Stream]:
+        self._raise_if_cancelled()
         return work.run(text, params)
 
-    def _take(self, stream: Stream, rows: Rows, *, written: bool = False) -> None:
+    def _take(self, stream: Stream, rows: RowWriter, *, written: bool = False) -> None:
         for _ in stream.blocks(-1, rows.take):
             if not written:  # else it is too late to end it, and its rows are at hand
-                self._look()
+                self._raise_if_cancelled()
 
-    def _look(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         if self._cancelled:
-            raise DoorError(
+            raise RequestError(
                 "The request was ended before its answer.",
                 status=TERMINATED,
                 next_step="Send it again; nothing of it was written.",
             )
 
 
-def _check_contents(statement: Statement) -> None:
+def _check_contents(statement: StatementBody) -> None:
     wanted = statement.result_data_contents
     if wanted is not None and [name.lower() for name in wanted] != ["row"]:
         raise InputError(

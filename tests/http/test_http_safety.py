@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, StoreError
 from doxa.servers.http import HttpServer, running_server
-from doxa.servers.http.gate import Gate
+from doxa.servers.http.headers import OriginCheck
 from doxa.store import Identity
-from tests.http_door.http_fixtures import (
+from tests.http.http_fixtures import (
     ANA,
     JSON,
     QUERY,
@@ -105,9 +105,9 @@ def test_its_own_names_are_taken(client: Client, host: str) -> None:
 
 
 def test_a_given_address_is_its_name_and_others_see_any() -> None:
-    Gate("127.0.0.5").check({"host": "127.0.0.5:7474"}, "http")
-    Gate("::1").check({"host": "[::1]:7474"}, "http")
-    Gate("0.0.0.0").check({"host": "memory.example"}, "https")
+    OriginCheck("127.0.0.5").check({"host": "127.0.0.5:7474"}, "http")
+    OriginCheck("::1").check({"host": "[::1]:7474"}, "http")
+    OriginCheck("0.0.0.0").check({"host": "memory.example"}, "https")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_only_json_is_read_and_written(
 def test_a_long_body_is_refused_before_and_while_it_is_read(
     server: HttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("app", "gate"):
+    for module in ("app", "headers"):
         monkeypatch.setattr(f"doxa.servers.http.{module}.HTTP_BODY_BYTES_MAX", 1_000)
     with Client(server.port) as client:
         assert client.query("RETURN 1", {"x": "y" * 1_000}).status == 413
@@ -335,8 +335,8 @@ def test_who_waits_for_a_thread_waits_in_line_and_may_leave_it(
             until(lambda: busy(server) == 1)
             with socket.create_connection(("127.0.0.1", server.port)) as impatient:
                 impatient.sendall(post(b'{"statement": "CREATE (:Late)"}'))
-                until(lambda: len(server._app._units) == 2)
-            until(lambda: len(server._app._units) == 1)
+                until(lambda: len(server._app._executions) == 2)
+            until(lambda: len(server._app._executions) == 1)
             found: list[Any] = []
 
             def patient() -> None:
@@ -345,7 +345,7 @@ def test_who_waits_for_a_thread_waits_in_line_and_may_leave_it(
 
             thread = threading.Thread(target=patient)
             thread.start()
-            until(lambda: len(server._app._units) == 2)
+            until(lambda: len(server._app._executions) == 2)
             with Client(server.port) as other:
                 assert other.ask("GET", "/health").status == 200  # needs no thread
         thread.join()
@@ -418,7 +418,7 @@ def test_a_long_answer_comes_whole(client: Client) -> None:
 def test_an_answer_has_an_end(
     client: Client, database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.servers.http.answers.HTTP_ANSWER_BYTES_MAX", 10_000)
+    monkeypatch.setattr("doxa.servers.http.responses.HTTP_ANSWER_BYTES_MAX", 10_000)
     found = client.query("UNWIND range(1, 10000) AS x RETURN x")
     assert (
         found.status == 400

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import doxa
 from doxa.cli import app
-from tests.http_door.http_fixtures import Client, basic
+from tests.http.http_fixtures import Client, basic
 from tests.servers.bolt_fixtures import FAILURE, Peer
 
 PASSWORD = "a long password"

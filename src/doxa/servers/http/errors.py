@@ -14,7 +14,7 @@ from typing import Any
 
 from doxa.base.errors import DoxaError
 from doxa.servers import codes
-from doxa.servers.codes import DoorError, Status, message_of, status_of
+from doxa.servers.codes import RequestError, Status, message_of, status_of
 
 _LOG = logging.getLogger("doxa.http")
 
@@ -31,7 +31,7 @@ _BY_CODE = {
 _BY_KIND = {"ClientError": 400, "TransientError": 503}
 
 
-class HttpError(DoorError):
+class HttpError(RequestError):
     """A request that is refused before anything of it is carried out, with the status and headers
     of the answer."""
 

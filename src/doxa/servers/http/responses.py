@@ -22,12 +22,12 @@ import msgspec
 
 from doxa.base.errors import LimitError
 from doxa.base.limits import HTTP_ANSWER_BYTES_MAX
-from doxa.servers.contract import Described, Plan, Result
-from doxa.servers.http.budget import Share
-from doxa.servers.http.problems import HttpError
+from doxa.servers.contract import PlanStep, StatementPlan, StatementResult
+from doxa.servers.http.budget import BudgetShare
+from doxa.servers.http.errors import HttpError
 from doxa.servers.http.values import Shape, meta, row
-from doxa.servers.notices import notification
-from doxa.servers.work import Row
+from doxa.servers.notifications import as_json
+from doxa.servers.unit_of_work import Row
 
 _CHUNK_BYTES = 262_144
 _PLAN_DEPTH_MAX = 100
@@ -48,7 +48,7 @@ _COUNTERS = (
 encode = msgspec.json.Encoder().encode
 
 
-class Answer(NamedTuple):
+class ResponseData(NamedTuple):
     """What is sent: a status, a content type and the body in pieces."""
 
     status: int
@@ -56,11 +56,11 @@ class Answer(NamedTuple):
     chunks: list[bytes]
 
 
-class Pages:
+class ResponseBuffer:
     """The body of an answer as it grows, out of a share. `wrote` says in its error what became of
     the statement."""
 
-    def __init__(self, share: Share) -> None:
+    def __init__(self, share: BudgetShare) -> None:
         self.wrote = False
         self._share = share
         self._chunks: list[bytes] = []
@@ -75,14 +75,14 @@ class Pages:
             raise self._too_long(f"The answer is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
         self._open += data
         if len(self._open) >= _CHUNK_BYTES:
-            self._turn()
+            self._flush_chunk()
 
     def done(self) -> list[bytes]:
         if self._open:
-            self._turn()
+            self._flush_chunk()
         return self._chunks
 
-    def _turn(self) -> None:
+    def _flush_chunk(self) -> None:
         try:
             self._share.take(len(self._open))
         except HttpError as error:
@@ -102,34 +102,36 @@ class Pages:
         )
 
 
-class Rows:
-    """Takes rows into pages, with commas between them: as arrays of values in a shape, or as the
+class RowWriter:
+    """Takes rows into buffer, with commas between them: as arrays of values in a shape, or as the
     older endpoint has them."""
 
-    def __init__(self, pages: Pages, shape: Shape | None) -> None:
-        self._pages, self._shape, self._comma = pages, shape, b""
+    def __init__(self, buffer: ResponseBuffer, shape: Shape | None) -> None:
+        self._buffer, self._shape, self._comma = buffer, shape, b""
 
     def take(self, rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
         """As `work.Stream.blocks` asks for it."""
         count, shape = 0, self._shape
         for values in islice(rows, count_max):
-            self._pages.put(
+            self._buffer.put(
                 self._comma
-                + encode(_older(values) if shape is None else [shape(value) for value in values])
+                + encode(
+                    _row_and_meta(values) if shape is None else [shape(value) for value in values]
+                )
             )
             self._comma = b","
             count += 1
         return b"", count, count < count_max
 
 
-def _older(values: Row) -> dict[str, Any]:
+def _row_and_meta(values: Row) -> dict[str, Any]:
     return {
         "row": [row(value) for value in values],
         "meta": [entry for value in values for entry in meta(value)],
     }
 
 
-def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
+def summary(result: StatementResult, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
     """What follows the rows of the Query API, but for the bookmarks."""
     found: dict[str, Any] = {}
     if counters:
@@ -140,24 +142,24 @@ def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[
         found["profiledQueryPlan" if profiled else "queryPlan"] = _plan(
             described, shape, rows=rows if profiled else None
         )
-    notices = [notification(notice) for notice in result.notices()]
-    if notices:
-        found["notifications"] = notices
+    notifications = [as_json(notification) for notification in result.notices()]
+    if notifications:
+        found["notifications"] = notifications
     return found
 
 
-def statistics(result: Result) -> dict[str, Any]:
+def statistics(result: StatementResult) -> dict[str, Any]:
     """The counters as the older endpoint names them."""
     found = _counted(result)
     found["relationship_deleted"] = found.pop("relationships_deleted")
     return found
 
 
-def wrote(plan: Plan | None) -> bool:
+def wrote(plan: StatementPlan | None) -> bool:
     return plan is not None and plan.checked.writes
 
 
-def _counted(result: Result) -> dict[str, Any]:
+def _counted(result: StatementResult) -> dict[str, Any]:
     counters = result.counters
     found: dict[str, Any] = {"contains_updates": any(counters.values())}
     return (
@@ -173,7 +175,7 @@ def _camel(name: str) -> str:
 
 
 def _plan(
-    step: Described, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX
+    step: PlanStep, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX
 ) -> dict[str, Any]:
     """A step with those below it. `rows`: what a step of a PROFILE gave that has no count."""
     found: dict[str, Any] = {
