@@ -25,7 +25,7 @@ from doxa.base.dates import find_dates
 from doxa.base.errors import DoxaError, KrefError
 from doxa.belief import parse_kref, print_kref
 from doxa.cypher.errors import QueryError
-from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, judged
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, judge_claims
 from doxa.language.agreement import RETIRING
 from doxa.language.extract import extract
 from doxa.language.statement import read_statement
@@ -155,7 +155,7 @@ def _match(text: str) -> str:
     for line in held:
         old = read_statement(line, time_ns=NOW)
         found = [
-            judged(one, other, several=len(old) > 1)
+            judge_claims(one, other, several=len(old) > 1)
             for one in new
             for other in old
             if not other.unasserted

@@ -19,10 +19,10 @@ from doxa.ingestion.match import (
     CONFLICT_AT,
     REVISE_AT,
     WEIGHTS,
-    Match,
-    consider,
+    MatchResult,
     match,
     score_of,
+    score_proposals,
 )
 from doxa.language.agreement import FEATURES, agreement
 from doxa.language.predicates import (
@@ -97,7 +97,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield found
 
 
-def asked(memory: Memory, text: str, **given: Any) -> Match:
+def asked(memory: Memory, text: str, **given: Any) -> MatchResult:
     return match(memory.store, memory.recaller, text, **given)
 
 
@@ -238,7 +238,7 @@ def test_filters_and_places_that_are_not_there(memory: Memory) -> None:
         for one in asked(memory, said, project="shop", space="web", kinds=("setting",)).proposals
     ] == ["shop"]
     assert asked(memory, said, kinds=("decision",)).proposals == ()
-    assert asked(memory, said, project="elsewhere") == Match(said, "create", ())
+    assert asked(memory, said, project="elsewhere") == MatchResult(said, "create", ())
     assert asked(memory, said, project="shop", space="nowhere").verdict == "create"
     assert len(asked(memory, said, limit=1).proposals) == 1
     for wrong in ({"limit": -1}, {"kinds": "fact"}, {"speaker": 3}, {"project": None}):
@@ -340,7 +340,7 @@ def test_scores_follow_the_evidence(memory: Memory) -> None:
     ]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] >= REVISE_AT > scores[1] >= CONFLICT_AT > scores[2]
-    claims, found = consider(memory.store, memory.recaller, "The API port is 9090 now.")
+    claims, found = score_proposals(memory.store, memory.recaller, "The API port is 9090 now.")
     assert (len(claims), len(found)) == (1, 1)
     assert found[0].proposal.score == round(score_of(found[0].features), 4)
 

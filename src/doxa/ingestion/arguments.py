@@ -27,7 +27,7 @@ Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
 
 
-class Said(TypedDict, total=False):
+class RevisionFields(TypedDict, total=False):
     """What a new revision may say beside its text. Who says it is the session's, and when is the
     store's."""
 
@@ -49,7 +49,7 @@ class Said(TypedDict, total=False):
     entities: Iterable[str]
 
 
-class Placed(Said, total=False):
+class ReplacementFields(RevisionFields, total=False):
     """The same for a replacement, which may have an address of its own."""
 
     project: str
@@ -58,7 +58,7 @@ class Placed(Said, total=False):
     kind: str
 
 
-def said(fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
+def revision_fields(fields: Mapping[str, Any], shape: type[RevisionFields]) -> dict[str, Any]:
     """The given fields as a Draft takes them, and no others; `embedding_text` stays a field of its
     own. Raises InputError."""
     known = shape.__annotations__.keys()

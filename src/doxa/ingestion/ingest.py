@@ -36,7 +36,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import last_of
 from doxa.belief.writes import retire_for
-from doxa.language.corrections import Claim, corrects, keys
+from doxa.language.corrections import ExtractedFact, corrects, keys
 from doxa.language.extract import Candidate, extract
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
@@ -68,7 +68,7 @@ class Ingested:
     places: tuple[str, ...] = ()
 
 
-class Prepared(NamedTuple):
+class PreparedTurn(NamedTuple):
     """A turn as it will be stored: without secrets, and with what was read from it."""
 
     identity: str
@@ -103,7 +103,7 @@ class Ingest:
         self._ledger = Ledger(store, identity)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
-        self._held: dict[str, list[_Held]] | None = None
+        self._held: dict[str, list[_CurrentCandidate]] | None = None
         self._counts = {"added": 0, "known": 0, "candidates": 0, "redacted": 0}
 
     def run(
@@ -117,7 +117,7 @@ class Ingest:
         )
 
     def run_prepared(
-        self, turns: Iterable[Prepared], *, progress: Callable[[int], None] | None = None
+        self, turns: Iterable[PreparedTurn], *, progress: Callable[[int], None] | None = None
     ) -> Ingested:
         """The same for turns that are prepared already, as those of an export are."""
         changes: list[int] = []
@@ -143,15 +143,15 @@ class Ingest:
             changes=tuple(changes),
         )
 
-    def _prepare(self, identity: str, turn: Turn) -> Prepared:
+    def _prepare(self, identity: str, turn: Turn) -> PreparedTurn:
         clean, redacted = cleaned(turn)
         if not self._extracting:
-            return Prepared(identity, clean, redacted=redacted)
+            return PreparedTurn(identity, clean, redacted=redacted)
         found = extract(clean)
         dates = tuple(
             f"{d.text} = {format_time(d.start_ns)[:10]} ({d.precision})" for d in found.dates
         )
-        return Prepared(
+        return PreparedTurn(
             identity,
             clean,
             tuple(entity.text for entity in found.entities),
@@ -160,7 +160,7 @@ class Ingest:
             redacted,
         )
 
-    def _take(self, tx: Transaction, prepared: Prepared) -> None:
+    def _take(self, tx: Transaction, prepared: PreparedTurn) -> None:
         turn = prepared.turn
         thread_kref, thread = self._thread(tx, turn.thread)
         key = (turn.thread, turn.session)
@@ -190,7 +190,7 @@ class Ingest:
             self._candidate(tx, candidate, turn=turn, source=str(kref))
 
     def _properties(
-        self, prepared: Prepared, *, kref: Kref, thread: Kref, now: int
+        self, prepared: PreparedTurn, *, kref: Kref, thread: Kref, now: int
     ) -> dict[str, object]:
         turn = prepared.turn
         return {
@@ -291,7 +291,7 @@ class Ingest:
             "superseded",
         ):  # it is not believed: somebody decides, or what was said later stands
             return
-        claim = Claim(
+        claim = ExtractedFact(
             candidate.subject,
             candidate.predicate,
             candidate.value,
@@ -303,7 +303,10 @@ class Ingest:
         item, made = tx.node_by_kref(str(kref)), tx.node_by_kref(change.kref)
         assert item is not None and made is not None
         self._settle(
-            tx, _Held(item.id, made.id, tx.now if turn.time_ns is None else turn.time_ns, claim)
+            tx,
+            _CurrentCandidate(
+                item.id, made.id, tx.now if turn.time_ns is None else turn.time_ns, claim
+            ),
         )
 
     def _said_again(self, tx: Transaction, kref: Kref, time: int) -> None:
@@ -318,7 +321,7 @@ class Ingest:
                 for held in entries
             ]
 
-    def _settle(self, tx: Transaction, new: _Held) -> None:
+    def _settle(self, tx: Transaction, new: _CurrentCandidate) -> None:
         """What the new statement corrects is retired, and so is the new one if a later statement,
         read before it, corrects it: the order of reading makes no difference. Only what rules made
         and nobody has tagged is among the held."""
@@ -330,7 +333,7 @@ class Ingest:
             for old in self._held.get(key, ())
             if old.item != new.item
         }
-        retired: list[_Held] = []
+        retired: list[_CurrentCandidate] = []
         for old in near.values():
             first, second = (old, new) if old.time <= new.time else (new, old)
             if (
@@ -387,25 +390,25 @@ def _last_said(tx: Transaction, kref: Kref) -> Node | None:
     return last_of(tx, item) if item else None
 
 
-class _Held(NamedTuple):
+class _CurrentCandidate(NamedTuple):
     """A candidate that is believed: its item and current revision, when it was said, and what."""
 
     item: NodeId
     revision: NodeId
     time: int
-    claim: Claim
+    claim: ExtractedFact
 
 
-def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_Held]]:
+def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_CurrentCandidate]]:
     """The current candidates of a project by the words of their subjects: made by a rule, labelled
     candidate, and without a tag."""
-    found: dict[str, list[_Held]] = {}
+    found: dict[str, list[_CurrentCandidate]] = {}
     prefix = f"{place}/"
     for item, revision, time, facts, replaces, author, speaker, quote in tx.rows(
         _CANDIDATES, (prefix, prefix[:-1] + "0")
     ):
         held = parse_fact(decode(facts)[0])
-        claim = Claim(
+        claim = ExtractedFact(
             held.subject,
             held.predicate,
             str(held.value),
@@ -415,7 +418,9 @@ def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_Held]]:
             quote=quote,
         )
         for key in keys(claim):
-            found.setdefault(key, []).append(_Held(NodeId(item), NodeId(revision), time, claim))
+            found.setdefault(key, []).append(
+                _CurrentCandidate(NodeId(item), NodeId(revision), time, claim)
+            )
     return found
 
 
@@ -462,7 +467,7 @@ def cleaned(turn: Turn) -> tuple[Turn, int]:
 _redact_name = lru_cache(maxsize=1_024)(redact)  # the same few names come with every turn
 
 
-def _batches(turns: Iterable[Prepared]) -> Iterator[list[Prepared]]:
+def _batches(turns: Iterable[PreparedTurn]) -> Iterator[list[PreparedTurn]]:
     iterator = iter(turns)
     while batch := list(islice(iterator, INGEST_BATCH_TURNS)):
         yield batch

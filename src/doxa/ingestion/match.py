@@ -49,7 +49,7 @@ from doxa.language.subjects import split_joined
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, Store, attributes_of
 
-Verdict = Literal["revise", "conflict", "create", "same"]
+MatchVerdict = Literal["revise", "conflict", "create", "same"]
 
 BIAS = 2.79
 WEIGHTS: dict[str, float] = {
@@ -81,8 +81,8 @@ REVISE_AT = 0.8
 CONFLICT_AT = 0.2
 _UNASSERTED_MAX = 0.04  # what is only asked, supposed or quoted retires nothing
 _LIKE_SUBJECT_MAX = 0.1  # where another belief is about exactly the subject
-_MET = RETIRING | {"restates"}
-_TOLD_MIN = 0.01  # below this a belief is none that the text could be about
+_MATCHING_RELATIONS = RETIRING | {"restates"}
+_REPORTED_SCORE_MIN = 0.01  # below this a belief is none that the text could be about
 _WEIGHTS = tuple(WEIGHTS[name] for name in FEATURES)
 
 
@@ -103,18 +103,18 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchResult:
     """What a text asks for. `verdict` revise: at least one proposal takes the place of its belief;
     conflict: one may; same: everything it says is held; create: it is a belief of its own.
     `proposals` are the surest first."""
 
     text: str
-    verdict: Verdict
+    verdict: MatchVerdict
     proposals: tuple[Proposal, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
+class ScoredProposal:
     """A proposal with what its score was made of, and which of the text's claims it belongs to."""
 
     proposal: Proposal
@@ -138,29 +138,29 @@ def match(
     kinds: Iterable[str] = (),
     speaker: str = "",
     limit: int = 10,
-) -> Match:
+) -> MatchResult:
     """The beliefs that a text is about, and what it asks for. Empty filters filter nothing; a place
     that is not there holds nothing. `speaker` is whom "I" means; a belief says whom it means in its
     metadata `speaker_name`. Raises InputError or LimitError."""
     arguments.whole(limit, "limit")
-    claims, found = consider(
+    claims, found = score_proposals(
         store, recaller, text, project=project, space=space, kinds=kinds, speaker=speaker
     )
-    best: dict[tuple[str, Fact | None], Considered] = {}
+    best: dict[tuple[str, Fact | None], ScoredProposal] = {}
     for one in found:
         at = (one.proposal.kref, one.proposal.held)
         if at not in best or _rank(one) < _rank(best[at]):
             best[at] = one
     verdict = _verdict(len(claims), found)
     ordered = sorted(best.values(), key=_rank)
-    return Match(
+    return MatchResult(
         text,
         verdict,
-        tuple(one.proposal for one in ordered if one.proposal.score >= _TOLD_MIN)[:limit],
+        tuple(one.proposal for one in ordered if one.proposal.score >= _REPORTED_SCORE_MIN)[:limit],
     )
 
 
-def consider(
+def score_proposals(
     store: Store,
     recaller: Recaller,
     text: str,
@@ -169,7 +169,7 @@ def consider(
     space: str = "",
     kinds: Iterable[str] = (),
     speaker: str = "",
-) -> tuple[tuple[Claim, ...], list[Considered]]:
+) -> tuple[tuple[Claim, ...], list[ScoredProposal]]:
     """The claims of a text, and every belief found for each with its score: what `match` decides
     from."""
     for name, value in (
@@ -184,7 +184,7 @@ def consider(
     claims = read_statement(text, speaker=speaker, time_ns=now)
     if not claims:
         return (), []
-    found: list[Considered] = []
+    found: list[ScoredProposal] = []
     with store.read() as reader:
         if not chosen:  # turns of conversations are no beliefs
             rows = reader.rows(
@@ -206,17 +206,19 @@ def consider(
         for kref in krefs:
             node = reader.node_by_kref(kref)
             if node is not None:
-                found += _weigh(node, claims, words=words, speaker=speaker)
+                found += _score_node(node, claims, words=words, speaker=speaker)
     return claims, _exact_first(found)
 
 
-def _exact_first(found: list[Considered]) -> list[Considered]:
+def _exact_first(found: list[ScoredProposal]) -> list[ScoredProposal]:
     """Where a belief is about exactly the subject of a claim, those of a like subject are not what
     it is about."""
     exact = {
         one.claim
         for one in found
-        if one.proposal.score >= REVISE_AT and one.exact and one.proposal.relation in _MET
+        if one.proposal.score >= REVISE_AT
+        and one.exact
+        and one.proposal.relation in _MATCHING_RELATIONS
     }
     return [
         _set_aside(one)
@@ -226,7 +228,7 @@ def _exact_first(found: list[Considered]) -> list[Considered]:
     ]
 
 
-def _set_aside(one: Considered) -> Considered:
+def _set_aside(one: ScoredProposal) -> ScoredProposal:
     reasons = (*one.proposal.reasons, "Another belief is about exactly this subject.")
     return replace(
         one,
@@ -239,7 +241,7 @@ def _set_aside(one: Considered) -> Considered:
     )
 
 
-def judged(
+def judge_claims(
     new: Claim,
     held: Claim,
     *,
@@ -356,9 +358,9 @@ def _joined(subject: str) -> str:
     return "".join(words) if 1 < len(words) <= 4 else ""
 
 
-def _weigh(
+def _score_node(
     node: Node, claims: tuple[Claim, ...], *, words: frozenset[str], speaker: str
-) -> list[Considered]:
+) -> list[ScoredProposal]:
     """Each claim of the text beside what a belief says: its facts, or its words where it has none."""
     props: dict[str, Any] = node.props
     said_by = str(props.get("speaker_name", "") or "")
@@ -407,7 +409,7 @@ def _weigh(
         for claim, fact in held:
             if not claim.unasserted:
                 found.append(
-                    _considered(
+                    _scored_proposal(
                         node,
                         new,
                         claim,
@@ -424,7 +426,7 @@ def _weigh(
 _FACTS_READ = 4 * CLAIMS_PER_TEXT_ITEMS_MAX
 
 
-def _considered(
+def _scored_proposal(
     node: Node,
     new: Claim,
     held: Claim,
@@ -434,8 +436,10 @@ def _considered(
     several: bool,
     same_speaker: bool,
     shared: float,
-) -> Considered:
-    verdict, score = judged(new, held, several=several, same_speaker=same_speaker, shared=shared)
+) -> ScoredProposal:
+    verdict, score = judge_claims(
+        new, held, several=several, same_speaker=same_speaker, shared=shared
+    )
     reasons = verdict.reasons + (
         (f"The text claims nothing: {new.unasserted}.",) if new.unasserted else ()
     )
@@ -450,7 +454,7 @@ def _considered(
         reasons=reasons,
         held=fact,
     )
-    return Considered(proposal, verdict.features, number, bool(new.unasserted))
+    return ScoredProposal(proposal, verdict.features, number, bool(new.unasserted))
 
 
 def _stated(new: Claim, held: Claim, fact: Fact | None) -> Fact:
@@ -470,11 +474,11 @@ def _as_text(value: object) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
-def _rank(one: Considered) -> tuple[bool, float, str, int]:
+def _rank(one: ScoredProposal) -> tuple[bool, float, str, int]:
     return one.proposal.relation == "beside", -one.proposal.score, one.proposal.kref, one.claim
 
 
-def _verdict(claims: int, found: list[Considered]) -> Verdict:
+def _verdict(claims: int, found: list[ScoredProposal]) -> MatchVerdict:
     """The most that any claim asks for. The same is only what is held in every part."""
     retiring = [one.proposal.score for one in found if one.proposal.relation in RETIRING]
     if any(score >= REVISE_AT for score in retiring):

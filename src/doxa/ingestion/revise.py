@@ -52,7 +52,7 @@ def revise(
     again: bool = False,
     dry_run: bool = False,
 ) -> Change:
-    """A new revision of an item. `given` are the checked fields of arguments.said; `expect` the
+    """A new revision of an item. `given` are the checked fields of revision_fields; `expect` the
     revision that must be current; `again` writes one also if it says the same; `dry_run` only tells
     what would become of it."""
     kref = parse_target(target)
@@ -82,7 +82,7 @@ def believe(
     links: Sequence[tuple[str, str]] = (),
     dry_run: bool = False,
 ) -> Change:
-    """State sentences wherever they belong. `given` are fields of arguments.said, and `summary`:
+    """State sentences wherever they belong. `given` are fields of revision_fields, and `summary`:
     without one the words are made from the sentences."""
     facts, rest = stated_facts(sentences)
     fields = {

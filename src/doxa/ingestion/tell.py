@@ -27,7 +27,7 @@ from doxa.belief.conflicts import open_conflict
 from doxa.belief.holding import trust_rank
 from doxa.belief.types import Lost, without
 from doxa.belief.writes import draft_kref, retire_for
-from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, Match, Proposal, match
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
 from doxa.ingestion.remember import clean_draft
 from doxa.ingestion.revise import noted
 from doxa.language.agreement import RETIRING
@@ -37,7 +37,7 @@ from doxa.store import TRUSTS, Identity, Node, Store, Transaction
 
 def tell(
     store: Store, identity: Identity, recaller: Recaller, draft: Draft, *, dry_run: bool = False
-) -> tuple[Change, Match]:
+) -> tuple[Change, MatchResult]:
     """State the text of a draft, wherever it belongs. The match is made before the transaction;
     what it found is looked at again within it, and what somebody changed meanwhile is left alone.
     """
@@ -50,7 +50,7 @@ def tell(
     return noted(sealed(change, work), secrets), found
 
 
-def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change:
+def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: MatchResult) -> Change:
     sure = _standing(
         tx, [one for one in found.proposals if one.score >= REVISE_AT and one.relation in RETIRING]
     )

@@ -42,7 +42,7 @@ _SOFTWARE = frozenset(
 )
 
 
-class Claim(NamedTuple):
+class ExtractedFact(NamedTuple):
     """One statement as a rule read it: the fact, the value it gives up, who spoke, and the
     sentence."""
 
@@ -55,7 +55,7 @@ class Claim(NamedTuple):
     quote: str
 
 
-def corrects(later: Claim, earlier: Claim) -> bool:
+def corrects(later: ExtractedFact, earlier: ExtractedFact) -> bool:
     """Whether the later statement means that the earlier one holds no more."""
     base, back = _based(later.predicate)
     earlier_base, earlier_back = _based(earlier.predicate)
@@ -75,7 +75,7 @@ def corrects(later: Claim, earlier: Claim) -> bool:
     return not back and _same_sense(base, earlier_base) and _same_value(later.value, earlier.value)
 
 
-def keys(claim: Claim) -> set[str]:
+def keys(claim: ExtractedFact) -> set[str]:
     """Words under which statements of the same subject meet."""
     words = {claim.subject.casefold().split()[-1]} if claim.subject.strip() else set()
     return words | (
@@ -91,7 +91,7 @@ def _based(predicate: str) -> tuple[str, bool]:
     return (predicate[match.end() :], True) if match else (predicate, False)
 
 
-def _same_subject(later: Claim, earlier: Claim) -> bool:
+def _same_subject(later: ExtractedFact, earlier: ExtractedFact) -> bool:
     """The same name, or the end of it where a value is named besides ("the port" for "the API
     port"); what is "mine" is the speaker's."""
     one, other = later.subject.casefold(), earlier.subject.casefold()
@@ -104,7 +104,7 @@ def _same_subject(later: Claim, earlier: Claim) -> bool:
     )
 
 
-def _is_owned(later: Claim, earlier: Claim) -> bool:
+def _is_owned(later: ExtractedFact, earlier: ExtractedFact) -> bool:
     return (
         earlier.rule == "mine-is"
         and earlier.subject == later.speaker
@@ -123,7 +123,7 @@ def _same_value(held: str, named: str) -> bool:
     )
 
 
-def _moved_home(claim: Claim) -> bool:
+def _moved_home(claim: ExtractedFact) -> bool:
     """ "I moved to Munich", and not to another tool."""
     words = claim.value.split()
     is_name = (

@@ -293,7 +293,7 @@ _OWNER = r"(?:(?P<mine>my|our)|the) "
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _ExtractionRule:
     """One sentence form. Named groups: value, and where they exist old, subject, predicate, mine;
     `predicate` may name groups in braces."""
 
@@ -312,8 +312,8 @@ def _form(pattern: str) -> re.Pattern[str]:
 
 
 _IS = r"(?:is|are)"
-_RULES: tuple[_Rule, ...] = (
-    _Rule(
+_RULES: tuple[_ExtractionRule, ...] = (
+    _ExtractionRule(
         "actually-not",
         "correction",
         (" not ",),
@@ -326,7 +326,7 @@ _RULES: tuple[_Rule, ...] = (
         0.8,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "no-longer-does",
         "correction",
         ("no longer",),
@@ -340,7 +340,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "no-longer-is",
         "correction",
         ("no longer",),
@@ -354,7 +354,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "no-longer-do",
         "correction",
         ("no longer",),
@@ -367,7 +367,7 @@ _RULES: tuple[_Rule, ...] = (
         0.8,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "instead-of",
         "correction",
         (" instead of ",),
@@ -379,7 +379,7 @@ _RULES: tuple[_Rule, ...] = (
         "{predicate}",
         0.75,
     ),
-    _Rule(
+    _ExtractionRule(
         "favourite",
         "preference",
         ("favo",),
@@ -388,7 +388,7 @@ _RULES: tuple[_Rule, ...] = (
         0.9,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "prefers",
         "preference",
         ("prefer", "love", "like", "hate", "enjoy", "adore"),
@@ -397,7 +397,7 @@ _RULES: tuple[_Rule, ...] = (
         0.8,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "moved-from-to",
         "decision",
         (" from ",),
@@ -410,7 +410,7 @@ _RULES: tuple[_Rule, ...] = (
         0.8,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "switched-to",
         "decision",
         ("switched to", "migrated to", "moved to"),
@@ -422,7 +422,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "decided",
         "decision",
         ("decided", "agreed", "chose", "going with", "went with", "settled on"),
@@ -435,7 +435,7 @@ _RULES: tuple[_Rule, ...] = (
         0.85,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "will",
         "decision",
         ("will", "'ll", "let's"),
@@ -448,7 +448,7 @@ _RULES: tuple[_Rule, ...] = (
         0.7,
         "choice",
     ),
-    _Rule(
+    _ExtractionRule(
         "deadline",
         "fact",
         ("deadline", "due date"),
@@ -461,7 +461,7 @@ _RULES: tuple[_Rule, ...] = (
         0.85,
         "date",
     ),
-    _Rule(
+    _ExtractionRule(
         "lives",
         "fact",
         ("i live", "i work", "we live"),
@@ -470,7 +470,7 @@ _RULES: tuple[_Rule, ...] = (
         0.85,
         "place",
     ),
-    _Rule(
+    _ExtractionRule(
         "runs-on",
         "fact",
         ("runs ", "lives ", "hosted ", "depends ", "written in", "works ", "based in", "listens "),
@@ -486,7 +486,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "place",
     ),
-    _Rule(
+    _ExtractionRule(
         "is-of",
         "fact",
         (" of ", " for "),
@@ -498,7 +498,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "concrete",
     ),
-    _Rule(
+    _ExtractionRule(
         "is-not",
         "fact",
         (" not ", "n't"),
@@ -508,7 +508,7 @@ _RULES: tuple[_Rule, ...] = (
         "concrete",
         True,
     ),
-    _Rule(
+    _ExtractionRule(
         "mine-is",
         "fact",
         ("my ", "our "),
@@ -517,7 +517,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "concrete",
     ),
-    _Rule(
+    _ExtractionRule(
         "the-is",
         "fact",
         ("the ",),
@@ -655,7 +655,7 @@ def _clauses(text: str, *, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class _RuleMatch:
     kind: CandidateKind
     subject: str
     predicate: str
@@ -669,11 +669,11 @@ def _first_fit(
     text: str,
     span: tuple[int, int],
     *,
-    rules: list[_Rule],
+    rules: list[_ExtractionRule],
     negated: bool,
     speaker: str,
     dates: tuple[DateMention, ...],
-) -> _Fit | None:
+) -> _RuleMatch | None:
     for rule in rules:
         if rule.negated != negated and (negated or rule.name != "actually-not"):
             continue
@@ -688,7 +688,7 @@ def _first_fit(
             return None
         if rule.name == "actually-not" and not subject:
             subject = "it"
-        return _Fit(
+        return _RuleMatch(
             rule.kind,
             " ".join(subject.split()) or speaker,
             " ".join(predicate.split()),
@@ -704,7 +704,9 @@ def _plain(value: str) -> str:
     return " ".join(value.split()).strip(" .!…'*_`")
 
 
-def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMention, ...]) -> str:
+def _value(
+    text: str, span: tuple[int, int], *, rule: _ExtractionRule, dates: tuple[DateMention, ...]
+) -> str:
     """The value without what trails it: a subordinate clause, a date that says when and not what."""
     start, end = span
     if rule.check == "date":
@@ -721,7 +723,7 @@ def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMe
     return value if len(value) <= limits.CANDIDATE_VALUE_CHARS_MAX else ""
 
 
-def _acceptable(rule: _Rule, about: str, *, value: str) -> bool:
+def _acceptable(rule: _ExtractionRule, about: str, *, value: str) -> bool:
     if rule.check == "date":
         return True
     if (

@@ -6,7 +6,7 @@ belief operation.
     rules        sentences that always hold, such as an implication
 
 The item "*" in an exclusion or rule stands for any item, the same one throughout: {"if": ["*",
-"diet", "vegan"], "then": {"not": ["*", "eats", "meat"]}}. Constraints are laws, not beliefs: no
+"diet", "vegan"], "then": {"not": ["*", "eats", "meat"]}}. BeliefConstraints are laws, not beliefs: no
 revision gives them up.
 """
 
@@ -80,7 +80,7 @@ FUNCTIONAL = frozenset(
 
 
 @dataclass(frozen=True)
-class Constraints:
+class BeliefConstraints:
     """Functional predicates are kept folded; each exclusion is a tuple of atoms."""
 
     functional: frozenset[str] = FUNCTIONAL
@@ -92,7 +92,7 @@ class Constraints:
         return topic[1] in self.functional
 
     @cached_property
-    def laws(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[Sentence, ...]:
         """Exclusions and rules as sentences."""
         return (
             *(Not(And(pair)) for group in self.exclusions for pair in combinations(group, 2)),
@@ -104,7 +104,7 @@ class Constraints:
         found: dict[
             str, dict[str, Sentence]
         ] = {}  # by their text: for Python the values 1, 1.0 and True are equal
-        for law in self.laws:
+        for law in self.sentences:
             for atom in atoms(law):
                 found.setdefault(atom.topic[1], {})[stored(law)] = law
         return {predicate: tuple(laws.values()) for predicate, laws in found.items()}
@@ -135,8 +135,8 @@ def _about(law: Sentence, item: str) -> Sentence:
     )
 
 
-def parse_constraints(value: object) -> Constraints:
-    """Constraints from their JSON value; what is not given is as it is without a declaration.
+def parse_constraints(value: object) -> BeliefConstraints:
+    """BeliefConstraints from their JSON value; what is not given is as it is without a declaration.
     Raises InputError, or LimitError for too many, and refuses rules that cannot all be true."""
     if not isinstance(value, Mapping) or not value.keys() <= {"functional", "exclusions", "rules"}:
         raise _no_constraints(value)
@@ -164,14 +164,14 @@ def parse_constraints(value: object) -> Constraints:
     )
     if any(len(group) < 2 for group in groups):
         raise _no_constraints(exclusions)
-    found = Constraints(
+    found = BeliefConstraints(
         frozenset(map(fold, functional)),
         groups,
         tuple(parse_sentence(rule, rule=True) for rule in rules),
     )
-    for law in found.laws:
+    for law in found.sentences:
         _check_items(law)
-    if world_of(found.laws, found.is_single) is None:
+    if world_of(found.sentences, found.is_single) is None:
         raise InputError(
             "These rules cannot all be true.",
             next_step="Leave out what contradicts the rest.",
@@ -209,16 +209,18 @@ def _no_constraints(value: object) -> InputError:
     )
 
 
-class Places(NamedTuple):
+class LookupKeys(NamedTuple):
     """Where to look for sentences that may matter: atoms by key, and topics of one value by how the
     keys of their atoms begin."""
 
     keys: list[str]
-    starts: list[str]
+    prefixes: list[str]
 
 
-def connected(
-    said: Iterable[Atom], constraints: Constraints, holding: Callable[[Places], Iterable[Sentence]]
+def relevant_constraints(
+    said: Iterable[Atom],
+    constraints: BeliefConstraints,
+    holding: Callable[[LookupKeys], Iterable[Sentence]],
 ) -> list[Sentence]:
     """The laws that may matter to what is said. `holding` gives the believed sentences at some
     places; it is asked level by level, for each place once, until what it gave leads to no new one.
@@ -234,7 +236,7 @@ def connected(
         laws |= {stored(law): law for law in found}
         if new:
             found += holding(
-                Places(
+                LookupKeys(
                     sorted(key for single, key in new if not single),
                     sorted(key for single, key in new if single),
                 )
@@ -248,6 +250,6 @@ def connected(
     return list(laws.values())
 
 
-def _place(atom: Atom, constraints: Constraints) -> tuple[bool, str]:
+def _place(atom: Atom, constraints: BeliefConstraints) -> tuple[bool, str]:
     single = constraints.is_single(atom.topic)
     return single, key_start(atom.topic) if single else atom.key

@@ -28,7 +28,7 @@ FAMILIES: Mapping[str, str] = {  # of kinds that are no facts
 }
 
 
-class Standing(NamedTuple):
+class EntrenchmentFactors(NamedTuple):
     """What the order looks at. `trust` is a rank, `support` counts independent sources, `recency`
     is a time in ns, `revision` breaks ties."""
 
@@ -59,11 +59,11 @@ class Entrenchment:
     def family(self, kind: str) -> str:
         return self.kinds.get(kind, "fact")
 
-    def key(self, standing: Standing) -> tuple[Any, ...]:
+    def key(self, standing: EntrenchmentFactors) -> tuple[Any, ...]:
         """Sorts beliefs from the least to the most entrenched; no two beliefs have the same."""
         return tuple(self._value(standing, criterion) for criterion in self.criteria)
 
-    def why(self, more: Standing, less: Standing) -> str:
+    def why(self, more: EntrenchmentFactors, less: EntrenchmentFactors) -> str:
         """In words, why the first is more entrenched than the second."""
         for criterion in self.criteria:
             one, other = self._value(more, criterion), self._value(less, criterion)
@@ -71,7 +71,7 @@ class Entrenchment:
                 return self._worded(criterion, more, less)
         return "it is the same belief"
 
-    def _value(self, standing: Standing, criterion: str) -> Any:
+    def _value(self, standing: EntrenchmentFactors, criterion: str) -> Any:
         match criterion:
             case "family":
                 return self.families.index(self.family(standing.kind))
@@ -80,7 +80,7 @@ class Entrenchment:
             case _:
                 return getattr(standing, criterion)
 
-    def _worded(self, criterion: str, more: Standing, less: Standing) -> str:
+    def _worded(self, criterion: str, more: EntrenchmentFactors, less: EntrenchmentFactors) -> str:
         name = self.measures[self.family(more.kind)] if criterion == "measure" else criterion
         match name:
             case "trust":

@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from doxa.base.errors import InputError
-from doxa.logic.constraints import Constraints
+from doxa.logic.constraints import BeliefConstraints
 from doxa.logic.sentence import And, Atom, Sentence, negation, worded
 from doxa.logic.solver import Theory, world_of
 
@@ -31,14 +31,14 @@ R = TypeVar("R", covariant=True)
 T = TypeVar("T")
 
 
-class Fitting(Protocol[S, R]):
+class ConsistentSet(Protocol[S, R]):
     """What sentences are added to, one after another, while they can all be true; the answer says
     whether one fits."""
 
     def add(self, sentence: S, /) -> R: ...
 
 
-def maximal(ordered: Iterable[T], into: Fitting[T, R]) -> list[R]:
+def maximal(ordered: Iterable[T], into: ConsistentSet[T, R]) -> list[R]:
     """Which of the sentences stay, given from the most entrenched down: each that fits with those
     before it."""
     return [into.add(sentence) for sentence in ordered]
@@ -61,11 +61,11 @@ class Loss(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A base after an operation, most entrenched first. `vain` says why nothing could be done."""
+    """A base after an operation, most entrenched first. `refusal` says why nothing could be done."""
 
     kept: tuple[Belief, ...]
     lost: tuple[Loss, ...]
-    vain: str = ""
+    refusal: str = ""
 
 
 def expand(base: Iterable[Belief], belief: Belief) -> tuple[Belief, ...]:
@@ -76,47 +76,53 @@ def expand(base: Iterable[Belief], belief: Belief) -> tuple[Belief, ...]:
 def revise(
     base: Iterable[Belief],
     sentence: Sentence,
-    constraints: Constraints,
+    constraints: BeliefConstraints,
     *,
-    laws: Sequence[Sentence] = (),
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
     """The base that holds the sentence and as much of the old one as can be, in order. `laws` are
     the ground constraints that matter. Raises InputError for a sentence that cannot be true."""
-    if world_of([*laws, sentence], constraints.is_single) is None:
+    if world_of([*ground_constraints, sentence], constraints.is_single) is None:
         raise InputError(
             f"This cannot be true: {worded(sentence)[:200]}.",
             next_step="State something that the rules allow.",
             field="sentence",
         )
-    return _linear(base, (*laws, sentence), constraints)
+    return _linear(base, (*ground_constraints, sentence), constraints)
 
 
 def contract(
     base: Iterable[Belief],
     sentence: Sentence,
-    constraints: Constraints,
+    constraints: BeliefConstraints,
     *,
-    laws: Sequence[Sentence] = (),
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
     """The most entrenched part of the base that does not entail the sentence. What follows from the
     laws alone cannot be given up."""
     denied = negation(sentence)
-    if world_of([*laws, denied], constraints.is_single) is None:
+    if world_of([*ground_constraints, denied], constraints.is_single) is None:
         return Outcome(
-            _ordered(base), (), vain=f"{worded(sentence)[:200]} follows from the rules alone"
+            _ordered(base), (), refusal=f"{worded(sentence)[:200]} follows from the rules alone"
         )
-    return _linear(base, (*laws, denied), constraints)
+    return _linear(base, (*ground_constraints, denied), constraints)
 
 
 def consolidate(
-    base: Iterable[Belief], constraints: Constraints, *, laws: Sequence[Sentence] = ()
+    base: Iterable[Belief],
+    constraints: BeliefConstraints,
+    *,
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
     """The base without what contradicts its more entrenched part."""
-    return _linear(base, tuple(laws), constraints)
+    return _linear(base, tuple(ground_constraints), constraints)
 
 
 def merge(
-    sources: Sequence[Iterable[Belief]], constraints: Constraints, *, laws: Sequence[Sentence] = ()
+    sources: Sequence[Iterable[Belief]],
+    constraints: BeliefConstraints,
+    *,
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
     """One consistent base of several, the most trusted source first. A sentence that several hold
     counts as held by the first of them."""
@@ -130,18 +136,18 @@ def merge(
             if said not in known:
                 known.add(said)
                 together.append(belief._replace(rank=(-place, *belief.rank)))
-    return _linear(together, tuple(laws), constraints)
+    return _linear(together, tuple(ground_constraints), constraints)
 
 
 def entails(
     base: Iterable[Sentence],
     sentence: Sentence,
-    constraints: Constraints,
+    constraints: BeliefConstraints,
     *,
-    laws: Sequence[Sentence] = (),
+    ground_constraints: Sequence[Sentence] = (),
 ) -> bool:
     """Whether a sentence is true wherever the base and the laws are."""
-    return world_of([*laws, *base, negation(sentence)], constraints.is_single) is None
+    return world_of([*ground_constraints, *base, negation(sentence)], constraints.is_single) is None
 
 
 def contract_whole(revisions: Iterable[frozenset[T]], atom: T) -> list[frozenset[T]]:
@@ -155,7 +161,7 @@ def _ordered(base: Iterable[Belief]) -> tuple[Belief, ...]:
 
 
 def _linear(
-    base: Iterable[Belief], start: tuple[Sentence, ...], constraints: Constraints
+    base: Iterable[Belief], start: tuple[Sentence, ...], constraints: BeliefConstraints
 ) -> Outcome:
     ordered = _ordered(base)
     stays = maximal(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN
-from doxa.maintenance.embedding import Reembedding, given_up, pending, reembedding
+from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
@@ -23,7 +23,7 @@ _RESTORE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HealthCheck:
     """One line of doctor: what was looked at, whether it is well, and what to do if not. One that
     is well and has a `next_step` is a note: something can be switched on, nothing is wrong."""
 
@@ -52,10 +52,10 @@ def prove(store: Store) -> LogProof:
 
 def examine(
     store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = ""
-) -> list[Finding]:
+) -> list[HealthCheck]:
     """All findings, the sound ones too. Raises nothing: what fails becomes a finding. `unasked`
     names an embedder that is not to be asked."""
-    looks: tuple[tuple[str, Callable[[], Finding]], ...] = (
+    looks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
         ("file", lambda: _file(store)),
         ("disk", lambda: _space(store)),
         ("invariants", lambda: _invariants(store)),
@@ -67,9 +67,9 @@ def examine(
     return [_looked(name, look) for name, look in looks]
 
 
-def unopened(error: StoreError) -> Finding:
+def unopened(error: StoreError) -> HealthCheck:
     """A file that is too damaged to be opened."""
-    return Finding(
+    return HealthCheck(
         "file",
         False,
         error.message,
@@ -77,7 +77,7 @@ def unopened(error: StoreError) -> Finding:
     )
 
 
-def _looked(name: str, look: Callable[[], Finding]) -> Finding:
+def _looked(name: str, look: Callable[[], HealthCheck]) -> HealthCheck:
     try:
         return look()
     except ClosedError:
@@ -89,7 +89,7 @@ def _looked(name: str, look: Callable[[], Finding]) -> Finding:
             if isinstance(error, DoxaError)
             else "Check the path, its folder and permissions."
         )
-        return Finding(
+        return HealthCheck(
             name,
             False,
             error.message if isinstance(error, DoxaError) else str(error),
@@ -97,11 +97,11 @@ def _looked(name: str, look: Callable[[], Finding]) -> Finding:
         )
 
 
-def _file(store: Store) -> Finding:
+def _file(store: Store) -> HealthCheck:
     path = Path(store.path)
     mode = path.stat().st_mode & 0o777
     private = os.name == "nt" or mode & 0o077 == 0
-    return Finding(
+    return HealthCheck(
         "file",
         private,
         f"{path}, mode {mode:03o}",
@@ -109,10 +109,10 @@ def _file(store: Store) -> Finding:
     )
 
 
-def _space(store: Store) -> Finding:
+def _space(store: Store) -> HealthCheck:
     free = shutil.disk_usage(Path(store.path).resolve().parent).free
     enough = free > FREE_BYTES_MIN
-    return Finding(
+    return HealthCheck(
         "disk",
         enough,
         f"{free / 1024**3:.1f} GiB free",
@@ -120,9 +120,9 @@ def _space(store: Store) -> Finding:
     )
 
 
-def _invariants(store: Store) -> Finding:
+def _invariants(store: Store) -> HealthCheck:
     problems = check(store)
-    return Finding(
+    return HealthCheck(
         "invariants",
         not problems,
         "; ".join(problems[:5]) or "all hold",
@@ -130,9 +130,9 @@ def _invariants(store: Store) -> Finding:
     )
 
 
-def _log(store: Store) -> Finding:
+def _log(store: Store) -> HealthCheck:
     proof = prove(store)
-    return Finding(
+    return HealthCheck(
         "log",
         True,
         f"{proof.receipts} receipts, {proof.entries} entries verify and replay; head"
@@ -140,46 +140,46 @@ def _log(store: Store) -> Finding:
     )
 
 
-def _erasures(store: Store) -> Finding:
+def _erasures(store: Store) -> HealthCheck:
     left = store.left_to_scrub()
     told = "Close whatever else has this file open, then open it again." if left else ""
-    return Finding("erasures", not left, left or "nothing is left of them", told)
+    return HealthCheck("erasures", not left, left or "nothing is left of them", told)
 
 
-def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> Finding:
+def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthCheck:
     with store.read() as snapshot:
         due, held, failed, coming = (
             pending(snapshot, in_use=True),
             snapshot.embedder_name(),
-            given_up(snapshot),
+            failed_embeddings(snapshot),
             reembedding(snapshot),
         )
     if coming is not None:
         return _coming(coming, held or "", embedder)
     if embedder is not None and held is not None and held != embedder.name:
-        return Finding(
+        return HealthCheck(
             "vectors",
             False,
             f"they are of {held}, the model is {embedder.name}",
             "Run `doxa embed --anew` to make them all again.",
         )
     if failed:
-        return Finding(
+        return HealthCheck(
             "vectors",
             False,
             f"{failed} memories could not be embedded",
             "Recall finds them by words; `doxa embed --anew` tries again.",
         )
     if not due:
-        return Finding("vectors", True, "all made")
+        return HealthCheck("vectors", True, "all made")
     if embedder is None and not unasked:
-        return Finding("vectors", True, f"{due} memories have none: recall finds them by words")
-    return Finding(
+        return HealthCheck("vectors", True, f"{due} memories have none: recall finds them by words")
+    return HealthCheck(
         "vectors", False, f"{due} memories await theirs", "Run `doxa embed` to make them now."
     )
 
 
-def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> Finding:
+def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> HealthCheck:
     """Vectors of another model are under way."""
     total = coming.made + coming.due + coming.failed
     detail = (
@@ -187,8 +187,8 @@ def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> Findin
         f" recall goes by those of {held}"
     )
     if embedder is None or embedder.name == coming.model:
-        return Finding("vectors", False, detail, "Run `doxa embed` to go on with them.")
-    return Finding(
+        return HealthCheck("vectors", False, detail, "Run `doxa embed` to go on with them.")
+    return HealthCheck(
         "vectors",
         False,
         f"{detail}; the model is {embedder.name}",
@@ -196,15 +196,17 @@ def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> Findin
     )
 
 
-def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> Finding:
+def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> HealthCheck:
     if error is not None:
         missing = (
             embedder is None and not {"path", "model", "url"} & error.fields.keys()
         )  # one that is there and does not work is named
-        return Finding("embedder", missing, error.message, error.next_step)
+        return HealthCheck("embedder", missing, error.message, error.next_step)
     if unasked:
-        return Finding("embedder", True, f"{unasked}, not asked", "`doxa doctor --models` asks it.")
-    return Finding(
+        return HealthCheck(
+            "embedder", True, f"{unasked}, not asked", "`doxa doctor --models` asks it."
+        )
+    return HealthCheck(
         "embedder",
         True,
         "switched off: recall works by words" if embedder is None else embedder.name,

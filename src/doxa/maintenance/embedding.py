@@ -5,7 +5,7 @@ What is due is a column of the search row, written with the row itself, so a cra
 loses no work order. A text that cannot be embedded is tried again a limited number of times and
 stays findable by its words. Two processes may embed the same rows; the result is equal.
 
-Another model's vectors are made beside those in use (store/indexing/vectors.py): `embed_anew` begins, and
+Another model's vectors are made beside those in use (store/indexing/vectors.py): `begin_reembedding` begins, and
 every job that has the model goes on until one short transaction puts them into use. Meanwhile what
 is new is embedded by the model in use first, if it is at hand, so that meaning finds it.
 """
@@ -66,7 +66,7 @@ class Reembedding(NamedTuple):
     failed: int
 
 
-class _Work(NamedTuple):
+class _PendingDoc(NamedTuple):
     """Texts of one memory by part. `attempts` that failed are known of the coming set only."""
 
     scope: int
@@ -75,7 +75,7 @@ class _Work(NamedTuple):
     texts: dict[int, str]
 
 
-_Packed = tuple[_Work, dict[int, tuple[bytes, bytes]]]
+_Packed = tuple[_PendingDoc, dict[int, tuple[bytes, bytes]]]
 
 
 def pending(reader: Reader, *, in_use: bool = False) -> int:
@@ -90,7 +90,7 @@ def pending(reader: Reader, *, in_use: bool = False) -> int:
     )
 
 
-def given_up(reader: Reader) -> int:
+def failed_embeddings(reader: Reader) -> int:
     """How many memories could not be embedded at the last of their attempts."""
     return int(
         reader.rows("SELECT count(*) FROM doc INDEXED BY doc_given_up WHERE vectors < 0")[0][0]
@@ -108,7 +108,7 @@ def reembedding(reader: Reader) -> Reembedding | None:
     return Reembedding(model, total - left, left - failed, failed)
 
 
-def embed_anew(store: Store, model: str) -> None:
+def begin_reembedding(store: Store, model: str) -> None:
     """Begin to make every vector again, by this model; recall goes on with those there are. Where
     that is under way already it goes on. The model of the vectors in use takes a change to another
     one back."""
@@ -213,12 +213,12 @@ class _Job:
         with self._store.write(_IDENTITY, op="embed") as tx:
             return tx.switch_vectors(model)
 
-    def _due(self, sql: str, args: tuple[int, ...]) -> list[_Work]:
+    def _due(self, sql: str, args: tuple[int, ...]) -> list[_PendingDoc]:
         rules = self._store.search_rules()
         with self._store.read() as snapshot:
             rows = snapshot.rows(sql, args)
             nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
-        found: list[_Work] = []
+        found: list[_PendingDoc] = []
         for scope, doc, identity, attempts in rows:
             node = nodes.get(identity)
             rule = (
@@ -234,10 +234,12 @@ class _Job:
                 if node and rule
                 else {0: ""}
             )
-            found.append(_Work(scope, doc, attempts, texts))
+            found.append(_PendingDoc(scope, doc, attempts, texts))
         return found
 
-    def _embed(self, embedder: Embedder, batch: list[_Work], *, coming: bool) -> tuple[int, int]:
+    def _embed(
+        self, embedder: Embedder, batch: list[_PendingDoc], *, coming: bool
+    ) -> tuple[int, int]:
         """Group by group, each written before the next, so that little is lost by stopping. Returns
         how many got vectors and how many failed."""
         made, failed = 0, 0
@@ -245,7 +247,7 @@ class _Job:
             if self._stop():
                 break
             packed: list[_Packed] = []
-            bad: list[_Work] = []
+            bad: list[_PendingDoc] = []
             try:
                 _embed_group(embedder, group, packed, bad)
             finally:  # what was made before an interruption is kept
@@ -253,7 +255,9 @@ class _Job:
             made, failed = made + len(packed), failed + len(bad)
         return made, failed
 
-    def _write(self, model: str, packed: list[_Packed], bad: list[_Work], *, coming: bool) -> None:
+    def _write(
+        self, model: str, packed: list[_Packed], bad: list[_PendingDoc], *, coming: bool
+    ) -> None:
         if not packed and not bad:
             return
         with self._store.write(_IDENTITY, op="embed") as tx:
@@ -322,9 +326,9 @@ def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:
     return override if isinstance(override, str) and override.strip() else text_of(rule, props)
 
 
-def _groups(batch: list[_Work]) -> Iterator[list[_Work]]:
+def _groups(batch: list[_PendingDoc]) -> Iterator[list[_PendingDoc]]:
     """Memories whose texts fill one request to an endpoint."""
-    group: list[_Work] = []
+    group: list[_PendingDoc] = []
     texts, size = 0, 0
     for work in batch:
         added = sum(len(text.encode("utf-8", "surrogatepass")) for text in work.texts.values())
@@ -341,7 +345,7 @@ def _groups(batch: list[_Work]) -> Iterator[list[_Work]]:
 
 
 def _embed_group(
-    embedder: Embedder, group: list[_Work], packed: list[_Packed], bad: list[_Work]
+    embedder: Embedder, group: list[_PendingDoc], packed: list[_Packed], bad: list[_PendingDoc]
 ) -> None:
     """All texts in one call. If that fails each memory is tried alone, so that one text does not
     fail its neighbours."""

@@ -43,7 +43,7 @@ class Promotion(NamedTuple):
     cap: float = 1.0
 
 
-class Window(NamedTuple):
+class VisibilityInterval(NamedTuple):
     """Half-open: visible from the first time, no more from the second."""
 
     start: int
@@ -53,7 +53,7 @@ class Window(NamedTuple):
         return self.start <= now < self.end
 
 
-ALWAYS, NEVER = Window(TIME_MIN, TIME_MAX), Window(TIME_MAX, TIME_MIN)
+ALWAYS, NEVER = VisibilityInterval(TIME_MIN, TIME_MAX), VisibilityInterval(TIME_MAX, TIME_MIN)
 NO_DECAY, NO_PROMOTION = Decay(), Promotion()
 
 
@@ -96,14 +96,14 @@ def visible_ages(decay: Decay, promotion: Promotion) -> tuple[int, int]:
     return (0, high) if first else (high, TIME_MAX)
 
 
-def window(decay: Decay, promotion: Promotion, anchor: int) -> Window:
+def window(decay: Decay, promotion: Promotion, anchor: int) -> VisibilityInterval:
     """The times of visibility of something whose age counts from `anchor`."""
     first, end = visible_ages(decay, promotion)
     if first == end:
         return NEVER
     start = TIME_MIN if first == 0 else min(TIME_MAX, anchor + first)
     stop = TIME_MAX if end == TIME_MAX else min(TIME_MAX, anchor + end)
-    return Window(start, stop) if start < stop else NEVER
+    return VisibilityInterval(start, stop) if start < stop else NEVER
 
 
 def _passes(decay: Decay, promotion: Promotion, age: int) -> bool:

@@ -63,7 +63,7 @@ class Curve(NamedTuple):
     bundle: str | None = None
 
 
-class Clause(NamedTuple):
+class WhenClause(NamedTuple):
     """WHEN … APPLY PROFILE …"""
 
     when: str
@@ -95,7 +95,7 @@ class Policy:
     target: Target
     order: int
     variable: str
-    clauses: tuple[Clause, ...]
+    clauses: tuple[WhenClause, ...]
     setters: tuple[Setter, ...]
 
 
@@ -238,7 +238,7 @@ class Rules:
 
     def _policy(self, name: str, held: Mapping[str, Any]) -> Policy:
         clauses = tuple(
-            Clause(one["when"], one["profile"], self.promotion(one["profile"]))
+            WhenClause(one["when"], one["profile"], self.promotion(one["profile"]))
             for one in held["rules"]
         )
         setters = tuple(

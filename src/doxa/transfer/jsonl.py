@@ -59,7 +59,7 @@ from doxa.belief.writes import (
     set_deprecated,
 )
 from doxa.ingestion.arguments import unusable
-from doxa.ingestion.ingest import Ingest, Ingested, Prepared, cleaned
+from doxa.ingestion.ingest import Ingest, Ingested, PreparedTurn, cleaned
 from doxa.ingestion.readers.sources import EXPORT_START, head, lines
 from doxa.ingestion.remember import clean_draft, clean_properties
 from doxa.language.turns import Turn, TurnRole, readable
@@ -136,7 +136,7 @@ class _Header(msgspec.Struct, tag="doxa-export"):
     format: int
 
 
-class _Said(msgspec.Struct, tag="exchange"):
+class _ExchangeLine(msgspec.Struct, tag="exchange"):
     kref: str
     project: str
     space: str
@@ -153,7 +153,7 @@ class _Said(msgspec.Struct, tag="exchange"):
     dates: tuple[str, ...] = ()
 
 
-class _Stated(msgspec.Struct, tag="revision"):
+class _RevisionLine(msgspec.Struct, tag="revision"):
     kref: str
     item: str
     number: _Number
@@ -183,28 +183,28 @@ class _Stated(msgspec.Struct, tag="revision"):
     entities: tuple[str, ...] = ()
 
 
-class _Link(msgspec.Struct, tag="edge"):
+class _EdgeLine(msgspec.Struct, tag="edge"):
     edge: str
     source: str
     target: str
     metadata: msgspec.Raw = _NOTHING
 
 
-class _Attached(msgspec.Struct, tag="artifact"):
+class _ArtifactLine(msgspec.Struct, tag="artifact"):
     kref: str
     location: str
     sha256: str = ""
     size_bytes: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class _Grouped(msgspec.Struct, tag="bundle"):
+class _BundleLine(msgspec.Struct, tag="bundle"):
     kref: str
     members: tuple[str, ...] = ()
     deprecated: bool = False
 
 
-_Line = _Header | _Said | _Stated | _Attached | _Grouped | _Link
-_decoder = msgspec.json.Decoder(_Line)
+_ExportLine = _Header | _ExchangeLine | _RevisionLine | _ArtifactLine | _BundleLine | _EdgeLine
+_decoder = msgspec.json.Decoder(_ExportLine)
 
 
 # Out
@@ -360,32 +360,34 @@ def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
             path=str(path),
         )
     found = list(_lines(path))
-    stated = [line for line in found if isinstance(line, _Stated)]
-    attached: dict[str, list[_Attached]] = {}
+    stated = [line for line in found if isinstance(line, _RevisionLine)]
+    attached: dict[str, list[_ArtifactLine]] = {}
     for line in found:
-        if isinstance(line, _Attached):
+        if isinstance(line, _ArtifactLine):
             kref = parse_kref(line.kref)
             if kref.artifact is None or kref.revision is None:
-                raise _unfit(
+                raise _invalid_line(
                     line.kref,
                     "an artifact's address has a revision and a name, such as ?r=1&a=report.pdf",
                 )
             attached.setdefault(str(kref.pinned(kref.revision)), []).append(line)
-        elif isinstance(line, _Grouped) and not _is_bundle(parse_kref(line.kref)):
-            raise _unfit(line.kref, "a bundle's address ends in .bundle")
-    _may_import(identity, stated)
-    said = _import_said(store, identity, [line for line in found if isinstance(line, _Said)])
-    bundles = [line for line in found if isinstance(line, _Grouped)]
+        elif isinstance(line, _BundleLine) and not _is_bundle(parse_kref(line.kref)):
+            raise _invalid_line(line.kref, "a bundle's address ends in .bundle")
+    _check_import_role(identity, stated)
+    said = _import_exchanges(
+        store, identity, [line for line in found if isinstance(line, _ExchangeLine)]
+    )
+    bundles = [line for line in found if isinstance(line, _BundleLine)]
     job = _Import(store, identity, bundles={line.kref for line in bundles}, attached=attached)
     for item, together in _by_item(stated):
         job.take_item(item, together)
     job.attach_rest()
     job.take_bundles(bundles)
-    job.take_edges([line for line in found if isinstance(line, _Link)])
+    job.take_edges([line for line in found if isinstance(line, _EdgeLine)])
     return job.result(said)
 
 
-def _may_import(identity: Identity, stated: list[_Stated]) -> None:
+def _check_import_role(identity: Identity, stated: list[_RevisionLine]) -> None:
     if identity.role != "agent":
         return
     for line in stated:
@@ -403,8 +405,8 @@ def _is_bundle(kref: Kref) -> bool:
     return kref.kind == "bundle" and kref == kref.item()
 
 
-def _by_item(stated: list[_Stated]) -> list[tuple[str, list[_Stated]]]:
-    items: dict[str, list[_Stated]] = {}
+def _by_item(stated: list[_RevisionLine]) -> list[tuple[str, list[_RevisionLine]]]:
+    items: dict[str, list[_RevisionLine]] = {}
     for line in stated:
         items.setdefault(line.item, []).append(line)
     return [
@@ -412,7 +414,9 @@ def _by_item(stated: list[_Stated]) -> list[tuple[str, list[_Stated]]]:
     ]
 
 
-def _import_said(store: Store, identity: Identity, said: list[_Said]) -> list[Ingested]:
+def _import_exchanges(
+    store: Store, identity: Identity, said: list[_ExchangeLine]
+) -> list[Ingested]:
     """Exchanges under the addresses they had, in the order of the lines; nothing is read from them
     that the export does not say."""
     jobs: dict[tuple[str, str], Ingest] = {}
@@ -427,7 +431,7 @@ def _import_said(store: Store, identity: Identity, said: list[_Said]) -> list[In
     return list(results.values())
 
 
-def _prepared(line: _Said) -> Prepared:
+def _prepared(line: _ExchangeLine) -> PreparedTurn:
     texts = (
         readable(text)
         for text in (line.thread, line.session, line.speaker, line.text, line.id, line.caption)
@@ -440,7 +444,7 @@ def _prepared(line: _Said) -> Prepared:
         tuple(redact(one).text for one in ones) for ones in (line.entities, line.dates)
     )
     identity = refuse_secret(parse_kref(line.kref).name, field="id")
-    return Prepared(identity, turn, entities, dates, redacted=redacted, retired=line.deprecated)
+    return PreparedTurn(identity, turn, entities, dates, redacted=redacted, retired=line.deprecated)
 
 
 class _Import:
@@ -453,7 +457,7 @@ class _Import:
         identity: Identity,
         *,
         bundles: set[str],
-        attached: dict[str, list[_Attached]],
+        attached: dict[str, list[_ArtifactLine]],
     ) -> None:
         self._store = store
         self._identity = identity
@@ -463,7 +467,7 @@ class _Import:
             ("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0
         )
         self._changes: list[int] = []
-        self._gave_way: list[Lost] = []
+        self._losses: list[Lost] = []
         self._places: list[str] = []
 
     def result(self, said: list[Ingested]) -> Imported:
@@ -475,10 +479,10 @@ class _Import:
             threads=tuple(thread for one in said for thread in one.threads),
             changes=(*(change for one in said for change in one.changes), *self._changes),
             places=tuple(self._places),
-            losses=tuple(self._gave_way),
+            losses=tuple(self._losses),
         )
 
-    def take_item(self, item: str, stated: list[_Stated]) -> None:
+    def take_item(self, item: str, stated: list[_RevisionLine]) -> None:
         """The revisions that are new here, under their own numbers, then the tags and the status,
         all or nothing."""
         kref = parse_kref(item)
@@ -487,7 +491,7 @@ class _Import:
             node = tx.node_by_kref(item) or create_item(
                 tx, kref, labels=("Bundle",) if item in self._bundles else ()
             )
-            made: list[_Stated] = []
+            made: list[_RevisionLine] = []
             for line, draft in drafts:
                 following = next_number(tx, node)
                 if line.number < following:
@@ -499,19 +503,19 @@ class _Import:
                 self._attach(tx, revision.id, str(revision.props["kref"]))
                 made.append(line)
             if made:
-                _point_tags(tx, node, stated)
-                self._gave_way += reconcile(tx, node)
+                _set_tags(tx, node, stated)
+                self._losses += reconcile(tx, node)
         self._counts["revisions"] += len(made)
-        self._done(tx)
+        self._record_change(tx)
 
-    def _draft(self, line: _Stated, item: Kref) -> Draft:
+    def _draft(self, line: _RevisionLine, item: Kref) -> Draft:
         if (item.project, "/".join(item.spaces), item.name, item.kind) != (
             line.project,
             line.space,
             line.name,
             line.kind,
         ):
-            raise _unfit(line.kref, f"it does not fit its item {str(item)[:200]}")
+            raise _invalid_line(line.kref, f"it does not fit its item {str(item)[:200]}")
         draft = Draft(
             summary=line.summary,
             project=line.project,
@@ -565,9 +569,9 @@ class _Import:
                         self._pass_over(line.kref)
                 else:
                     self._attach(tx, node.id, kref)
-        self._done(tx)
+        self._record_change(tx)
 
-    def take_bundles(self, bundles: list[_Grouped]) -> None:
+    def take_bundles(self, bundles: list[_BundleLine]) -> None:
         """All bundles first, since they may hold one another; then the members of those that never
         had any here."""
         with self._store.write(self._identity, op="import") as tx:
@@ -587,16 +591,16 @@ class _Import:
                         self._pass_over(f"{kref} in {line.kref}")
                     else:
                         tx.create_edge("MEMBER", bundle.id, dst=member.id)
-        self._done(tx)
+        self._record_change(tx)
 
-    def take_edges(self, links: list[_Link]) -> None:
+    def take_edges(self, links: list[_EdgeLine]) -> None:
         for first in range(0, len(links), INGEST_BATCH_TURNS):
             with self._store.write(self._identity, op="import") as tx:
                 for line in links[first : first + INGEST_BATCH_TURNS]:
                     self._take_edge(tx, line)
-            self._done(tx)
+            self._record_change(tx)
 
-    def _take_edge(self, tx: Transaction, line: _Link) -> None:
+    def _take_edge(self, tx: Transaction, line: _EdgeLine) -> None:
         kind = check_edge_type(refuse_secret(line.edge, field="edge type"))
         source, target = tx.node_by_kref(line.source), tx.node_by_kref(line.target)
         if source is None or target is None:
@@ -617,12 +621,12 @@ class _Import:
         if len(self._places) < SKIPPED_ITEMS_MAX:
             self._places.append(place[:500])
 
-    def _done(self, tx: Transaction) -> None:
+    def _record_change(self, tx: Transaction) -> None:
         if tx.receipt_made:
             self._changes.append(tx.tx)
 
 
-def _point_tags(tx: Transaction, item: Node, stated: list[_Stated]) -> None:
+def _set_tags(tx: Transaction, item: Node, stated: list[_RevisionLine]) -> None:
     """Every tag where the export says. What it does not name and what is gone here stays as it is."""
     for line in stated:
         revision = tx.node_by_kref(f"{item.props['kref']}?r={line.number}")
@@ -636,20 +640,26 @@ def _point_tags(tx: Transaction, item: Node, stated: list[_Stated]) -> None:
     set_deprecated(tx, node, stated[-1].status == "deprecated")
 
 
-def _lines(path: Path) -> Iterator[_Said | _Stated | _Attached | _Grouped | _Link]:
+def _lines(
+    path: Path,
+) -> Iterator[_ExchangeLine | _RevisionLine | _ArtifactLine | _BundleLine | _EdgeLine]:
     for number, line in lines(path):
         if line is None:
-            raise _bad(path, number, f"the line is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
+            raise _unreadable_line(
+                path, number, f"the line is longer than {IMPORT_LINE_BYTES_MAX:,} bytes"
+            )
         try:
             value = _decoder.decode(line)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-            raise _bad(path, number, str(error)) from None
+            raise _unreadable_line(path, number, str(error)) from None
         if isinstance(value, _Header) != (number == 1):
-            raise _bad(path, number, "an export begins with its header and has no other")
+            raise _unreadable_line(
+                path, number, "an export begins with its header and has no other"
+            )
         if not isinstance(value, _Header):
             yield value
         elif value.format != FORMAT:
-            raise _bad(path, number, f"format {value.format} is not {FORMAT}")
+            raise _unreadable_line(path, number, f"format {value.format} is not {FORMAT}")
 
 
 def _metadata(kref: str, raw: msgspec.Raw) -> dict[str, Any]:
@@ -665,10 +675,10 @@ def _metadata(kref: str, raw: msgspec.Raw) -> dict[str, Any]:
                 raise ValueError("a number beyond 64 bits")
         return dict(values)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise _unfit(kref, f"its metadata is unreadable ({str(error)[:200]})") from None
+        raise _invalid_line(kref, f"its metadata is unreadable ({str(error)[:200]})") from None
 
 
-def _bad(path: Path, number: int, reason: str) -> InputError:
+def _unreadable_line(path: Path, number: int, reason: str) -> InputError:
     return InputError(
         f"{path} line {number} cannot be read: {reason}.",
         next_step="Export again, or mend that line.",
@@ -677,7 +687,7 @@ def _bad(path: Path, number: int, reason: str) -> InputError:
     )
 
 
-def _unfit(kref: str, reason: str) -> InputError:
+def _invalid_line(kref: str, reason: str) -> InputError:
     return InputError(
         f"The line of {kref[:200]} cannot be taken in: {reason}.",
         next_step="Export again, or mend that line.",

@@ -23,47 +23,47 @@ from pathlib import Path
 import msgspec
 
 from doxa.base.clock import TIME_MAX
+from doxa.ingestion.readers.conversations import conversations
 from doxa.ingestion.readers.sources import ReadReport, clean, decode
-from doxa.ingestion.readers.whole import conversations
 from doxa.language.turns import Turn, TurnRole
 
 
-class _Author(msgspec.Struct):
+class _ChatGptAuthor(msgspec.Struct):
     role: str = ""
 
 
-class _Content(msgspec.Struct):
+class _ChatGptContent(msgspec.Struct):
     parts: list[object] = msgspec.field(default_factory=list)
 
 
-class _Metadata(msgspec.Struct):
+class _ChatGptMetadata(msgspec.Struct):
     is_visually_hidden_from_conversation: bool | None = None
 
 
-class _Message(msgspec.Struct):
-    author: _Author
+class _ChatGptMessage(msgspec.Struct):
+    author: _ChatGptAuthor
     id: str = ""
     create_time: float | None = None
     recipient: str | None = None
-    content: _Content | None = None
-    metadata: _Metadata | None = None
+    content: _ChatGptContent | None = None
+    metadata: _ChatGptMetadata | None = None
 
 
-class _Node(msgspec.Struct):
+class _ChatGptNode(msgspec.Struct):
     parent: str | None = None
     message: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Conversation(msgspec.Struct):
-    mapping: dict[str, _Node]
+class _ChatGptConversation(msgspec.Struct):
+    mapping: dict[str, _ChatGptNode]
     conversation_id: str | None = None
     id: str | None = None
     title: str | None = None
     current_node: str | None = None
 
 
-_conversation = msgspec.json.Decoder(_Conversation)
-_message = msgspec.json.Decoder(_Message | None)
+_conversation = msgspec.json.Decoder(_ChatGptConversation)
+_message = msgspec.json.Decoder(_ChatGptMessage | None)
 
 
 def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
@@ -91,7 +91,7 @@ def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
                 yield turn
 
 
-def _chain(conversation: _Conversation) -> list[str]:
+def _chain(conversation: _ChatGptConversation) -> list[str]:
     """Node ids from the root to the current node. Parents may form a ring in a damaged file: each
     node is taken once."""
     mapping = conversation.mapping
@@ -107,7 +107,7 @@ def _chain(conversation: _Conversation) -> list[str]:
     return list(reversed(taken))
 
 
-def _turn(session: str, message: _Message | None) -> Turn | None:
+def _turn(session: str, message: _ChatGptMessage | None) -> Turn | None:
     if (
         message is None
         or message.content is None

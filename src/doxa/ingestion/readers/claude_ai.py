@@ -21,32 +21,32 @@ import msgspec
 
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
+from doxa.ingestion.readers.conversations import conversations
 from doxa.ingestion.readers.sources import ReadReport, clean, decode
-from doxa.ingestion.readers.whole import conversations
 from doxa.language.turns import Turn, TurnRole
 
 
-class _Block(msgspec.Struct):
+class _ClaudeAiBlock(msgspec.Struct):
     type: str = ""
     text: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _ClaudeAiMessage(msgspec.Struct):
     sender: str
     uuid: str = ""
     text: str | None = None
-    content: list[_Block] | None = None
+    content: list[_ClaudeAiBlock] | None = None
     created_at: str | None = None
 
 
-class _Conversation(msgspec.Struct):
+class _ClaudeAiConversation(msgspec.Struct):
     chat_messages: list[msgspec.Raw]
     uuid: str = ""
     name: str | None = None
 
 
-_conversation = msgspec.json.Decoder(_Conversation)
-_message = msgspec.json.Decoder(_Message)
+_conversation = msgspec.json.Decoder(_ClaudeAiConversation)
+_message = msgspec.json.Decoder(_ClaudeAiMessage)
 
 
 def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
@@ -72,7 +72,7 @@ def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
                 yield turn
 
 
-def _turn(session: str, message: _Message) -> Turn | None:
+def _turn(session: str, message: _ClaudeAiMessage) -> Turn | None:
     if message.sender not in ("human", "assistant"):
         raise ValueError(f"{message.sender[:40]!r} is not a known sender")
     blocks = [

@@ -40,25 +40,25 @@ _INJECTED = re.compile(
 )
 
 
-class _Kind(msgspec.Struct):
+class _ClaudeCodeKind(msgspec.Struct):
     type: str = ""
     cwd: str | None = None
 
 
-class _Block(msgspec.Struct):
+class _ClaudeCodeBlock(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
     content: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Message(msgspec.Struct):
-    content: str | list[_Block] = ""
+class _ClaudeCodeMessage(msgspec.Struct):
+    content: str | list[_ClaudeCodeBlock] = ""
 
 
-class _Line(msgspec.Struct):
+class _ClaudeCodeLine(msgspec.Struct):
     type: str
-    message: _Message
+    message: _ClaudeCodeMessage
     timestamp: str | None = None
     sessionId: str = ""
     uuid: str = ""
@@ -67,9 +67,9 @@ class _Line(msgspec.Struct):
     isCompactSummary: bool = False
 
 
-_kind = msgspec.json.Decoder(_Kind)
-_line = msgspec.json.Decoder(_Line)
-_result = msgspec.json.Decoder(str | list[_Block])
+_kind = msgspec.json.Decoder(_ClaudeCodeKind)
+_line = msgspec.json.Decoder(_ClaudeCodeLine)
+_result = msgspec.json.Decoder(str | list[_ClaudeCodeBlock])
 
 
 def read_claude_code(
@@ -127,10 +127,10 @@ def _read_session(path: Path, *, report: ReadReport, include: Collection[str]) -
             )
 
 
-def _spoken(record: _Line, include: Collection[str]) -> Iterator[tuple[TurnRole, str]]:
+def _spoken(record: _ClaudeCodeLine, include: Collection[str]) -> Iterator[tuple[TurnRole, str]]:
     role: TurnRole = "user" if record.type == "user" else "assistant"
     content = record.message.content
-    blocks = [_Block(type="text", text=content)] if isinstance(content, str) else content
+    blocks = [_ClaudeCodeBlock(type="text", text=content)] if isinstance(content, str) else content
     said = [
         text
         for block in blocks
@@ -156,7 +156,7 @@ def _injected(role: TurnRole, text: str) -> bool:
     return role == "user" and _INJECTED.match(text) is not None
 
 
-def _result_text(block: _Block) -> str:
+def _result_text(block: _ClaudeCodeBlock) -> str:
     data = bytes(block.content)
     content = decode(_result, data) if data and data != b"null" else ""
     if isinstance(content, str):

@@ -30,7 +30,7 @@ from doxa.ingestion.readers.sources import clean, decode, lines
 from doxa.language.turns import Turn, TurnRole
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _DoxaJsonlLine(msgspec.Struct, forbid_unknown_fields=True):
     thread: str
     session: str
     speaker: str
@@ -41,7 +41,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     caption: str = ""
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(_DoxaJsonlLine)
 
 
 def read_doxa_jsonl(path: Path) -> Iterator[Turn]:

@@ -34,21 +34,21 @@ _TIME = re.compile(
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-class _Sample(msgspec.Struct):
+class _LocomoSample(msgspec.Struct):
     conversation: dict[str, msgspec.Raw]
     sample_id: str = ""
 
 
-class _Message(msgspec.Struct):
+class _LocomoMessage(msgspec.Struct):
     speaker: str
     text: str = ""
     dia_id: str = ""
     blip_caption: str | None = None
 
 
-_samples = msgspec.json.Decoder(list[_Sample])
-_sample = msgspec.json.Decoder(_Sample)
-_messages = msgspec.json.Decoder(list[_Message])
+_samples = msgspec.json.Decoder(list[_LocomoSample])
+_sample = msgspec.json.Decoder(_LocomoSample)
+_messages = msgspec.json.Decoder(list[_LocomoMessage])
 _text = msgspec.json.Decoder(str)
 
 
@@ -66,7 +66,7 @@ def read_locomo(path: Path) -> Iterator[Turn]:
             yield from _read_sample(name, position, sample=sample)
 
 
-def _read_sample(name: str, position: int, *, sample: _Sample) -> Iterator[Turn]:
+def _read_sample(name: str, position: int, *, sample: _LocomoSample) -> Iterator[Turn]:
     thread = clean(sample.sample_id) or f"sample-{position}"
     sessions = sorted(
         (int(match.group(1)), key)
