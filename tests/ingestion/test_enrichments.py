@@ -158,12 +158,12 @@ def test_secrets_stay_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "said"),
     [
-        ("a text alone", InputError, "is a list of texts; this is str"),
-        (None, InputError, "is a list of texts; this is NoneType"),
-        (7, InputError, "is a list of texts; this is int"),
-        ([1], InputError, "holds texts; this is int"),
+        ("a text alone", InputError, "must be a list of texts, not str"),
+        (None, InputError, "must be a list of texts, not NoneType"),
+        (7, InputError, "must be a list of texts, not int"),
+        ([1], InputError, "must contain texts, not int"),
         ([None], InputError, "holds texts"),
-        ([["a"]], InputError, "holds texts; this is list"),
+        ([["a"]], InputError, "must contain texts, not list"),
         (["fine", " \n"], InputError, "is blank"),
         (["\ud800"], InputError, "surrogate"),
         (

@@ -33,9 +33,9 @@ from doxa.language.predicates import (
     VERBS,
     cue_words,
     same_state,
-    shared_sort,
+    shared_category,
 )
-from doxa.language.stated_values import alike, read_value
+from doxa.language.stated_values import compare_values, read_value
 from doxa.language.statement import read_fact, read_statement
 from tests.fixtures_shared import opened
 
@@ -115,7 +115,7 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
     )
     assert first.fact == Fact("Marta", "home", "Porto")
     assert first.score >= REVISE_AT
-    assert "'Porto' takes the place of 'Lisbon'." in first.reasons
+    assert "'Porto' replaces 'Lisbon'." in first.reasons
     assert [
         other for other in others if other.score >= CONFLICT_AT or other.relation != "beside"
     ] == []
@@ -419,7 +419,7 @@ def test_statements_are_read() -> None:
 )
 def test_values_are_compared_by_what_they_say(one: str, other: str, likeness: str) -> None:
     first, second = read_value(one, NOW), read_value(other, NOW)
-    assert (alike(first, second), alike(second, first)) == (likeness, likeness)
+    assert (compare_values(first, second), compare_values(second, first)) == (likeness, likeness)
 
 
 def test_the_table_of_predicates_is_sound() -> None:
@@ -429,8 +429,9 @@ def test_the_table_of_predicates_is_sound() -> None:
     assert all(len(line) >= 1 for line in STATES)
     assert same_state(frozenset(("open",)), frozenset(("close",)))
     assert not same_state(frozenset(("open",)), frozenset(("open",)))
-    assert shared_sort(read_value("MySQL", None).words, read_value("PostgreSQL 16", None).words)
-    assert shared_sort(read_value("MySQL", None).words, read_value("MySQL 8", None).words) is None
+    mysql = read_value("MySQL", None).words
+    assert shared_category(mysql, read_value("PostgreSQL 16", None).words)
+    assert shared_category(mysql, read_value("MySQL 8", None).words) is None
     assert "lives" in cue_words("home") or "live" in cue_words("home")
     assert cue_words("nothing of the kind") == []
 

@@ -215,9 +215,9 @@ def test_the_order_of_entrenchment_is_strict_and_says_why() -> None:
     assert reasons == [
         "it is trusted more",
         "its confidence is 0.9 against 0.2",
-        "a preference stands before an inference",
+        "a preference is more entrenched than an inference",
         "it is more recent",
-        "a fact stands before a preference",
+        "a fact is more entrenched than a preference",
         "it has 2 independent sources against 1",
         "it is more recent",
         "it was written later",

@@ -267,7 +267,7 @@ def test_erasing_a_container_of_one_thing_takes_the_token(tmp_path: Path, target
         with pytest.raises(ConfirmationError, match="all that"):
             memory.forget(target, erase=True)
         for confirm in ("0" * 16, "ö", "\ud800", 5):
-            with pytest.raises(ConfirmationError, match="does not fit"):
+            with pytest.raises(ConfirmationError, match="does not match"):
                 memory.forget(target, erase=True, confirm=confirm)  # type: ignore[arg-type]
         shown = memory.forget(target, erase=True, preview=True)
         assert shown.count == 1

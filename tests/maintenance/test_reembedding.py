@@ -240,7 +240,7 @@ def test_the_old_vectors_are_used_until_all_new_ones_are_there(tmp_path: Path) -
             told = {finding.name: finding for finding in there.doctor()}["vectors"]
             assert (
                 not told.ok
-                and f"100 of 200 memories have those of {new.name}" in told.detail
+                and f"100 of 200 memories have vectors of {new.name}" in told.detail
                 and told.next_step.startswith("Run `doxa embed`")
             )
             told = {finding.name: finding for finding in here.doctor()}["vectors"]

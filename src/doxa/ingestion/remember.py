@@ -28,17 +28,22 @@ from doxa.redaction.redact import left_out, redact, refuse_secret
 from doxa.store import Identity, Store
 
 _TURNING = re.compile(
-    r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once|if|by|with|than|then|when|while|because|all|any|"
-    r"each|few|more|most|only|some|same|other|can|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your|yours|"
-    r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
+    r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once"
+    r"|if|by|with|than|then|when|while|because|all|any|each|few|more|most|only|some|same|other|can"
+    r"|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your"
+    r"|yours|he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this"
+    r"|that|these|those)\b"
 )
-_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|october|november|december"
+_DAYS = (
+    "monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may"
+    "|june|july|august|september|october|november|december"
+)
 _PREPOSITION = (
     "on|in|at|after|before|since|until|during|within|without|with|by|from|for|to|every|each"
 )
 _FRONTED = re.compile(
-    rf"\W*(?P<front>(?:{_PREPOSITION})(?:\s+[^\s,;:.!?]+){{1,5}},|(?:on|in|since|until|by|every|each)\s+(?:(?:{_DAYS})s?|\d{{4}}))\s+"
-    r"(?P<rest>\S+\s[^,;:]*)"
+    rf"\W*(?P<front>(?:{_PREPOSITION})(?:\s+[^\s,;:.!?]+){{1,5}},|(?:on|in|since|until|by|every"
+    rf"|each)\s+(?:(?:{_DAYS})s?|\d{{4}}))\s+(?P<rest>\S+\s[^,;:]*)"
 )
 _SEVERAL = re.compile(
     r"\b(?:and|or|but|than|while|whereas|because|if|when)\b|[.!?]\s+\S"

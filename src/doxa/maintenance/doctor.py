@@ -1,5 +1,5 @@
-"""What `doxa doctor` looks at: the file, its invariants, its log, its index, its vectors, its
-model. Each finding says what to do."""
+"""The checks of `doxa doctor`: file, disk, invariants, log, erasures, vectors and embedder. Each
+result says what to do."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
 _RESTORE = (
-    "Keep the file as it is. Take the latest backup: `doxa restore BACKUP NEW` verifies it and"
-    " copies it to a new path. What this file can still read, `doxa export` writes out, and `doxa"
-    " import` adds it there."
+    "Do not modify the file. Take the latest backup: `doxa restore BACKUP NEW` verifies it and"
+    " copies it to a new path. `doxa export` writes what is still readable in this file, and `doxa"
+    " import` adds it to the copy."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One line of doctor: what was looked at, whether it is well, and what to do if not. One that
-    is well and has a `next_step` is a note: something can be switched on, nothing is wrong."""
+    """The result of one check: its name, whether it passed, details, and what to do. If it passed
+    and has a `next_step`, that is a suggestion; nothing is wrong."""
 
     name: str
     ok: bool
@@ -34,16 +34,15 @@ class HealthCheck:
 
 
 def prove(store: Store) -> LogProof:
-    """Walk the whole log and compare the state with a replay of it. Raises CorruptError where
-    either does not fit."""
+    """Verify the whole log and compare the state with a replay of it. Raises CorruptError if either
+    check fails."""
     proof = verify_log(store)
     if digest(store) != replayed_digest(store):
         raise CorruptError(
-            f"The state of {store.path} is not what its log says: something wrote past the"
-            " transactions.",
+            f"The state of {store.path} differs from its log: something wrote to the file outside"
+            " of transactions.",
             next_step=(
-                "Keep the file as evidence and restore the latest backup that verifies to a new"
-                " path."
+                "Keep the file as evidence, and restore the latest verified backup to a new path."
             ),
             path=store.path,
         )
@@ -53,9 +52,9 @@ def prove(store: Store) -> LogProof:
 def examine(
     store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = ""
 ) -> list[HealthCheck]:
-    """All findings, the sound ones too. Raises nothing: what fails becomes a finding. `unasked`
-    names an embedder that is not to be asked."""
-    looks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
+    """Run all checks and return their results. Failures become results and do not raise. `unasked`
+    names an embedder that must not be called."""
+    checks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
         ("file", lambda: _file(store)),
         ("disk", lambda: _space(store)),
         ("invariants", lambda: _invariants(store)),
@@ -64,11 +63,11 @@ def examine(
         ("vectors", lambda: _vectors(store, embedder, unasked)),
         ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
     )
-    return [_looked(name, look) for name, look in looks]
+    return [_run(name, check) for name, check in checks]
 
 
 def unopened(error: StoreError) -> HealthCheck:
-    """A file that is too damaged to be opened."""
+    """Return the result for a file that is too damaged to open."""
     return HealthCheck(
         "file",
         False,
@@ -77,14 +76,14 @@ def unopened(error: StoreError) -> HealthCheck:
     )
 
 
-def _looked(name: str, look: Callable[[], HealthCheck]) -> HealthCheck:
+def _run(name: str, check: Callable[[], HealthCheck]) -> HealthCheck:
     try:
-        return look()
+        return check()
     except ClosedError:
         raise
     except (DoxaError, OSError) as error:
         damaged = isinstance(error, CorruptError)
-        told = (
+        next_step = (
             error.next_step
             if isinstance(error, DoxaError)
             else "Check the path, its folder and permissions."
@@ -93,7 +92,7 @@ def _looked(name: str, look: Callable[[], HealthCheck]) -> HealthCheck:
             name,
             False,
             error.message if isinstance(error, DoxaError) else str(error),
-            _RESTORE if damaged else told,
+            _RESTORE if damaged else next_step,
         )
 
 
@@ -105,7 +104,7 @@ def _file(store: Store) -> HealthCheck:
         "file",
         private,
         f"{path}, mode {mode:03o}",
-        "" if private else f"Let only its owner read it: chmod 600 {path}",
+        "" if private else f"Make it readable by its owner only: chmod 600 {path}",
     )
 
 
@@ -142,8 +141,8 @@ def _log(store: Store) -> HealthCheck:
 
 def _erasures(store: Store) -> HealthCheck:
     left = store.left_to_scrub()
-    told = "Close whatever else has this file open, then open it again." if left else ""
-    return HealthCheck("erasures", not left, left or "nothing is left of them", told)
+    next_step = "Close all other programs that have this file open, then reopen it." if left else ""
+    return HealthCheck("erasures", not left, left or "no traces are left", next_step)
 
 
 def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthCheck:
@@ -160,47 +159,46 @@ def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthChe
         return HealthCheck(
             "vectors",
             False,
-            f"they are of {held}, the model is {embedder.name}",
-            "Run `doxa embed --anew` to make them all again.",
+            f"they were computed by {held}, but the model is {embedder.name}",
+            "Run `doxa embed --anew` to recompute all of them.",
         )
     if failed:
         return HealthCheck(
             "vectors",
             False,
             f"{failed} memories could not be embedded",
-            "Recall finds them by words; `doxa embed --anew` tries again.",
+            "Recall finds them by words; `doxa embed --anew` retries them.",
         )
     if not due:
-        return HealthCheck("vectors", True, "all made")
+        return HealthCheck("vectors", True, "complete")
     if embedder is None and not unasked:
         return HealthCheck("vectors", True, f"{due} memories have none: recall finds them by words")
     return HealthCheck(
-        "vectors", False, f"{due} memories await theirs", "Run `doxa embed` to make them now."
+        "vectors", False, f"{due} memories are pending", "Run `doxa embed` to compute them now."
     )
 
 
 def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> HealthCheck:
-    """Vectors of another model are under way."""
+    """Return the result while the vectors of another model are being computed."""
     total = coming.made + coming.due + coming.failed
     detail = (
-        f"{coming.made} of {total} memories have those of {coming.model}; until all are made,"
-        f" recall goes by those of {held}"
+        f"{coming.made} of {total} memories have vectors of {coming.model}; until all are complete,"
+        f" recall uses those of {held}"
     )
     if embedder is None or embedder.name == coming.model:
-        return HealthCheck("vectors", False, detail, "Run `doxa embed` to go on with them.")
+        return HealthCheck("vectors", False, detail, "Run `doxa embed` to continue.")
     return HealthCheck(
         "vectors",
         False,
         f"{detail}; the model is {embedder.name}",
-        f"Run `doxa embed` where {coming.model} is the embedder to go on.",
+        f"Run `doxa embed` with the embedder {coming.model} to continue.",
     )
 
 
 def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> HealthCheck:
     if error is not None:
-        missing = (
-            embedder is None and not {"path", "model", "url"} & error.fields.keys()
-        )  # one that is there and does not work is named
+        # an embedder that exists but does not work is named in the error's fields
+        missing = embedder is None and not {"path", "model", "url"} & error.fields.keys()
         return HealthCheck("embedder", missing, error.message, error.next_step)
     if unasked:
         return HealthCheck(

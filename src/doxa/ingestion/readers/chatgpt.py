@@ -1,18 +1,17 @@
-"""Reads ChatGPT's data export: conversations.json, alone, in the export's folder, or inside its
-zip.
+"""Read ChatGPT's data export: conversations.json by itself, in the export's folder, or in its zip.
 
 Each conversation is a tree, because an edited question keeps its first version as another branch.
-What the person last saw is the chain of parents from `current_node`; the other branches are left
-out.
+The conversation that the user last saw is the chain of parents from `current_node`; other branches
+are skipped.
 
     [ { "conversation_id": "...", "title": "...", "current_node": "n3",
         "mapping": { "n3": { "parent": "n2", "message": {
-            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25, "recipient":
-            "all",
+            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25,
+            "recipient": "all",
             "content": {"content_type": "text", "parts": ["text", {"asset_pointer": ...}]} } } } } ]
 
-The thread is "chatgpt", the session the conversation's id, the speaker the role. Tool traffic and
-hidden context are left out.
+The thread is "chatgpt", the session the conversation id, the speaker the role. Tool traffic and
+hidden context are skipped.
 """
 
 from __future__ import annotations
@@ -67,7 +66,8 @@ _message = msgspec.json.Decoder(_ChatGptMessage | None)
 
 
 def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
-    """Yield the turns conversation by conversation. One that does not parse is skipped and counted."""
+    """Yield the turns conversation by conversation. A conversation that cannot be parsed is skipped
+    and counted."""
     for name, position, raw in conversations(path, report):
         place = f"{name}, conversation {position}"
         try:
@@ -92,13 +92,12 @@ def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
 
 
 def _chain(conversation: _ChatGptConversation) -> list[str]:
-    """Node ids from the root to the current node. Parents may form a ring in a damaged file: each
-    node is taken once."""
+    """Return the node ids from the root to the current node. Parents may form a cycle in a damaged
+    file, so each node is taken once."""
     mapping = conversation.mapping
     node = conversation.current_node
     if node not in mapping:
-        # Without a usable pointer the export's last node is the nearest thing to what was last
-        # seen.
+        # Without a usable pointer, the last node of the export is the best approximation.
         node = next(reversed(mapping), None)
     taken: dict[str, None] = {}
     while node is not None and node in mapping and node not in taken:
@@ -139,8 +138,8 @@ def _part_text(part: object) -> str:
 
 
 def _time_ns(seconds: float | None) -> int | None:
-    # A float of this size is exact to less than a microsecond; digits beyond would be noise in the
-    # turn's id.
+    # A float of this magnitude is precise to less than a microsecond; further digits would add
+    # noise to the turn's id.
     if seconds is None or not abs(seconds) < TIME_MAX / 1e9:
         return None
     return round(seconds * 1_000_000) * 1_000

@@ -1,15 +1,13 @@
-"""Reads Claude.ai's data export: conversations.json, alone, in the export's folder, or inside its
-zip.
+"""Read Claude.ai's data export: conversations.json by itself, in the export's folder, or its zip.
 
     [ { "uuid": "...", "name": "Trip", "chat_messages": [
-          { "uuid": "...", "sender": "human" | "assistant", "created_at":
-          "2026-03-02T14:00:00.000000Z",
-            "text": "...", "content": [ {"type": "text", "text": "..."}, {"type": "tool_use", ...} ]
-            } ] } ]
+          { "uuid": "...", "sender": "human" | "assistant",
+            "created_at": "2026-03-02T14:00:00.000000Z", "text": "...",
+            "content": [ {"type": "text", "text": "..."}, {"type": "tool_use", ...} ] } ] } ]
 
-The text blocks of `content` are what was said; `text` flattens tool traffic into the same string
-and serves only where there are no blocks. The thread is "claude-ai", the session the conversation's
-uuid, the speaker "user" or "assistant".
+The message is the text blocks of `content`; `text` mixes in tool traffic and is used only if there
+are no blocks. The thread is "claude-ai", the session the conversation's uuid, the speaker "user" or
+"assistant".
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ _message = msgspec.json.Decoder(_ClaudeAiMessage)
 
 
 def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
-    """Yield the turns conversation by conversation. A conversation or message that does not parse
+    """Yield the turns conversation by conversation. A conversation or message that cannot be parsed
     is skipped and counted."""
     for name, position, raw in conversations(path, report):
         place = f"{name}, conversation {position}"

@@ -1,21 +1,20 @@
-"""Reads Claude Code's session files: what a person and the assistant said, without the machinery
-between.
+"""Read Claude Code's session files: the messages of the user and the assistant, without tool
+traffic.
 
-The product keeps one file per session in a folder per project, one JSON object a line, appended
+The product keeps one file per session in a folder per project, one JSON object per line, appended
 while the session runs:
 
     projects/-home-ana-atlas/<session>.jsonl
-    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...", "timestamp":
-    "2026-03-02T14:00:00.000Z",
-     "isSidechain": false, "isMeta": false, "message": {"role": "user", "content": "text" | [ block,
-     ... ]}}
-    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...} |
-    {"type": "tool_result", "content": ...}
+    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...",
+     "timestamp": "2026-03-02T14:00:00.000Z", "isSidechain": false, "isMeta": false,
+     "message": {"role": "user", "content": "text" | [ block, ... ]}}
+    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...}
+           | {"type": "tool_result", "content": ...}
 
-Other line types (summary, system, snapshots) hold no conversation. The thread is the last part of
-the first working directory, or the project folder's name where no line has one; the session is
-`sessionId`. A line that does not parse is skipped and counted: a program that was killed while
-writing leaves one, and it must not cost the history.
+Other line types (summary, system, snapshots) contain no conversation. The thread is the last part
+of the first working directory, or the name of the project folder if no line has one; the session is
+`sessionId`. A line that cannot be parsed is skipped and counted: a process killed while writing
+leaves one, and the rest of the history must remain readable.
 """
 
 from __future__ import annotations
@@ -33,10 +32,11 @@ from doxa.language.turns import Turn, TurnRole
 
 EXTRAS = frozenset({"tools", "thinking", "sidechains"})
 
-# The host writes these into the user's side of the conversation; no person typed them.
+# The host inserts these into the user's messages; no person typed them.
 _INJECTED = re.compile(
-    r"\s*<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|system-reminder|task-notification"
-    r"|ide_(?:opened_file|selection|diagnostics))>|\s*\[Request interrupted by user"
+    r"\s*<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout"
+    r"|stderr)|system-reminder|task-notification|ide_(?:opened_file|selection|diagnostics))>"
+    r"|\s*\[Request interrupted by user"
 )
 
 
@@ -75,10 +75,9 @@ _result = msgspec.json.Decoder(str | list[_ClaudeCodeBlock])
 def read_claude_code(
     path: Path, *, report: ReadReport, include: Collection[str] = ()
 ) -> Iterator[Turn]:
-    """Yield the turns of one session file, or of every *.jsonl below a folder in the order of their
-    paths.
+    """Yield the turns of one session file, or of every *.jsonl below a folder, ordered by path.
 
-    `include` adds what is left out by default: "tools" (results, role tool), "thinking",
+    `include` adds content that is skipped by default: "tools" (results, role tool), "thinking",
     "sidechains" (sub-agents).
     """
     if not path.is_dir():
@@ -87,7 +86,7 @@ def read_claude_code(
     for file in files_below(path, ".jsonl"):
         try:
             yield from _read_session(file, report=report, include=include)
-        except InputError as error:  # one file that cannot be opened must not cost the others
+        except InputError as error:  # one unreadable file must not block the others
             report.skip(error.message)
 
 
