@@ -1,4 +1,4 @@
-"""Values as JSON: each type in both forms, and back from the form that has types."""
+"""Values as JSON: each type in both forms, and decoding of the typed form."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a belief gives besides what it states: stored as it is given, kept with its words, found by
-itself, and gone with the belief."""
+"""Enrichments of a belief: stored as given, kept with its text, found by themselves, and erased
+with the belief."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_secrets_stay_out(tmp_path: Path) -> None:
         (None, InputError, "must be a list of texts, not NoneType"),
         (7, InputError, "must be a list of texts, not int"),
         ([1], InputError, "must contain texts, not int"),
-        ([None], InputError, "holds texts"),
+        ([None], InputError, "must contain texts"),
         ([["a"]], InputError, "must contain texts, not list"),
         (["fine", " \n"], InputError, "is blank"),
         (["\ud800"], InputError, "surrogate"),
@@ -397,5 +397,5 @@ def test_every_door_takes_them(tmp_path: Path) -> None:
         assert held(memory, "kref://default/a.fact").events == ("It was asked for",)
         made = memory.revise(["Ana", "likes", "tea"], entities=["Ana"])
         assert held(memory, made.kref).entities == ("Ana",)
-        with pytest.raises(doxa.InputError, match="no field implication"):
+        with pytest.raises(doxa.InputError, match="Unknown fields of a belief: implication"):
             memory.revise(made.kref, "Ana likes tea", implication=["x"])  # type: ignore[call-arg]

@@ -1,5 +1,5 @@
-"""Finding the belief to revise: the right one and no other, by text, facts or name; what is unsure
-is a conflict; any text can be given."""
+"""Matching a text with the belief to revise: the right one and no other, by text, facts or name; an
+uncertain match is a conflict; any text is accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers: each format's fixture, and what a hostile file may not do."""
+"""Readers: a fixture for each format, and what a hostile file must not be able to do."""
 
 from __future__ import annotations
 

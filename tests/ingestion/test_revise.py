@@ -1,4 +1,4 @@
-"""A belief changed: only fields that a belief has, what is not given is carried over, trust never
+"""Revising a belief: unknown fields are rejected, omitted fields are carried over, and trust never
 rises by itself."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_field_that_a_revision_has_not_is_refused_by_name(
 ) -> None:
     with opened(tmp_path / "m.db") as memory:
         memory.remember("We deploy on Thursdays", name="day")
-        with pytest.raises(InputError, match=f"no field {field}") as caught:
+        with pytest.raises(InputError, match=f"Unknown fields of a belief: {field}") as caught:
             memory.revise(DAY, "We deploy on Tuesdays", **{field: value})
         assert "title" in caught.value.next_step
         if field not in ("name", "space", "kind", "project"):

@@ -96,7 +96,8 @@ def test_linear_revision_satisfies_what_is_claimed(universe: Universe) -> None:
 
 
 def test_the_enumeration_can_fail() -> None:
-    """Recovery fails by a known smallest case, and whole revisions lose what is only beside."""
+    """Recovery fails in a known minimal case, and contracting whole revisions loses unrelated
+    atoms."""
     findings = Findings()
     two = UNIVERSES[1]
     check_linear(
@@ -171,9 +172,9 @@ def test_the_solver_stops_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_loss_names_the_smallest_reason() -> None:
     a, b, c = (Atom(name, "is", True) for name in "abc")
-    base = [Belief("rule", Implies(a, b), (3,)), Belief("beside", c, (2,)), Belief("a", a, (1,))]
+    base = [Belief("rule", Implies(a, b), (3,)), Belief("other", c, (2,)), Belief("a", a, (1,))]
     found = revise(base, Not(b), FREE)
-    assert [belief.id for belief in found.kept] == ["rule", "beside"]
+    assert [belief.id for belief in found.kept] == ["rule", "other"]
     assert [(loss.belief.id, [reason.id for reason in loss.because]) for loss in found.lost] == [
         ("a", ["rule"])
     ]

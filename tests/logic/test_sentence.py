@@ -1,5 +1,5 @@
-"""Sentences print and parse, atoms are one where their names fold alike, and what is no sentence is
-refused with a reason."""
+"""Sentences print and parse, atoms are equal if their names fold alike, and anything else is
+rejected with a reason."""
 
 from __future__ import annotations
 

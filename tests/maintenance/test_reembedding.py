@@ -1,4 +1,4 @@
-"""Another model's vectors are made beside those in use: against a simple model over random work,
+"""Vectors of another model are built next to those in use: against a simple model over random work,
 with kills, with two processes, in old files."""
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def test_the_old_vectors_are_used_until_all_new_ones_are_there(tmp_path: Path) -
                 and told.next_step.startswith("Run `doxa embed`")
             )
             told = {finding.name: finding for finding in here.doctor()}["vectors"]
-            assert f"where {new.name} is the embedder" in told.next_step
+            assert f"with the embedder {new.name}" in told.next_step
             before = len(old.asked)
             answer = here.recall("turn 150 of the ferry")
             assert (answer.mode, answer.warnings, old.asked[before:]) == (
@@ -482,7 +482,8 @@ class Slow(HashEmbedder):
     def embed(self, texts):
         time.sleep(0.001 * len(texts))
         return super().embed(texts)
-with doxa.open(sys.argv[1], embedder=Slow(dimensions=128), background=False, role="operator") as memory:
+slow = Slow(dimensions=128)
+with doxa.open(sys.argv[1], embedder=slow, background=False, role="operator") as memory:
     memory.embed(anew="anew" in sys.argv, progress=lambda n: print(n, flush=True))
 """
 

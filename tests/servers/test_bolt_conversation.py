@@ -1,5 +1,5 @@
-"""The states of a conversation, message by message, without sockets: what is answered, what is
-ignored, what ends it, what leaves no trace."""
+"""The Bolt state machine, message by message, without sockets: responses, ignored messages, fatal
+errors, rollbacks."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_hello_and_logon(database: GraphDatabase) -> None:
     assert talk.one("LOGOFF") == (SUCCESS, {})
     assert talk.state() == "AUTHENTICATION"
     assert talk.one("RESET")[0] == SUCCESS
-    assert talk.state() == "AUTHENTICATION"  # a RESET is no login
+    assert talk.state() == "AUTHENTICATION"  # a RESET is not a login
     assert code(talk.run("RETURN 1")) == "Neo.ClientError.Request.Invalid"
     assert talk.it.done
 

@@ -1,5 +1,4 @@
-"""Logins: what is kept is hashes in a private file, what is wrong is refused in the same time, and
-guessing slows down."""
+"""Logins: a private file with hashes, rejection in constant time, and throttling of guesses."""
 
 from __future__ import annotations
 
@@ -90,7 +89,7 @@ def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
 def test_a_file_of_another_kind_is_refused(users: Credentials, text: str) -> None:
     users.path.write_text(text)
     users.path.chmod(0o600)
-    with pytest.raises(StoreError, match="no file of users"):
+    with pytest.raises(StoreError, match="not a valid users file"):
         users.verify("a", SECRET)
 
 

@@ -1,4 +1,4 @@
-"""Repetition is no evidence through any door: fifty accesses of one conversation count once, two
+"""Repetition is not evidence over any interface: fifty accesses in one conversation count once, two
 conversations count twice."""
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from tests.servers.bolt_fixtures import Users
 POLICY = """
 CREATE PROMOTION POLICY wisdom_stability FOR (n:WisdomDirective) APPLY {
   ON ACCESS {
-    SET n.crossSessionSupport = CASE WHEN n._lastSessionId <> $_session THEN coalesce(n.crossSessionSupport, 0) + 1 ELSE n.crossSessionSupport END
+    SET n.crossSessionSupport = CASE WHEN n._lastSessionId <> $_session
+      THEN coalesce(n.crossSessionSupport, 0) + 1 ELSE n.crossSessionSupport END
     SET n._lastSessionId = $_session
     WITH KALMAN {q: 0.05, r: 50.0} SET n.confidenceScore = $evaluatedConfidence
   }

@@ -1,7 +1,7 @@
-"""What a server needs of the room that gives it a database, written as protocols so that the door
-knows no room below.
+"""The database interface that servers use, as protocols, so that they do not depend on the query
+engine.
 
-The sessions of `doxa.query` are such sessions. All calls on a session come from one thread, except
+The sessions of `doxa.query` implement it. All calls on a session come from one thread, except
 `cancel`.
 """
 
@@ -33,11 +33,11 @@ class StatementPlan(Protocol):
 
     @property
     def steps(self) -> object | None:
-        """None: a command that changes the schema, or one that shows nothing."""
+        """The steps, or None for a schema command and a statement without a plan to show."""
 
 
 class PlanStep(Protocol):
-    """A step of a plan: `rows` and `milliseconds` only of a PROFILE."""
+    """A step of a plan. `rows` and `milliseconds` are set for PROFILE only."""
 
     name: str
     detail: str
@@ -49,7 +49,7 @@ class PlanStep(Protocol):
 
 
 class Notification(Protocol):
-    """A remark on a statement, in Neo4j's terms."""
+    """A notification about a statement, in Neo4j's terms."""
 
     code: str
     title: str
@@ -64,7 +64,7 @@ class Notification(Protocol):
 
 
 class StatementResult(Protocol):
-    """Rows of one statement, taken once. `counters` are final when the rows are."""
+    """The rows of one statement, which can be iterated once. `counters` are final after that."""
 
     columns: tuple[str, ...]
 
@@ -75,10 +75,11 @@ class StatementResult(Protocol):
     def counters(self) -> dict[str, int]: ...
 
     def description(self) -> PlanStep | None:
-        """The plan of an EXPLAIN or PROFILE, once the rows are taken; None for other statements."""
+        """Return the plan of an EXPLAIN or PROFILE after the rows are consumed; None for other
+        statements."""
 
     def notices(self) -> Sequence[Any]:
-        """What is odd about the statement, each a Notification, once the rows are taken."""
+        """Return the notifications about the statement after the rows are consumed."""
 
     def __iter__(self) -> Iterator[Sequence[Any]]: ...
 
@@ -86,7 +87,7 @@ class StatementResult(Protocol):
 
 
 class DatabaseSession(Protocol):
-    """Statements of one principal on one database, one by one or in a transaction."""
+    """Runs statements of one principal on one database, one by one or in a transaction."""
 
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
@@ -107,13 +108,13 @@ class Database(Protocol):
     """The databases behind a server."""
 
     def names(self) -> Sequence[str]:
-        """Their names; the first is the default."""
+        """Return their names; the first is the default."""
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
     ) -> DatabaseSession:
-        """A session for one unit of work. `metadata` is what the client attached to it;
-        `timeout_ms` bounds each statement."""
+        """Open a session for one unit of work. `metadata` comes from the client; `timeout_ms`
+        limits each statement."""
 
     def last_transaction(self, database: str) -> int:
-        """The number of the last transaction that was committed, for bookmarks."""
+        """Return the number of the last committed transaction, for bookmarks."""

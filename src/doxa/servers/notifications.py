@@ -1,4 +1,5 @@
-"""Remarks on a statement that ran but looks odd, as Neo4j's clients read them."""
+"""Notifications about statements that succeeded but look suspicious, in the form of Neo4j's
+clients."""
 
 from __future__ import annotations
 
@@ -10,16 +11,18 @@ SEVERITIES = ("INFORMATION", "WARNING", "OFF")
 
 
 class NotificationFilter(NamedTuple):
-    """Which remarks a client wants: from a severity on, without some categories."""
+    """The notifications that a client wants: a minimum severity and excluded categories."""
 
     least: str = "INFORMATION"
     without: frozenset[str] = frozenset()
 
     @property
     def any(self) -> bool:
+        """Whether the client wants any notifications."""
         return self.least != "OFF"
 
     def wants(self, notification: Notification) -> bool:
+        """Return whether the client wants this notification."""
         return (
             SEVERITIES.index(notification.severity) >= SEVERITIES.index(self.least)
             and notification.category not in self.without
@@ -30,7 +33,7 @@ ALL_NOTIFICATIONS = NotificationFilter()
 
 
 def as_json(notification: Notification) -> dict[str, Any]:
-    """A remark as a as_json."""
+    """Return a notification as a JSON object."""
     return {
         "code": notification.code,
         "title": notification.title,
@@ -42,4 +45,5 @@ def as_json(notification: Notification) -> dict[str, Any]:
 
 
 def position(notification: Notification) -> dict[str, int]:
+    """Return the position of a notification in the statement."""
     return {"offset": notification.offset, "line": notification.line, "column": notification.column}

@@ -1,4 +1,4 @@
-"""FAILURE, the message that tells a client what went wrong: a code, and since 5.7 the GQL status
+"""The FAILURE message, which reports an error to the client: a code, and since 5.7 the GQL status
 with its diagnostic record.
 
 Source: the Bolt documentation, FAILURE.
@@ -16,7 +16,7 @@ DIAGNOSTIC: Mapping[str, Any] = {"OPERATION": "", "OPERATION_CODE": "0", "CURREN
 
 
 class BoltError(RequestError):
-    """A failure of the conversation itself. `fatal`: the connection ends with it."""
+    """A protocol error. If it is `fatal`, the connection ends."""
 
     code = "bolt"
 
@@ -28,7 +28,7 @@ class BoltError(RequestError):
 
 
 def failure(error: BaseException, version: Version) -> dict[str, Any]:
-    """The metadata of FAILURE."""
+    """Return the metadata of FAILURE."""
     status, message = status_of(error), message_of(error)
     if version < (5, 7):
         return {"code": status.code, "message": message}

@@ -1,5 +1,5 @@
-"""What a summary says beside the rows: notifications until 5.4, GQL statuses since 5.6, as far as
-the client wants them.
+"""The notifications of a summary, filtered as the client requested: notifications before 5.6, GQL
+statuses since then.
 
 Source: Bolt specification, messages HELLO, BEGIN and RUN (notifications_minimum_severity,
 notifications_disabled_categories, since 5.5 notifications_disabled_classifications) and the summary
@@ -20,8 +20,8 @@ from doxa.servers.notifications import SEVERITIES, NotificationFilter, as_json, 
 def notification_filter(
     extra: Mapping[str, Any], default: NotificationFilter
 ) -> NotificationFilter:
-    """The filter that a message states; what it does not state is as before, and what nobody knows
-    is passed over."""
+    """Return the filter in a message. What it does not set stays as in `default`; unknown values
+    are ignored."""
     least = extra.get("notifications_minimum_severity")
     without = extra.get(
         "notifications_disabled_classifications", extra.get("notifications_disabled_categories")
@@ -42,7 +42,7 @@ def summary_notifications(
     columns: int,
     rows: int,
 ) -> dict[str, Any]:
-    """The part of a summary that carries them."""
+    """Return the part of a summary with the notifications or statuses."""
     kept = [notification for notification in notifications if wanted.wants(notification)]
     if version >= (5, 6):
         warnings = [
@@ -65,7 +65,7 @@ def summary_notifications(
 
 
 def outcome(columns: int, rows: int) -> dict[str, Any]:
-    """The GQL status of a statement that succeeded."""
+    """Return the GQL status of a successful statement."""
     if not columns:
         gql, text = "00001", "note: successful completion - omitted result"
     elif not rows:

@@ -1,15 +1,14 @@
-"""The way of one request, on the event loop: may it knock, who is it, what does it send, and an
-answer whatever happens.
+"""The ASGI application: the steps of one request on the event loop.
 
-    gate -> route -> content type -> login -> body -> [a thread] units.Unit -> answer
-                                      401     413, 408     statuses of problems.py
+    origin check -> route -> content type -> login -> body -> [thread] RequestExecution -> response
+       403, 421     404, 405      415         401    413, 408    statuses of errors.py
 
-    GET  /                        what there is; needs a login
-    GET  /health                  200, for whoever asks
+    GET  /                        discovery; requires a login
+    GET  /health                  200, without a login
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
     POST /db/{name}/tx/commit     statements in one transaction, Neo4j's HTTP API
 
-Nothing is read of a client that has not proved who it is. A client that goes away ends its
+The body of a request is read only after authentication. A client that disconnects cancels its
 statement.
 """
 
@@ -53,16 +52,14 @@ from doxa.servers.http.thread_pool import ThreadPool
 _CANCEL_AGAIN_S = 0.05
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _CLOSE, _SOON = {"Connection": "close"}, {"Retry-After": "1"}
-_READ, _SHARE = (
-    "doxa.read",
-    "doxa.share",
-)  # in the scope of a request: that its body is read; what it may hold
+# Keys in the scope of a request: whether its body was read, and its share of the memory budget.
+_READ, _SHARE = "doxa.read", "doxa.share"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class App:
-    """What a server does with requests."""
+    """The application of one server."""
 
     def __init__(
         self,
@@ -105,7 +102,7 @@ class App:
             share.release()
 
     def end_all(self) -> None:
-        """End what runs and what waits, without a trace of it."""
+        """Cancel all running and waiting requests and roll them back."""
         for execution in self._executions:
             execution.cancel()
 
@@ -156,10 +153,10 @@ class App:
             request, execution, lambda: execution.batch(data, read_only=read_only)
         )
 
-    # Steps of the way
+    # Steps of a request
 
     async def _authenticated_body(self, request: Request) -> tuple[Caller, bytes]:
-        """Who asks, and the body."""
+        """Authenticate the caller, then read the body."""
         check_length(request.headers)
         context = context_of(request.headers.raw)
         principal = await self._login.principal(request.headers.get("authorization"))
@@ -168,8 +165,8 @@ class App:
     async def _execute(
         self, request: Request, execution: RequestExecution, call: Callable[[], ResponseData]
     ) -> Response:
-        """The answer of a execution on its thread. It ends when its client goes away or the server has
-        waited long enough."""
+        """Execute a request on a thread. It is cancelled when its client disconnects or the server
+        stops."""
         self._executions.add(execution)
         task = asyncio.create_task(self.threads.run(call, began=execution.begin))
         gone = asyncio.create_task(_until_gone(request))
@@ -189,7 +186,7 @@ class App:
 
 
 class Chunked(Response):
-    """An answer sent in pieces, so that a client that reads slowly holds up no more than one."""
+    """A response sent in chunks, so that a slow client delays only one chunk at a time."""
 
     def __init__(self, answer: ResponseData) -> None:
         super().__init__(status_code=answer.status, media_type=answer.media, headers=_HEADERS)
@@ -206,8 +203,8 @@ class Chunked(Response):
 
 
 def error_response(error: BaseException, *, close: bool) -> Response:
-    """The answer to a request that failed. `close`: its body was not read, so the next request
-    cannot be told from it."""
+    """Build the response to a failed request. `close` is set if its body was not read, since the
+    rest of it would be taken for the next request."""
     status = http_status(error)
     headers = (
         (error.headers if isinstance(error, HttpError) else {})
@@ -218,13 +215,13 @@ def error_response(error: BaseException, *, close: bool) -> Response:
 
 
 def _answering(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with an answer for everything that it raises."""
+    """Wrap an endpoint so that every exception becomes a response."""
 
     async def answered(request: Request) -> Response:
         try:
             return await endpoint(request)
         except ClientDisconnect:
-            return Response(status_code=499)  # nobody reads it
+            return Response(status_code=499)  # the client is gone
         except Exception as error:
             log_unexpected(error)
             return error_response(
@@ -235,20 +232,20 @@ def _answering(endpoint: Endpoint) -> Endpoint:
 
 
 async def _not_routed(request: Request, error: Exception) -> Response:
-    """Paths and methods that there are not."""
+    """Respond to unknown paths and methods."""
     assert isinstance(error, HTTPException)
     path, close = request.url.path, request.method not in ("GET", "HEAD")
     if error.status_code == 405:
         allowed = dict(error.headers or {})
         found = HttpError(
-            f"{path[:80]} does not take {request.method[:20]}.",
+            f"{path[:80]} does not support {request.method[:20]}.",
             http=405,
             next_step=f"Use {allowed.get('Allow', 'another method')}.",
             headers=allowed,
         )
     elif "/tx" in path:
         found = HttpError(
-            "There are no transactions over several requests.",
+            "Transactions over several requests are not supported.",
             http=404,
             next_step=(
                 "Send all statements at once to /db/{name}/tx/commit, or open a transaction over"
@@ -259,14 +256,14 @@ async def _not_routed(request: Request, error: Exception) -> Response:
         found = HttpError(
             f"There is nothing at {path[:80]}.",
             http=404,
-            next_step="Post to /db/{name}/query/v2; GET / says what there is.",
+            next_step="Post to /db/{name}/query/v2; GET / lists the endpoints.",
         )
     return error_response(found, close=close)
 
 
 async def _body(request: Request) -> bytes:
-    """The whole body. Raises HttpError for one that is too long or too slow, or more than can be
-    held now."""
+    """Read the whole body. Raises HttpError if it is too long or too slow, or if the memory budget
+    is exhausted."""
     data, share = bytearray(), request.scope[_SHARE]
     try:
         async with asyncio.timeout(HTTP_BODY_MS / 1000):
@@ -290,7 +287,7 @@ async def _body(request: Request) -> bytes:
 
 
 async def _until_gone(request: Request) -> None:
-    """Returns when the client has closed its connection."""
+    """Wait until the client has closed its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -1,11 +1,10 @@
-"""The work of one request, on one thread: its body read, its statements run in one unit of work,
-the answer written.
+"""Execute one request on one thread: parse its body, run its statements in one unit of work, and
+write the response.
 
-    body -> bodies.read_body -> a session under the login and the context -> work.Work -> rows ->
-    answers.Pages -> ResponseData
+    body -> bodies.read_body -> session with login and context -> UnitOfWork -> rows
+         -> ResponseBuffer -> ResponseData
 
-The event loop may end it at any time with `cancel`: what runs is stopped, and nothing of it is
-written.
+The event loop may call `cancel` at any time: the running statement stops and is rolled back.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from doxa.servers.unit_of_work import SYSTEM_ALIAS, Stream, UnitOfWork, bookmark
 
 
 class Caller(NamedTuple):
-    """Who asks, for which database, and what the queries know of it."""
+    """The authenticated caller, the database, and the query context."""
 
     principal: Principal
     database: str
@@ -51,7 +50,7 @@ class Caller(NamedTuple):
 
 
 class RequestExecution:
-    """The work of one request. Every method belongs to its thread, but `begin` and `cancel`."""
+    """The execution of one request. All methods except `begin` and `cancel` run on its thread."""
 
     def __init__(
         self, database: Database, caller: Caller, share: BudgetShare, *, timeout_ms: int
@@ -67,31 +66,32 @@ class RequestExecution:
         self._work: UnitOfWork | None = None
 
     def begin(self) -> None:
-        """It has a thread."""
+        """Record that the execution has a thread."""
         self.began = True
 
     def cancel(self) -> None:
-        """End it. To be called again until it has ended: a statement may start just after."""
+        """Cancel the execution. Call this repeatedly until it has ended, because a statement may
+        start right after a call."""
         self._cancelled = True
         work = self._work
         if work is not None:
             work.cancel()
 
     def query(self, data: bytes, *, typed_parameters: bool, media: str) -> ResponseData:
-        """One statement by itself."""
+        """Run one auto-commit statement."""
         self._raise_if_cancelled()
         body = read_body(data, QueryBody)
         if body.impersonated_user is not None:
             raise RequestError(
-                "Nobody may act as another user here.",
+                "Impersonation is not supported.",
                 status=FORBIDDEN,
                 next_step="Log in as that user instead.",
             )
         seconds = body.max_execution_time
         if seconds is not None and seconds < 0:
-            step = "Give a number of seconds, 0 for as long as the server allows."
+            step = "Give a number of seconds; 0 means the server's maximum."
             raise InputError(
-                "maxExecutionTime is below 0.", next_step=step, field="maxExecutionTime"
+                "maxExecutionTime is negative.", next_step=step, field="maxExecutionTime"
             )
         params = parameters_of(body.parameters, typed=typed_parameters)
         work = self._open_work(
@@ -100,8 +100,8 @@ class RequestExecution:
         return self._with_rollback(work, lambda: self._run_query(work, body, params, media))
 
     def batch(self, data: bytes, *, read_only: bool) -> ResponseData:
-        """Statements in one transaction. What fails in them is told in the answer, as its clients
-        expect, and leaves nothing."""
+        """Run statements in one transaction. An error rolls everything back and is reported in a
+        response with status 200, as clients of this endpoint expect."""
         self._raise_if_cancelled()
         body = read_body(data, BatchBody)
         resolve(self._database, self._caller.database)
@@ -129,7 +129,7 @@ class RequestExecution:
         return self._work
 
     def _with_rollback(self, work: UnitOfWork, call: Callable[[], ResponseData]) -> ResponseData:
-        """What the call returns; if it fails, what is open is rolled back."""
+        """Return the result of a call; roll back if it fails."""
         try:
             return call()
         except BaseException:
@@ -187,15 +187,15 @@ class RequestExecution:
 
     def _take(self, stream: Stream, rows: RowWriter, *, written: bool = False) -> None:
         for _ in stream.blocks(-1, rows.take):
-            if not written:  # else it is too late to end it, and its rows are at hand
+            if not written:  # a committed write cannot be cancelled, and its rows are available
                 self._raise_if_cancelled()
 
     def _raise_if_cancelled(self) -> None:
         if self._cancelled:
             raise RequestError(
-                "The request was ended before its answer.",
+                "The request was cancelled before its response.",
                 status=TERMINATED,
-                next_step="Send it again; nothing of it was written.",
+                next_step="Send it again; nothing was written.",
             )
 
 
@@ -203,7 +203,7 @@ def _check_contents(statement: StatementBody) -> None:
     wanted = statement.result_data_contents
     if wanted is not None and [name.lower() for name in wanted] != ["row"]:
         raise InputError(
-            f"The contents {str(wanted)[:80]} are not given.",
-            next_step='Ask for ["row"], or leave it out.',
+            f"The result contents {str(wanted)[:80]} are not supported.",
+            next_step='Use ["row"], or omit it.',
             field="resultDataContents",
         )

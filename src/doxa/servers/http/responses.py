@@ -1,12 +1,12 @@
-"""Answers as they are written: rows become JSON as they come, and an answer that grows too long
+"""Write response bodies: rows are encoded to JSON as they arrive, and a body that grows too large
 ends its statement.
 
     {"data": {"fields": [..], "values": [[..], ..]}, "counters": {..}, "queryPlan": {..},
-    "notifications": [..], "bookmarks": [..]}
+     "notifications": [..], "bookmarks": [..]}
     {"results": [{"columns": [..], "data": [{"row": [..], "meta": [..]}, ..], "stats": {..}}, ..],
-    "errors": [], "lastBookmarks": [..]}
+     "errors": [], "lastBookmarks": [..]}
 
-An answer is whole before its first byte is sent, so that its status tells how it went.
+A body is complete before its first byte is sent, so that the status reflects the outcome.
 
 Source: Neo4j's Query API manual, "Query the database", and its HTTP API manual, "Result formats",
 "Query statistics".
@@ -49,7 +49,7 @@ encode = msgspec.json.Encoder().encode
 
 
 class ResponseData(NamedTuple):
-    """What is sent: a status, a content type and the body in pieces."""
+    """A response: status, content type and the body in chunks."""
 
     status: int
     media: str
@@ -57,8 +57,8 @@ class ResponseData(NamedTuple):
 
 
 class ResponseBuffer:
-    """The body of an answer as it grows, out of a share. `wrote` says in its error what became of
-    the statement."""
+    """A growing response body, counted against a budget share. If `wrote` is set, its errors say
+    that the statement's changes are committed."""
 
     def __init__(self, share: BudgetShare) -> None:
         self.wrote = False
@@ -68,16 +68,17 @@ class ResponseBuffer:
         self._bytes = 0
 
     def put(self, data: bytes) -> None:
-        """Raises LimitError for an answer that grows too long, HttpError where all together hold
-        too much; of what is written only the former, or clients would write it again."""
+        """Append data. Raises LimitError if the body grows too large, HttpError if the budget is
+        exhausted. After a write only LimitError is raised: a client would retry the other."""
         self._bytes += len(data)
         if self._bytes > HTTP_ANSWER_BYTES_MAX:
-            raise self._too_long(f"The answer is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
+            raise self._too_long(f"The response is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
         self._open += data
         if len(self._open) >= _CHUNK_BYTES:
             self._flush_chunk()
 
     def done(self) -> list[bytes]:
+        """Return the chunks of the body."""
         if self._open:
             self._flush_chunk()
         return self._chunks
@@ -94,23 +95,23 @@ class ResponseBuffer:
 
     def _too_long(self, message: str) -> LimitError:
         return LimitError(
-            f"{message}{' What the statement writes is written.' if self.wrote else ''}",
+            f"{message}{' The changes of the statement are committed.' if self.wrote else ''}",
             next_step=(
-                "Return less, add SKIP and LIMIT, or take the rows over Bolt, which streams them."
+                "Return less, add SKIP and LIMIT, or read the rows over Bolt, which streams them."
             ),
             bytes_max=HTTP_ANSWER_BYTES_MAX,
         )
 
 
 class RowWriter:
-    """Takes rows into buffer, with commas between them: as arrays of values in a shape, or as the
-    older endpoint has them."""
+    """Writes rows into a buffer, separated by commas: as arrays of values in a shape, or in the
+    form of the older endpoint."""
 
     def __init__(self, buffer: ResponseBuffer, shape: Shape | None) -> None:
         self._buffer, self._shape, self._comma = buffer, shape, b""
 
     def take(self, rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
-        """As `work.Stream.blocks` asks for it."""
+        """Consume rows, as `Stream.blocks` requires."""
         count, shape = 0, self._shape
         for values in islice(rows, count_max):
             self._buffer.put(
@@ -132,7 +133,7 @@ def _row_and_meta(values: Row) -> dict[str, Any]:
 
 
 def summary(result: StatementResult, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
-    """What follows the rows of the Query API, but for the bookmarks."""
+    """Return what follows the rows in the Query API, except for the bookmarks."""
     found: dict[str, Any] = {}
     if counters:
         found["counters"] = {_camel(name): value for name, value in _counted(result).items()}
@@ -149,13 +150,14 @@ def summary(result: StatementResult, *, counters: bool, shape: Shape, rows: int)
 
 
 def statistics(result: StatementResult) -> dict[str, Any]:
-    """The counters as the older endpoint names them."""
+    """Return the counters with the names of the older endpoint."""
     found = _counted(result)
     found["relationship_deleted"] = found.pop("relationships_deleted")
     return found
 
 
 def wrote(plan: StatementPlan | None) -> bool:
+    """Return whether a statement writes."""
     return plan is not None and plan.checked.writes
 
 
@@ -177,7 +179,7 @@ def _camel(name: str) -> str:
 def _plan(
     step: PlanStep, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX
 ) -> dict[str, Any]:
-    """A step with those below it. `rows`: what a step of a PROFILE gave that has no count."""
+    """Return a step with its children. `rows` is the count for a PROFILE step that has none."""
     found: dict[str, Any] = {
         "operatorType": step.name,
         "arguments": {"Details": shape(step.detail)},
