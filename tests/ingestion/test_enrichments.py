@@ -89,12 +89,12 @@ def test_they_are_kept_with_their_words_only(tmp_path: Path) -> None:
         }
         change = memory.revise(DAY, "We deploy on Tuesdays", entities=["Bo"])
         assert given_of(held(memory)) == {name: [] for name in ENRICHMENTS} | {"entities": ["Bo"]}
-        assert "Its events, implications, questions were of the former words" in change.reason
+        assert "Its events, implications, questions belong to the former text" in change.reason
         change = memory.supersede(
             DAY, "We deploy every day", name="daily", events=["The pipeline was made quick"]
         )
         assert held(memory, change.kref).events == ("The pipeline was made quick",)
-        assert "entities were of the former words" in change.reason
+        assert "entities belong to the former text" in change.reason
 
 
 def test_a_belief_that_gives_way_in_part_keeps_them_while_it_keeps_its_words(

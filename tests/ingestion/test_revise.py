@@ -79,7 +79,7 @@ def test_what_is_not_given_is_carried_over(tmp_path: Path) -> None:
         for name in SAID:
             assert getattr(after, name) == getattr(before, name), name
         assert (after.facts, change.lost) == ((), before.facts)
-        assert "facts were of the former words" in change.reason
+        assert "facts belong to the former text" in change.reason
         memory.revise(
             DAY,
             "We deploy on Tuesdays",
