@@ -121,7 +121,7 @@ def check_solver(findings: Findings, universe: Universe, *, quick: bool = False)
     """The operators over sentences, with the solver, against the operators over worlds; each input
     in two forms that say the same (K*6). Returns the number of bases. A small universe is taken
     whole: every base of up to two sentences, every input."""
-    laws, count = universe.constraints.laws, 0
+    laws, count = universe.constraints.sentences, 0
     for masks in ordered_bases(list(range(1, universe.everything + 1)), range(2 if quick else 3)):
         base = [Belief(i, universe.sentence(mask), (-i,)) for i, mask in enumerate(masks)]
         computed = compute(universe, masks)
@@ -135,9 +135,9 @@ def check_solver(findings: Findings, universe: Universe, *, quick: bool = False)
                 agrees = _revised(base, said, universe, laws) == (
                     None if mask == 0 else computed.revised_kept[mask]
                 )
-                contracted = contract(base, said, universe.constraints, laws=laws)
+                contracted = contract(base, said, universe.constraints, ground_constraints=laws)
                 agrees &= _bits(contracted.kept) == computed.contracted_kept[mask] and bool(
-                    contracted.vain
+                    contracted.refusal
                 ) == (mask == universe.everything)
                 for operator in operators:
                     findings.see_one(
@@ -154,7 +154,7 @@ def _revised(
     base: list[Belief], said: Sentence, universe: Universe, laws: tuple[Sentence, ...]
 ) -> int | None:
     try:
-        return _bits(revise(base, said, universe.constraints, laws=laws).kept)
+        return _bits(revise(base, said, universe.constraints, ground_constraints=laws).kept)
     except InputError:
         return None
 

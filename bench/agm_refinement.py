@@ -21,8 +21,8 @@ from doxa.belief import CURRENT, Change, Draft, Ledger
 from doxa.belief.graph import last_of
 from doxa.belief.holding import node_window, sentences_of
 from doxa.belief.stating import stated_facts
-from doxa.logic.constraints import Constraints, parse_constraints
-from doxa.logic.entrenchment import Entrenchment, Standing
+from doxa.logic.constraints import BeliefConstraints, parse_constraints
+from doxa.logic.entrenchment import Entrenchment, EntrenchmentFactors
 from doxa.logic.revision import Belief, Outcome, conjunction, contract, revise
 from doxa.logic.sentence import And, Atom, Implies, Not, Or, Sentence, atoms, stored, worded
 from doxa.store import TRUSTS, Identity, Reader, Store
@@ -44,7 +44,7 @@ class Rev:
 
     item: str
     sentences: tuple[Sentence, ...]
-    standing: Standing
+    standing: EntrenchmentFactors
     instants: tuple[int, ...]
 
     def said(self, instant: int) -> list[str]:
@@ -65,7 +65,7 @@ def runs(instants: Sequence[int]) -> list[tuple[int, ...]]:
 class Model:
     """What is believed, by the pure operators alone."""
 
-    def __init__(self, constraints: Constraints) -> None:
+    def __init__(self, constraints: BeliefConstraints) -> None:
         self.constraints, self.order = constraints, Entrenchment()
         self.believed: list[Rev] = []
         self.number = 0
@@ -81,7 +81,7 @@ class Model:
         make no difference."""
         spoken = {atom.topic for sentence in sentences for atom in atoms(sentence)}
         named = {topic[0] for topic in spoken}
-        predicates = {atom.topic[1] for law in self.constraints.laws for atom in atoms(law)}
+        predicates = {atom.topic[1] for law in self.constraints.sentences for atom in atoms(law)}
         return list(
             dict.fromkeys(
                 law
@@ -107,7 +107,9 @@ class Model:
                 for place, sentence in enumerate(rev.sentences)
             ]
             laws = self.laws([*sentences, *(belief.sentence for belief in base)])
-            for loss in operation(base, conjunction(sentences), self.constraints, laws=laws).lost:
+            for loss in operation(
+                base, conjunction(sentences), self.constraints, ground_constraints=laws
+            ).lost:
                 number, place = cast("tuple[int, int]", loss.belief.id)
                 lost.setdefault(number, {}).setdefault(place, []).append(instant)
         return lost
@@ -190,7 +192,7 @@ class RandomSequence:
         self.store, self.clock, self.windows = store, clock, windows
         self.project = f"p{seed}" + ("w" if windows else "")
         self.ledger = Ledger(store, Identity("ana", "operator"))
-        self.model = Model(Constraints())
+        self.model = Model(BeliefConstraints())
         self.changes: list[tuple[Change, Base]] = []  # with the base before
         self.history: list[tuple[int, Base]] = []
         self.wrong: list[str] = []
@@ -364,7 +366,9 @@ class RandomSequence:
         made = Rev(
             change.kref.partition("?")[0],
             sentences,
-            Standing(draft.kind, trust, 1, draft.confidence, change.time, self.model.next()),
+            EntrenchmentFactors(
+                draft.kind, trust, 1, draft.confidence, change.time, self.model.next()
+            ),
             instants,
         )
         if change.action == "challenged":
@@ -466,7 +470,7 @@ class RandomSequence:
     def _again(self, item: str, node: Any, call: Callable[[], Change]) -> Change | None:
         """An old revision is the input, with the standing that it has."""
         p = node.props
-        standing = Standing(
+        standing = EntrenchmentFactors(
             p["kind"], TRUSTS.index(p["trust"]), 1, p["confidence"], p["time"], self.model.next()
         )
         made = Rev(item, sentences_of(node), standing, INSTANTS)

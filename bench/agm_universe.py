@@ -15,7 +15,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.logic.constraints import Constraints
+from doxa.logic.constraints import BeliefConstraints
 from doxa.logic.sentence import And, Atom, Implies, Not, Or, Sentence, worded
 from doxa.logic.solver import is_true
 
@@ -23,7 +23,7 @@ Masks = NDArray[np.uint32]
 Flags = NDArray[np.bool_]
 A, A2, B, B2 = Atom("x", "p", 1), Atom("x", "p", 2), Atom("y", "q", 1), Atom("y", "q", 2)
 C, D = Atom("z", "r", 1), Atom("w", "s", 1)
-_FREE = Constraints(frozenset())
+_FREE = BeliefConstraints(frozenset())
 _LETTERS = "abcd"
 
 
@@ -34,7 +34,7 @@ class Universe:
 
     name: str
     atoms: tuple[Atom, ...]
-    constraints: Constraints = _FREE
+    constraints: BeliefConstraints = _FREE
 
     @cached_property
     def worlds(self) -> list[frozenset[str]]:
@@ -45,7 +45,7 @@ class Universe:
                 topics = [atom.topic for atom in true if self.constraints.is_single(atom.topic)]
                 world = frozenset(atom.key for atom in true)
                 if len(topics) == len(set(topics)) and all(
-                    is_true(law, world) for law in self.constraints.laws
+                    is_true(law, world) for law in self.constraints.sentences
                 ):
                     found.append(world)
         return found
@@ -115,31 +115,33 @@ class Universe:
         return ", ".join(f"{_LETTERS[i]} = {worded(atom)}" for i, atom in enumerate(self.atoms))
 
 
-def _functional(*predicates: str) -> Constraints:
-    return Constraints(frozenset(predicates))
+def _functional(*predicates: str) -> BeliefConstraints:
+    return BeliefConstraints(frozenset(predicates))
 
 
 UNIVERSES: tuple[Universe, ...] = (
     Universe("one atom", (A,)),
     Universe("two free atoms", (A, B)),
     Universe("a functional pair", (A, A2), _functional("p")),
-    Universe("two atoms and a rule", (A, B), Constraints(frozenset(), (), (Implies(A, B),))),
+    Universe("two atoms and a rule", (A, B), BeliefConstraints(frozenset(), (), (Implies(A, B),))),
     Universe("three free atoms", (A, B, C)),
     Universe("a functional pair and a free atom", (A, A2, C), _functional("p")),
     Universe("a functional triple", (A, A2, Atom("x", "p", 3)), _functional("p")),
     Universe(
         "a functional pair, and an exclusion with a third atom",
         (A, A2, C),
-        Constraints(frozenset({"p"}), ((A, C),)),
+        BeliefConstraints(frozenset({"p"}), ((A, C),)),
     ),
     Universe(
-        "a chain of rules", (A, B, C), Constraints(frozenset(), (), (Implies(A, B), Implies(B, C)))
+        "a chain of rules",
+        (A, B, C),
+        BeliefConstraints(frozenset(), (), (Implies(A, B), Implies(B, C))),
     ),
     Universe("two functional pairs", (A, A2, B, B2), _functional("p", "q")),
     Universe(
         "two functional pairs and an exclusion",
         (A, A2, B, B2),
-        Constraints(frozenset({"p", "q"}), ((A, B),)),
+        BeliefConstraints(frozenset({"p", "q"}), ((A, B),)),
     ),
     Universe("a functional pair and two free atoms", (A, A2, C, D), _functional("p")),
     Universe("four free atoms", (A, B, C, D)),

@@ -27,7 +27,14 @@ from bench.report import Report, begin, percent, write_json
 from bench.updates_cases import HALVES, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Fact
-from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, Considered, Match, consider, match
+from doxa.ingestion.match import (
+    CONFLICT_AT,
+    REVISE_AT,
+    MatchResult,
+    ScoredProposal,
+    match,
+    score_proposals,
+)
 from doxa.language.agreement import FEATURES, RETIRING
 
 WRONG_MAX, MISSED_MAX = 0.01, 0.15
@@ -75,7 +82,7 @@ class Played:
     case: UpdateCase
     retired: set[str] = field(default_factory=set)
     doubted: set[str] = field(default_factory=set)
-    weighed: list[tuple[Considered, bool]] = field(default_factory=list)
+    weighed: list[tuple[ScoredProposal, bool]] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
 
 
@@ -263,7 +270,7 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
     for line in case.said:
         given = {"project": project, "speaker": line.speaker}
         if len(case.said) == 1:
-            _, found = consider(memory.store, memory.recaller, line.text, **given)
+            _, found = score_proposals(memory.store, memory.recaller, line.text, **given)
             played.weighed += [(one, _is_due(case, one, lines)) for one in _surest(found)]
         verdict = match(memory.store, memory.recaller, line.text, limit=100, **given)
         played.verdicts.append(verdict.verdict)
@@ -289,13 +296,13 @@ def _shown(line: Line, fact: Fact | None) -> str:
     )
 
 
-def _is_due(case: UpdateCase, one: Considered, lines: dict[str, Line]) -> bool:
+def _is_due(case: UpdateCase, one: ScoredProposal, lines: dict[str, Line]) -> bool:
     return _shown(lines[one.proposal.item], one.proposal.held) in case.retired
 
 
-def _surest(found: list[Considered]) -> list[Considered]:
+def _surest(found: list[ScoredProposal]) -> list[ScoredProposal]:
     """One reading of each belief: the surest."""
-    best: dict[tuple[str, Fact | None], Considered] = {}
+    best: dict[tuple[str, Fact | None], ScoredProposal] = {}
     for one in found:
         at = (one.proposal.kref, one.proposal.held)
         if at not in best or one.proposal.score > best[at].proposal.score:
@@ -303,7 +310,9 @@ def _surest(found: list[Considered]) -> list[Considered]:
     return list(best.values())
 
 
-def _carry_out(memory: doxa.Memory, verdict: Match, lines: dict[str, Line], played: Played) -> None:
+def _carry_out(
+    memory: doxa.Memory, verdict: MatchResult, lines: dict[str, Line], played: Played
+) -> None:
     for proposal in verdict.proposals:
         if proposal.relation not in RETIRING or proposal.score < CONFLICT_AT:
             continue

@@ -12,7 +12,7 @@ from bench.persistence_parts import fresh
 from bench.report import Report, percent
 from bench.timing import seconds_of, spread
 from doxa.belief import Draft, Kref, Ledger
-from doxa.ingestion.match import REVISE_AT, Match, match
+from doxa.ingestion.match import REVISE_AT, MatchResult, match
 from doxa.language.agreement import RETIRING
 
 _BATCH = 2_000
@@ -140,7 +140,7 @@ def _ask(
         i, j = chance.randrange(len(people)), chance.randrange(len(_SAYINGS))
         value = chance.choice([one for one in _SAYINGS[j][2] if one != values[i, j]])
         text = _SAYINGS[j][1].format(people[i], value)
-        found: list[Match] = []
+        found: list[MatchResult] = []
         times.append(
             seconds_of(
                 lambda text=text, into=found: into.append(  # type: ignore[misc]

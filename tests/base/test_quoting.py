@@ -1,5 +1,5 @@
-"""Text as data: nothing hidden stays, nothing ends its own quotation, and what is plain stays as it
-is."""
+"""Quoting: hidden characters are removed, nothing ends its own quotation, and plain text is
+unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Points: what a map may say, components, distances and boxes, with the manual's examples and the
-laws of a metric."""
+"""Points: maps, components, distances and boxes, with the manual's examples and the axioms of a
+metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One instant, however it is said."""
+"""Instants: equal points in time have equal keys, whatever their type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Property values: one canonical form, and a refusal in our words for everything else."""
+"""Property values: one canonical form, and an InputError for everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index terms: what is written and what is asked are cut alike, whatever the text."""
+"""Index terms: documents and queries are tokenised the same way, whatever the text."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_rules_that_differ_in_the_type_of_a_value_are_two(memory: doxa.Memory) -
 def test_any_item_is_for_rules(memory: doxa.Memory, item: str) -> None:
     with pytest.raises(InputError, match="any item"):
         memory.revise([item, "eats", "meat"])
-    with pytest.raises(InputError, match="cannot name one"):
+    with pytest.raises(InputError, match="cannot also name an item"):
         memory.constrain(
             {"rules": [{"if": [item, "boss", "Zed"], "then": {"not": ["Zed", "status", "fired"]}}]}
         )

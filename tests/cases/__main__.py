@@ -1,4 +1,4 @@
-"""`python -m tests.cases` runs all cases; `--rewrite` writes the answers that the code gives."""
+"""`python -m tests.cases` runs all cases; `--rewrite` replaces the expected results."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@
     n.name
     'Oslo'
 
-A case is its lines of input, a rule line `----`, and the answer; a blank line ends it. The file's
-name says what is asked: kref, dates, rules, redaction, match, cypher. `python -m tests.cases` runs
-all and shows what differs; with `--rewrite` the answers become what the code says, to be read as a
-difference. Not so updates.txt: its answers are a reader's, the code is held to rates by them, and
-nothing rewrites them.
+A case is its lines of input, a line `----`, and the expected result; a blank line ends it. The name
+of the file selects the function under test: kref, dates, rules, redaction, match, cypher. `python
+-m tests.cases` runs all cases and prints differences; `--rewrite` replaces the expected results by
+the actual ones, to be reviewed as a diff. updates.txt is an exception: its labels were assigned by
+a reader, the code must reach given rates on them, and they are never rewritten.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from doxa.base.dates import find_dates
 from doxa.base.errors import DoxaError, KrefError
 from doxa.belief import parse_kref, print_kref
 from doxa.cypher.errors import QueryError
-from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, judged
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, judge_claims
 from doxa.language.agreement import RETIRING
 from doxa.language.extract import extract
 from doxa.language.statement import read_statement
@@ -148,14 +148,14 @@ def _redaction(text: str) -> str:
 
 
 def _match(text: str) -> str:
-    """Held sentences, then after `> ` a new one: the relation to each held sentence, and why."""
+    """Compare a new sentence, after `> `, with each held one: the relation, the verdict and why."""
     *held, said = text.split("\n")
     new = read_statement(said.removeprefix("> "), time_ns=NOW)
     lines = []
     for line in held:
         old = read_statement(line, time_ns=NOW)
         found = [
-            judged(one, other, several=len(old) > 1)
+            judge_claims(one, other, several=len(old) > 1)
             for one in new
             for other in old
             if not other.unasserted
@@ -230,7 +230,7 @@ def _properties(props: Any) -> str:
 
 
 def guarded(answer: Callable[[str], str]) -> Callable[[str], str]:
-    """An error of ours is an answer too."""
+    """Return the result of a call; an error of doxa is a result too."""
 
     def call(text: str) -> str:
         try:

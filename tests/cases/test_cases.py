@@ -1,4 +1,4 @@
-"""The text cases, and that a wrong answer among them is found."""
+"""The text cases, and that a wrong expected result among them is detected."""
 
 from __future__ import annotations
 

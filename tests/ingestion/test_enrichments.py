@@ -1,5 +1,5 @@
-"""What a belief gives besides what it states: stored as it is given, kept with its words, found by
-itself, and gone with the belief."""
+"""Enrichments of a belief: stored as given, kept with its text, found by themselves, and erased
+with the belief."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def test_they_are_kept_with_their_words_only(tmp_path: Path) -> None:
         }
         change = memory.revise(DAY, "We deploy on Tuesdays", entities=["Bo"])
         assert given_of(held(memory)) == {name: [] for name in ENRICHMENTS} | {"entities": ["Bo"]}
-        assert "Its events, implications, questions were of the former words" in change.reason
+        assert "Its events, implications, questions belong to the former text" in change.reason
         change = memory.supersede(
             DAY, "We deploy every day", name="daily", events=["The pipeline was made quick"]
         )
         assert held(memory, change.kref).events == ("The pipeline was made quick",)
-        assert "entities were of the former words" in change.reason
+        assert "entities belong to the former text" in change.reason
 
 
 def test_a_belief_that_gives_way_in_part_keeps_them_while_it_keeps_its_words(
@@ -158,12 +158,12 @@ def test_secrets_stay_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "said"),
     [
-        ("a text alone", InputError, "is a list of texts; this is str"),
-        (None, InputError, "is a list of texts; this is NoneType"),
-        (7, InputError, "is a list of texts; this is int"),
-        ([1], InputError, "holds texts; this is int"),
-        ([None], InputError, "holds texts"),
-        ([["a"]], InputError, "holds texts; this is list"),
+        ("a text alone", InputError, "must be a list of texts, not str"),
+        (None, InputError, "must be a list of texts, not NoneType"),
+        (7, InputError, "must be a list of texts, not int"),
+        ([1], InputError, "must contain texts, not int"),
+        ([None], InputError, "must contain texts"),
+        ([["a"]], InputError, "must contain texts, not list"),
         (["fine", " \n"], InputError, "is blank"),
         (["\ud800"], InputError, "surrogate"),
         (
@@ -397,5 +397,5 @@ def test_every_door_takes_them(tmp_path: Path) -> None:
         assert held(memory, "kref://default/a.fact").events == ("It was asked for",)
         made = memory.revise(["Ana", "likes", "tea"], entities=["Ana"])
         assert held(memory, made.kref).entities == ("Ana",)
-        with pytest.raises(doxa.InputError, match="no field implication"):
+        with pytest.raises(doxa.InputError, match="Unknown fields of a belief: implication"):
             memory.revise(made.kref, "Ana likes tea", implication=["x"])  # type: ignore[call-arg]

@@ -1,5 +1,5 @@
-"""Conversations in: once, in order, without secrets, whole batches or none, with candidates that
-follow what was said last."""
+"""Ingestion of conversations: once, in order, without secrets, whole batches or none, with
+candidates that follow the latest statement."""
 
 from __future__ import annotations
 

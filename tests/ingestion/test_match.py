@@ -1,5 +1,5 @@
-"""Finding the belief to revise: the right one and no other, by text, facts or name; what is unsure
-is a conflict; any text can be given."""
+"""Matching a text with the belief to revise: the right one and no other, by text, facts or name; an
+uncertain match is a conflict; any text is accepted."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from doxa.ingestion.match import (
     CONFLICT_AT,
     REVISE_AT,
     WEIGHTS,
-    Match,
-    consider,
+    MatchResult,
     match,
     score_of,
+    score_proposals,
 )
 from doxa.language.agreement import FEATURES, agreement
 from doxa.language.predicates import (
@@ -33,9 +33,9 @@ from doxa.language.predicates import (
     VERBS,
     cue_words,
     same_state,
-    shared_sort,
+    shared_category,
 )
-from doxa.language.stated_values import alike, read_value
+from doxa.language.stated_values import compare_values, read_value
 from doxa.language.statement import read_fact, read_statement
 from tests.effort import assert_ends, calls_of
 from tests.fixtures_shared import opened
@@ -98,7 +98,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield found
 
 
-def asked(memory: Memory, text: str, **given: Any) -> Match:
+def asked(memory: Memory, text: str, **given: Any) -> MatchResult:
     return match(memory.store, memory.recaller, text, **given)
 
 
@@ -116,7 +116,7 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
     )
     assert first.fact == Fact("Marta", "home", "Porto")
     assert first.score >= REVISE_AT
-    assert "'Porto' takes the place of 'Lisbon'." in first.reasons
+    assert "'Porto' replaces 'Lisbon'." in first.reasons
     assert [
         other for other in others if other.score >= CONFLICT_AT or other.relation != "beside"
     ] == []
@@ -239,7 +239,7 @@ def test_filters_and_places_that_are_not_there(memory: Memory) -> None:
         for one in asked(memory, said, project="shop", space="web", kinds=("setting",)).proposals
     ] == ["shop"]
     assert asked(memory, said, kinds=("decision",)).proposals == ()
-    assert asked(memory, said, project="elsewhere") == Match(said, "create", ())
+    assert asked(memory, said, project="elsewhere") == MatchResult(said, "create", ())
     assert asked(memory, said, project="shop", space="nowhere").verdict == "create"
     assert len(asked(memory, said, limit=1).proposals) == 1
     for wrong in ({"limit": -1}, {"kinds": "fact"}, {"speaker": 3}, {"project": None}):
@@ -356,7 +356,7 @@ def test_scores_follow_the_evidence(memory: Memory) -> None:
     ]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] >= REVISE_AT > scores[1] >= CONFLICT_AT > scores[2]
-    claims, found = consider(memory.store, memory.recaller, "The API port is 9090 now.")
+    claims, found = score_proposals(memory.store, memory.recaller, "The API port is 9090 now.")
     assert (len(claims), len(found)) == (1, 1)
     assert found[0].proposal.score == round(score_of(found[0].features), 4)
 
@@ -435,7 +435,7 @@ def test_statements_are_read() -> None:
 )
 def test_values_are_compared_by_what_they_say(one: str, other: str, likeness: str) -> None:
     first, second = read_value(one, NOW), read_value(other, NOW)
-    assert (alike(first, second), alike(second, first)) == (likeness, likeness)
+    assert (compare_values(first, second), compare_values(second, first)) == (likeness, likeness)
 
 
 def test_the_table_of_predicates_is_sound() -> None:
@@ -445,8 +445,9 @@ def test_the_table_of_predicates_is_sound() -> None:
     assert all(len(line) >= 1 for line in STATES)
     assert same_state(frozenset(("open",)), frozenset(("close",)))
     assert not same_state(frozenset(("open",)), frozenset(("open",)))
-    assert shared_sort(read_value("MySQL", None).words, read_value("PostgreSQL 16", None).words)
-    assert shared_sort(read_value("MySQL", None).words, read_value("MySQL 8", None).words) is None
+    mysql = read_value("MySQL", None).words
+    assert shared_category(mysql, read_value("PostgreSQL 16", None).words)
+    assert shared_category(mysql, read_value("MySQL 8", None).words) is None
     assert "lives" in cue_words("home") or "live" in cue_words("home")
     assert cue_words("nothing of the kind") == []
 

@@ -1,4 +1,4 @@
-"""Readers: each format's fixture, and what a hostile file may not do."""
+"""Readers: a fixture for each format, and what a hostile file must not be able to do."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def test_damaged_conversations_are_skipped_and_a_ring_ends(tmp_path: Path) -> No
         "Thank you.",
     ]
     assert report.skipped == 3
-    with pytest.raises(InputError, match="nothing that reads"):
+    with pytest.raises(InputError, match="contains nothing in the format"):
         list(read(path, "claude-ai"))
 
 

@@ -1,5 +1,5 @@
-"""One belief in: what says the same is not stored twice, what differs in one turning word is, and
-secrets stay out."""
+"""Remembering one belief: duplicates are not stored twice, a text that differs in a significant
+word is, and secrets are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A belief changed: only fields that a belief has, what is not given is carried over, trust never
+"""Revising a belief: unknown fields are rejected, omitted fields are carried over, and trust never
 rises by itself."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_field_that_a_revision_has_not_is_refused_by_name(
 ) -> None:
     with opened(tmp_path / "m.db") as memory:
         memory.remember("We deploy on Thursdays", name="day")
-        with pytest.raises(InputError, match=f"no field {field}") as caught:
+        with pytest.raises(InputError, match=f"Unknown fields of a belief: {field}") as caught:
             memory.revise(DAY, "We deploy on Tuesdays", **{field: value})
         assert "title" in caught.value.next_step
         if field not in ("name", "space", "kind", "project"):
@@ -79,7 +79,7 @@ def test_what_is_not_given_is_carried_over(tmp_path: Path) -> None:
         for name in SAID:
             assert getattr(after, name) == getattr(before, name), name
         assert (after.facts, change.lost) == ((), before.facts)
-        assert "facts were of the former words" in change.reason
+        assert "facts belong to the former text" in change.reason
         memory.revise(
             DAY,
             "We deploy on Tuesdays",

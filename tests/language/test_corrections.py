@@ -1,5 +1,5 @@
-"""What a later statement corrects: the earlier candidate leaves recall, in whatever order the two
-are read, and nothing else does."""
+"""Corrections: a later statement removes the earlier candidate from recall, whatever the order of
+ingestion, and nothing else does."""
 
 from __future__ import annotations
 

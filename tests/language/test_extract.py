@@ -1,4 +1,4 @@
-"""Extraction: tables of what is found and, longer, of what is left alone."""
+"""Extraction: tables of what is extracted and, longer, of what is not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Sentences print and parse, atoms are one where their names fold alike, and what is no sentence is
-refused with a reason."""
+"""Sentences print and parse, atoms are equal if their names fold alike, and anything else is
+rejected with a reason."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import SENTENCE_ATOMS_MAX, SENTENCE_DEPTH_MAX
-from doxa.logic.constraints import Constraints, Places, connected, parse_constraints
-from doxa.logic.entrenchment import Entrenchment, Standing, parse_entrenchment
+from doxa.logic.constraints import (
+    BeliefConstraints,
+    LookupKeys,
+    parse_constraints,
+    relevant_constraints,
+)
+from doxa.logic.entrenchment import Entrenchment, EntrenchmentFactors, parse_entrenchment
 from doxa.logic.sentence import (
     And,
     Atom,
@@ -120,7 +125,7 @@ def test_constraints_parse_print_and_speak_of_any_item() -> None:
         ["ana", "ana"]
     ]
     assert found.about(("ana", "knows")) == []
-    assert Constraints().is_single(("x", "lives in"))
+    assert BeliefConstraints().is_single(("x", "lives in"))
 
 
 @pytest.mark.parametrize(
@@ -156,28 +161,28 @@ def test_the_connected_part_follows_rules_and_beliefs() -> None:
         Atom("Cy", "eats", "meat"),
     ]
 
-    def holding(places: Places) -> list[Sentence]:
+    def holding(places: LookupKeys) -> list[Sentence]:
         asked.append(places)
         return [
             sentence
             for sentence in held
             if any(
-                atom.key in places.keys or key_start(atom.topic) in places.starts
+                atom.key in places.keys or key_start(atom.topic) in places.prefixes
                 for atom in atoms(sentence)
             )
         ]
 
-    asked: list[Places] = []
-    assert len(connected([Atom("Ana", "eats", "meat")], rules, holding)) == 1
+    asked: list[LookupKeys] = []
+    assert len(relevant_constraints([Atom("Ana", "eats", "meat")], rules, holding)) == 1
     assert asked == [
-        Places(['["ana","eats","meat"]'], []),
-        Places(['["ana","diet","vegan"]'], []),
-        Places(['["bo","cooks","tofu"]'], []),
+        LookupKeys(['["ana","eats","meat"]'], []),
+        LookupKeys(['["ana","diet","vegan"]'], []),
+        LookupKeys(['["bo","cooks","tofu"]'], []),
     ]
-    single = Constraints(frozenset({"diet"}))
+    single = BeliefConstraints(frozenset({"diet"}))
     asked.clear()
-    assert connected([Atom("Ana", "diet", "none")], single, holding) == []
-    assert asked[0] == Places([], ['["ana","diet",'])
+    assert relevant_constraints([Atom("Ana", "diet", "none")], single, holding) == []
+    assert asked[0] == LookupKeys([], ['["ana","diet",'])
 
 
 def test_the_order_of_entrenchment_is_strict_and_says_why() -> None:
@@ -191,8 +196,8 @@ def test_the_order_of_entrenchment_is_strict_and_says_why() -> None:
         confidence: float = 1.0,
         recency: int = 0,
         number: int = 0,
-    ) -> Standing:
-        return Standing(kind, trust, support, confidence, recency, (number,))
+    ) -> EntrenchmentFactors:
+        return EntrenchmentFactors(kind, trust, support, confidence, recency, (number,))
 
     ascending = [
         standing("fact", trust=1, support=9),
@@ -210,9 +215,9 @@ def test_the_order_of_entrenchment_is_strict_and_says_why() -> None:
     assert reasons == [
         "it is trusted more",
         "its confidence is 0.9 against 0.2",
-        "a preference stands before an inference",
+        "a preference is more entrenched than an inference",
         "it is more recent",
-        "a fact stands before a preference",
+        "a fact is more entrenched than a preference",
         "it has 2 independent sources against 1",
         "it is more recent",
         "it was written later",

@@ -1,4 +1,4 @@
-"""Doctor finds what was planted, each kind under its own name, and says what to do."""
+"""Doctor finds planted faults, each in the right check, and says what to do."""
 
 from __future__ import annotations
 
@@ -175,6 +175,6 @@ def test_what_an_erasure_left_is_a_finding(tmp_path: Path) -> None:
             thread.join()
             assert done and "write-ahead log" in done[0]
         found = {finding.name: finding for finding in memory.doctor()}
-        assert not found["erasures"].ok and "open it again" in found["erasures"].next_step
+        assert not found["erasures"].ok and "reopen it" in found["erasures"].next_step
     with opened(tmp_path / "m.db") as memory:
         assert {finding.name: finding.ok for finding in memory.doctor()}["erasures"]

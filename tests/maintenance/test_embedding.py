@@ -1,5 +1,4 @@
-"""Vectors after the commit: parts of a text, attempts, another model, and a job that is killed in
-the middle."""
+"""Vectors after the commit: parts of a text, retries, another model, and a job that is killed."""
 
 from __future__ import annotations
 

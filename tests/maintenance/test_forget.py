@@ -1,4 +1,4 @@
-"""Forgetting: what would go is shown first, the token fits exactly that, retiring is undone,
+"""Forgetting: a preview comes first, the token matches exactly its set, retiring can be undone,
 erasing leaves no byte."""
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def test_erasing_leaves_no_byte(tmp_path: Path, target: str) -> None:
             memory.revise(
                 item, "the word is another", topics=(), metadata={}
             )  # else they are carried over
-            memory.remember("rests on it", name="other", depends_on=[f"{item}?r=1"])
+            memory.remember("depends on it", name="other", depends_on=[f"{item}?r=1"])
         if target in ("exchange", "thread", "project"):
             memory.ingest(
                 [{"speaker": "Ana", "text": text}, {"speaker": "Bo", "text": f"{CANARY}?"}],
@@ -264,10 +264,10 @@ def test_erasing_a_container_of_one_thing_takes_the_token(tmp_path: Path, target
             memory.ingest([{"speaker": "Ana", "text": "alone"}], project="other", extract=False)
         else:
             memory.remember("alone", project="other", space="s")
-        with pytest.raises(ConfirmationError, match="all that"):
+        with pytest.raises(ConfirmationError, match="all contents"):
             memory.forget(target, erase=True)
         for confirm in ("0" * 16, "ö", "\ud800", 5):
-            with pytest.raises(ConfirmationError, match="does not fit"):
+            with pytest.raises(ConfirmationError, match="does not match"):
                 memory.forget(target, erase=True, confirm=confirm)  # type: ignore[arg-type]
         shown = memory.forget(target, erase=True, preview=True)
         assert shown.count == 1

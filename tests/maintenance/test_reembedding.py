@@ -1,4 +1,4 @@
-"""Another model's vectors are made beside those in use: against a simple model over random work,
+"""Vectors of another model are built next to those in use: against a simple model over random work,
 with kills, with two processes, in old files."""
 
 from __future__ import annotations
@@ -240,11 +240,11 @@ def test_the_old_vectors_are_used_until_all_new_ones_are_there(tmp_path: Path) -
             told = {finding.name: finding for finding in there.doctor()}["vectors"]
             assert (
                 not told.ok
-                and f"100 of 200 memories have those of {new.name}" in told.detail
+                and f"100 of 200 memories have vectors of {new.name}" in told.detail
                 and told.next_step.startswith("Run `doxa embed`")
             )
             told = {finding.name: finding for finding in here.doctor()}["vectors"]
-            assert f"where {new.name} is the embedder" in told.next_step
+            assert f"with the embedder {new.name}" in told.next_step
             before = len(old.asked)
             answer = here.recall("turn 150 of the ferry")
             assert (answer.mode, answer.warnings, old.asked[before:]) == (

@@ -1,5 +1,5 @@
-"""Curves, scores and windows: the values of the paper, and agreement of window and formula for
-every profile at every time."""
+"""Curves, scores and visibility intervals: the values of the paper, and agreement of interval and
+formula for every profile at every time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The filter: the paper's trace, spikes, sustained evidence, quiet periods, and that it never
-passes what it has seen."""
+"""The filter: the paper's trace, outliers, sustained evidence, quiet periods, and that it never
+overshoots its observations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the tests of the Bolt server share: a real database behind its protocol, and a client that
-writes bytes as the specification says."""
+"""Fixtures for the Bolt server: a real database behind its protocol, and a client that writes bytes
+as specified."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The states of a conversation, message by message, without sockets: what is answered, what is
-ignored, what ends it, what leaves no trace."""
+"""The Bolt state machine, message by message, without sockets: responses, ignored messages, fatal
+errors, rollbacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.servers import codes
-from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, Conversation, State
+from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, BoltState, Conversation
 from doxa.servers.bolt.framing import Dechunker, Version
 from doxa.store import Identity
 from tests.effort import calls_of
@@ -118,7 +118,7 @@ def test_hello_and_logon(database: GraphDatabase) -> None:
     assert talk.one("LOGOFF") == (SUCCESS, {})
     assert talk.state() == "AUTHENTICATION"
     assert talk.one("RESET")[0] == SUCCESS
-    assert talk.state() == "AUTHENTICATION"  # a RESET is no login
+    assert talk.state() == "AUTHENTICATION"  # a RESET is not a login
     assert code(talk.run("RETURN 1")) == "Neo.ClientError.Request.Invalid"
     assert talk.it.done
 
@@ -593,7 +593,10 @@ def test_any_order_of_messages_gets_an_answer_each(
         *records, last = talk.ask(name, *fields)
         assert all(tag == RECORD for tag, _ in records)
         assert last[0] in (SUCCESS, FAILURE, IGNORED)
-        assert last[0] != IGNORED or talk.it.state in (State.FAILED, State.INTERRUPTED)
+        assert last[0] != IGNORED or talk.it.state in (
+            BoltState.FAILED,
+            BoltState.INTERRUPTED,
+        )
     talk.it.close()
     OPEN.clear()
     with shared.store.write(Identity(), op="free"):

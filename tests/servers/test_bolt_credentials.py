@@ -1,5 +1,4 @@
-"""Logins: what is kept is hashes in a private file, what is wrong is refused in the same time, and
-guessing slows down."""
+"""Logins: a private file with hashes, rejection in constant time, and throttling of guesses."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ import pytest
 
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
 from doxa.servers import credentials as module
-from doxa.servers.credentials import TOKEN_PREFIX, Credentials, Guard, Principal
+from doxa.servers.credentials import TOKEN_PREFIX, Credentials, LoginThrottle, Principal
 
 SECRET = "correct horse"
 
@@ -92,7 +91,7 @@ def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
 def test_a_file_of_another_kind_is_refused(users: Credentials, text: str) -> None:
     users.path.write_text(text)
     users.path.chmod(0o600)
-    with pytest.raises(StoreError, match="no file of users"):
+    with pytest.raises(StoreError, match="not a valid users file"):
         users.verify("a", SECRET)
 
 
@@ -178,7 +177,7 @@ def test_guessing_slows_down(users: Credentials, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "LOGIN_PAUSE_MS", 100)
     monkeypatch.setattr(module, "_SCRYPT", {"n": 2, "r": 8, "p": 1})
     users.add("ana", SECRET)
-    guard = Guard(users)
+    guard = LoginThrottle(users)
     for _ in range(5):
         assert guard.verify("ana", "wrong") is None
     with pytest.raises(LimitError):

@@ -1,5 +1,5 @@
-"""The handshake picks the newest version in common, by range and by manifest; chunks become
-messages however they are cut."""
+"""The handshake picks the newest common version, by range and by manifest; chunks become messages
+however they are split."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""PackStream: what is written is read again, the specification's own examples, limits, and bytes of
-any kind without harm."""
+"""PackStream: encoded values decode to themselves, the specification's examples, limits, and
+arbitrary bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The server on real sockets: handshakes, limits, interruption, silence, TLS, stopping, and how
-little it holds while it streams."""
+"""The server on real sockets: handshakes, limits, interruption, idle clients, TLS, stopping, and
+its memory while it streams."""
 
 from __future__ import annotations
 
@@ -431,7 +431,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             capture_output=True,
         )
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("openssl is not at hand to make a certificate")
+        pytest.skip("openssl is not available to create a certificate")
     return made
 
 
@@ -453,7 +453,7 @@ def test_tls(database: GraphDatabase, certificate: tuple[Path, Path]) -> None:
 def test_a_certificate_that_cannot_be_used_is_told(database: GraphDatabase, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be used"):
         BoltServer(database, Users(), certificate=tmp_path / "no.pem", key=tmp_path / "no.pem")
-    with pytest.raises(InputError, match="needs a certificate and its key"):
+    with pytest.raises(InputError, match="requires a certificate and its key"):
         BoltServer(database, Users(), certificate=tmp_path / "no.pem")
 
 
@@ -598,7 +598,7 @@ def test_who_does_not_log_in_keeps_nobody_out(database: GraphDatabase) -> None:
                 assert peer.login().rows("RETURN 1") == [[1]]
             with Peer(
                 server.port, version=None
-            ) as fourth:  # all three are logged in: there is no room
+            ) as fourth:  # all three are logged in: the server is full
                 assert fourth.read(1) == b""
             assert one.rows("RETURN 2") == [[2]]
         for sock in idle:
@@ -635,3 +635,14 @@ def test_schema_commands_are_told_as_such(database: GraphDatabase) -> None:
             peer.login()
             peer.send("RUN", "DROP CONSTRAINT absent", {}, {})
             assert peer.answer()[1]["neo4j_code"] == "Neo.ClientError.Schema.ConstraintNotFound"
+
+
+def test_renamed_classes_are_found_under_their_former_names() -> None:
+    import doxa.servers.bolt as bolt
+
+    with pytest.warns(DeprecationWarning, match="DatabaseSession"):
+        assert bolt.GraphSession is bolt.DatabaseSession
+    with pytest.warns(DeprecationWarning, match="StatementResult"):
+        assert bolt.Result is bolt.StatementResult
+    with pytest.raises(AttributeError):
+        _ = bolt.Missing

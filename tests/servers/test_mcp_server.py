@@ -214,7 +214,7 @@ def test_what_an_agent_gives_besides_a_belief_is_kept_found_and_taken_away(tmp_p
         text = call(agent, "memory_update", {"kref": kref, "text": "The shop runs on PostgreSQL"})[
             0
         ]
-        assert "implications, questions, entities were of the former words" in text
+        assert "implications, questions, entities belong to the former text" in text
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Out and in again: the same lines, the same addresses, the same beliefs; a line that is not of the
-format names itself."""
+"""Export and import: the same lines, the same addresses, the same beliefs; an invalid line is named
+in the error."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ from doxa.belief import (
     parse_target,
 )
 from doxa.ingestion import arguments
-from doxa.ingestion.arguments import Facts, Placed, Said, Time
+from doxa.ingestion.arguments import Facts, ReplacementFields, RevisionFields, Time
 from doxa.store import Identity, Store
 
 if TYPE_CHECKING:
     from doxa.app.memory import Memory
     from doxa.belief import Explanation
-    from doxa.ingestion.match import Match
+    from doxa.ingestion.match import MatchResult
 
 
 class BeliefVerbs:
@@ -56,7 +56,7 @@ class BeliefVerbs:
         expect: int | None = None,
         again: bool = False,
         dry_run: bool = False,
-        **fields: Unpack[Placed],
+        **fields: Unpack[ReplacementFields],
     ) -> Change:
         """Believe something, and let go of what cannot be true beside it, anywhere in the project.
 
@@ -74,7 +74,7 @@ class BeliefVerbs:
         arguments.whole(expect, "expect", optional=True)
         arguments.flags(again=again, dry_run=dry_run)
         if arguments.is_address(what):
-            given = self._said(fields, Said)
+            given = self._revision_fields(fields, RevisionFields)
             return self._after(
                 revise(
                     self._store,
@@ -89,7 +89,7 @@ class BeliefVerbs:
             )
         sentences = arguments.stated(what)
         if item is not None and self._is_there(item):
-            given = self._said(fields, Said) | {"statements": sentences}
+            given = self._revision_fields(fields, RevisionFields) | {"statements": sentences}
             return self._after(
                 revise(
                     self._store,
@@ -108,7 +108,11 @@ class BeliefVerbs:
                 next_step="Name the item.",
                 field="expect",
             )
-        given = {"project": self.project} | self._said(fields, Placed) | {"summary": text}
+        given = (
+            {"project": self.project}
+            | self._revision_fields(fields, ReplacementFields)
+            | {"summary": text}
+        )
         if item is not None:
             kref = parse_target(item).item()
             given |= {
@@ -125,13 +129,19 @@ class BeliefVerbs:
         with self._store.read() as snapshot:
             return snapshot.node_by_kref(str(parse_target(item).item())) is not None
 
-    def supersede(self, kref: str | Kref, text: str, **fields: Unpack[Placed]) -> Change:
+    def supersede(self, kref: str | Kref, text: str, **fields: Unpack[ReplacementFields]) -> Change:
         """Replace a belief, under the same address or (with `name`, `kind`, `space` or `project`) a
         new one that supersedes it."""
         from doxa.ingestion.revise import supersede
 
         return self._after(
-            supersede(self._store, self.identity, kref, text, given=self._said(fields, Placed))
+            supersede(
+                self._store,
+                self.identity,
+                kref,
+                text,
+                given=self._revision_fields(fields, ReplacementFields),
+            )
         )
 
     def contract(
@@ -196,7 +206,7 @@ class BeliefVerbs:
         kinds: Iterable[str] = (),
         speaker: str = "",
         limit: int = 10,
-    ) -> Match:
+    ) -> MatchResult:
         """Which held beliefs a plain sentence is about, how surely (0 to 1), and what it asks for:
         revise, conflict, create or same. Writes nothing. `project` None asks in the session's
         project, "" in all; `speaker` is whom "I" means."""
@@ -370,8 +380,10 @@ class BeliefVerbs:
         refuse_secret(str(kref), field="kref")
         return self._ledger().bundle(kref, add=add, remove=remove)
 
-    def _said(self, fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
-        given = arguments.said(fields, shape)
+    def _revision_fields(
+        self, fields: Mapping[str, Any], shape: type[RevisionFields]
+    ) -> dict[str, Any]:
+        given = arguments.revision_fields(fields, shape)
         self._may_trust(given.get("trust", ""))
         return given
 

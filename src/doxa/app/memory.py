@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from doxa.ingestion.readers import ReadReport
     from doxa.ingestion.remember import Remembered
     from doxa.language.turns import Turn
-    from doxa.maintenance.doctor import Finding
+    from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.maintenance.forget import Forgotten
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -716,7 +716,7 @@ class Memory(Session):
         later one or the background job. Returns how many. Without a model: 0; where its endpoint is
         out of reach, what was made until then, and embedder_error says why. Raises LimitError where
         a cap on spending is reached."""
-        from doxa.maintenance.embedding import embed_anew, embed_pending
+        from doxa.maintenance.embedding import begin_reembedding, embed_pending
 
         arguments.whole(limit, "limit", optional=True)
         arguments.flags(anew=anew)
@@ -726,7 +726,7 @@ class Memory(Session):
         if embedder is None:
             return 0
         if anew:
-            embed_anew(self.store, embedder.name)
+            begin_reembedding(self.store, embedder.name)
         job = Job(embedder, progress)
         with suppress(Interrupted):
             embed_pending(
@@ -808,7 +808,7 @@ class Memory(Session):
         with self.store.read() as snapshot:
             return bool(snapshot.rows("SELECT 1 FROM receipt WHERE hash = ?", (wanted,)))
 
-    def doctor(self, *, models: bool = False) -> list[Finding]:
+    def doctor(self, *, models: bool = False) -> list[HealthCheck]:
         """Look at everything that can be wrong and say what to do. No endpoint is asked, unless
         `models` says to call each model once."""
         from doxa.maintenance.doctor import examine

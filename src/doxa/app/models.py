@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from doxa.maintenance.doctor import Finding
+    from doxa.maintenance.doctor import HealthCheck
     from doxa.models.address import Address, Secret
     from doxa.models.contract import Completer, Embedder, Reranker
     from doxa.models.http import HttpEndpoint
@@ -235,7 +235,7 @@ class Models:
     def spend(self, *, process: bool) -> Spend:
         return (PROCESS if process else self._meter).spend()
 
-    def findings(self, *, ask: bool) -> list[Finding]:
+    def findings(self, *, ask: bool) -> list[HealthCheck]:
         """What doctor says about the language model and the reranker, and with `ask` about a call
         to each of the three."""
         tries: tuple[tuple[ModelRole, Callable[[], str]], ...] = (
@@ -349,8 +349,8 @@ class Models:
 
     # Trying them
 
-    def _finding(self, role: ModelRole, attempt: Callable[[], str], *, ask: bool) -> Finding:
-        from doxa.maintenance.doctor import Finding
+    def _finding(self, role: ModelRole, attempt: Callable[[], str], *, ask: bool) -> HealthCheck:
+        from doxa.maintenance.doctor import HealthCheck
 
         roles: dict[ModelRole, _Lazy[Any]] = {
             "embedder": self._embedder,
@@ -360,18 +360,18 @@ class Models:
         lazy, spec = roles[role], self.specs[role]
         name = f"{role} asked" if role == "embedder" else role
         if spec is None and lazy.made is None:
-            return Finding(name, True, "none is configured")
+            return HealthCheck(name, True, "none is configured")
         label = (
             str(spec)
             if spec is not None
             else str(getattr(lazy.made, "name", "an object of the caller's"))
         )
         if not ask:
-            return Finding(name, True, f"{label}, not asked", "`doxa doctor --models` asks it.")
+            return HealthCheck(name, True, f"{label}, not asked", "`doxa doctor --models` asks it.")
         try:
-            return Finding(name, True, f"{label}: {attempt()}")
+            return HealthCheck(name, True, f"{label}: {attempt()}")
         except DoxaError as error:
-            return Finding(name, False, f"{label}: {error.message}", error.next_step)
+            return HealthCheck(name, False, f"{label}: {error.message}", error.next_step)
 
     def _try_embedder(self) -> str:
         embedder = self.embedder

@@ -1,2 +1,2 @@
-"""Floor 0: what every room needs and none owns (errors, limits, time, ids, values, words). No I/O,
-no import of ours."""
+"""Values, times, points, index terms, errors and limits: the lowest layer, without I/O and without
+imports from other packages of doxa."""

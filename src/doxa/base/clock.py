@@ -1,7 +1,7 @@
-"""Where time comes from, so that a test can stand still and a store can refuse to step back.
+"""Clocks, and parsing and formatting of times. A clock is injected so that tests control it.
 
-Times are integer nanoseconds since 1970-01-01 UTC everywhere inside; ISO 8601 text exists at the
-doors only.
+Internally a time is an integer: nanoseconds since 1970-01-01 UTC. ISO 8601 text is used only at the
+interfaces.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The wall clock. It may step back; the store's transaction time does not."""
+    """The wall clock. It may step back; the store's transaction time never does."""
 
     def now_ns(self) -> int:
         return time.time_ns()
 
 
 class FakeClock:
-    """A clock that moves only when told to. For tests and demonstrations."""
+    """A clock that moves only when it is set. For tests and demonstrations."""
 
     def __init__(self, start_ns: int = 1_700_000_000 * NS) -> None:
         self._now = start_ns
@@ -48,10 +48,10 @@ class FakeClock:
 
 
 def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
-    """ISO 8601 text (no zone = UTC; a date alone = its first instant), a datetime, or integer ns,
-    to integer ns UTC.
+    """Convert ISO 8601 text, a datetime or integer nanoseconds to nanoseconds UTC.
 
-    Raises InputError for anything else, naming the field.
+    Text without a zone is UTC; a date alone is its first instant. Raises InputError for anything
+    else, naming the field.
     """
     if isinstance(value, bool):
         raise _bad_time(value, field)
@@ -86,8 +86,8 @@ def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
 
 
 def format_time(ns: int) -> str:
-    """Integer ns to ISO 8601 in UTC; the fraction appears only when it is not zero, so that
-    parse(format(t)) = t."""
+    """Format integer nanoseconds as ISO 8601 in UTC. The fraction appears only if it is not zero,
+    and parse_time(format_time(t)) == t."""
     seconds, fraction = divmod(ns, NS)
     text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
     if fraction:
@@ -106,10 +106,10 @@ def _bad_time(value: object, field: str) -> InputError:
 
 def _out_of_range(value: object, field: str) -> InputError:
     return InputError(
-        f"{field} lies outside the times that can be kept, which are {_FIRST_DAY} to {_LAST_DAY}:"
+        f"{field} is outside the range of times that can be stored, {_FIRST_DAY} to {_LAST_DAY}:"
         f" {str(value)[:80]!r}.",
         next_step=(
-            "Give ISO 8601 such as 2026-03-02 within that range, or leave an end that is open out."
+            "Give ISO 8601 such as 2026-03-02 within that range, or omit a bound that is open."
         ),
         field=field,
         value=str(value)[:80],

@@ -1,13 +1,12 @@
-"""Dates that a message mentions, resolved against the message's own time: "yesterday" is worthless
-a month later.
+"""Find the dates that a message mentions and resolve them against the time of the message.
 
-    "last week", said on Thursday 2023-05-11  ->  2023-05-01 .. 2023-05-08 (end exclusive),
-    precision week
+    "last week" in a message of Thursday 2023-05-11
+        ->  2023-05-01 .. 2023-05-08 (end exclusive), precision week
 
-Days are UTC days and weeks begin on Monday. What may mean two things is left out: 03/04/2024; a
-weekday or a month without a year whose sentence or distance does not tell past from future; "a few
-days ago"; "the week before the wedding". A quarter has precision month and three months; a weekend
-has precision day and two days.
+Days are UTC days and weeks start on Monday. Ambiguous mentions are skipped: 03/04/2024; a weekday
+or a month without a year if neither its sentence nor its distance decides between past and future;
+"a few days ago"; "the week before the wedding". A quarter is three months with precision month; a
+weekend is two days with precision day.
 """
 
 from __future__ import annotations
@@ -31,14 +30,15 @@ from doxa.base.calendar_names import (
 
 Precision = Literal["day", "week", "month", "year"]
 
-YEAR_MIN, YEAR_MAX = 1900, 2199  # a number outside is no year
+YEAR_MIN, YEAR_MAX = 1900, 2199  # a number outside this range is not a year
 _DAY_NS = 86_400 * 10**9
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
 class DateMention:
-    """`text` is the message's text[start:end]; the interval is [start_ns, end_ns) in ns UTC."""
+    """A date in a message: `text` is text[start:end] of it, the interval [start_ns, end_ns) in ns
+    UTC."""
 
     text: str
     start: int
@@ -49,8 +49,8 @@ class DateMention:
 
     @property
     def iso(self) -> str:
-        """The first day as ISO 8601, cut to the precision (2023-05-02, 2023-05, 2023); a week is
-        its Monday."""
+        """The first day in ISO 8601, truncated to the precision (2023-05-02, 2023-05, 2023). A week
+        is represented by its Monday."""
         day = date.fromordinal(self.start_ns // _DAY_NS + _EPOCH).isoformat()
         return day[: {"year": 4, "month": 7}.get(self.precision, 10)]
 
@@ -99,7 +99,8 @@ _BARE_WEEKDAY = re.compile(
 _ABSOLUTE = re.compile(
     r"(?<![\w/:.-])(?:"
     r"(?P<iso>(?:19|20|21)\d\d-\d\d-\d\d)(?=T\d|(?![\w-]))"
-    rf"|(?P<numeric>(?P<one>\d{{1,2}})(?P<mark>[/.-])(?P<two>\d{{1,2}})(?P=mark)(?P<numeric_year>(?:19|20|21)\d\d)){_LONE}(?!\w)"
+    rf"|(?P<numeric>(?P<one>\d{{1,2}})(?P<mark>[/.-])(?P<two>\d{{1,2}})(?P=mark)"
+    rf"(?P<numeric_year>(?:19|20|21)\d\d)){_LONE}(?!\w)"
     rf"|(?P<quarter>Q[1-4]),? ?(?:of )?(?P<quarter_year>(?:19|20|21)\d\d)\b{_LONE}"
     r")"
 )
@@ -117,11 +118,12 @@ _IN_MONTH = re.compile(
 _IN_YEAR = re.compile(
     r"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Uu]ntil|[Bb]y|[Ff]rom|[Ee]arly|[Ll]ate|[Oo]f)"
     rf" (?P<core>{_YEAR})\b{_LONE}"
-    r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:I|we|he|she|they|it|the|my|our|his|her|and|but|or|when|after|before|with|for|at|to|as|by|a|an|is|was"
-    r"|because|so|on|from)\b)"
+    r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:I|we|he|she|they|it|the|my|our|his|her|and|but|or|when|after"
+    r"|before|with|for|at|to|as|by|a|an|is|was|because|so|on|from)\b)"
 )
 _PAST = re.compile(
-    r"\b(?:was|were|had|went|did|got|saw|met|came|took|made|gave|told|said|ran|bought|found|had|left|felt|spent|\w{2,20}ed)\b",
+    r"\b(?:was|were|had|went|did|got|saw|met|came|took|made|gave|told|said|ran|bought|found|had"
+    r"|left|felt|spent|\w{2,20}ed)\b",
     re.IGNORECASE,
 )
 _FUTURE = re.compile(
@@ -148,9 +150,9 @@ _DIGIT_HINT = re.compile(r"[0-9]{4}")
 
 
 def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
-    """Mentions in the order of the text, without overlap; apostrophes must be straight.
+    """Find date mentions in the order of the text, without overlap. Apostrophes must be straight.
 
-    Without `time_ns` only what names its year is resolved.
+    Without `time_ns`, only mentions that name their year are resolved.
     """
     today = _today(time_ns)
     lowered = text.lower()
@@ -202,7 +204,7 @@ def _mention(
     try:
         found = resolve(match, today)
     except (ValueError, OverflowError):
-        # 31 June, or a thousand years ago: the calendar has no such day.
+        # 31 June, or a thousand years ago: not in the calendar.
         return None
     if found is None or not YEAR_MIN <= found[0].year <= found[1].year <= YEAR_MAX + 1:
         return None
@@ -221,7 +223,7 @@ def _week(inside: date) -> _Span:
 
 
 def _months(year: int, month: int, *, count: int = 1) -> _Span:
-    """`month` may lie outside 1 to 12 and then carries into the year."""
+    """Return whole months as a span; a `month` outside 1 to 12 carries into the year."""
     first = year * 12 + month - 1
     after = first + count
     return date(first // 12, first % 12 + 1, 1), date(after // 12, after % 12 + 1, 1), "month"
@@ -313,7 +315,7 @@ def _which(match: re.Match[str], today: date) -> _Span | None:
         return _day(day + timedelta(days=7 * shift))
     if match["named"]:
         month = MONTH_NUMBERS[match["named"][:3].lower()]
-        # "This may take a while" names no month.
+        # "This may take a while" does not name a month.
         if match["named"][0].islower():
             return None
         ahead = shift == 1 and month <= today.month
@@ -333,7 +335,7 @@ def _which(match: re.Match[str], today: date) -> _Span | None:
 
 
 def _bare_weekday(match: re.Match[str], today: date | None) -> _Span | None:
-    """The weekday's own sentence must tell whether it is gone or to come."""
+    """Resolve a weekday if its sentence says whether it is past or future."""
     if today is None:
         return None
     text, (start, end) = match.string, match.span()
@@ -345,8 +347,7 @@ def _bare_weekday(match: re.Match[str], today: date | None) -> _Span | None:
     ahead = (WEEKDAY_NUMBERS[match["weekday"][:3].lower()] - today.weekday()) % 7
     if bool(past) == bool(future):
         return None
-    # "On Friday", said on a Friday, is this one when it is to come and the last one when it is
-    # gone.
+    # "On Friday", said on a Friday, is today for the future and a week ago for the past.
     return _day(today + timedelta(days=ahead if future else ahead - 7))
 
 

@@ -1,14 +1,12 @@
-"""Every error a caller of doxa can meet, drawn once, so that doors map them in one place and agents
-can obey them.
+"""Every error that doxa raises, in one tree. Each interface maps it in one place.
 
     DoxaError
-    ├── InputError            what was given cannot be used (field, position)
+    ├── InputError            an argument cannot be used (field, position)
     │   ├── KrefError         an address does not follow the kref grammar
-    │   └── LimitError        a value is beyond a named limit
-    ├── NotFoundError         the address is well formed, nothing is there
-    ├── ConflictError         the world moved since the caller looked (compare-and-set, undo of a
-    later change)
-    ├── ConstraintError       a rule of the schema refuses the write
+    │   └── LimitError        a value exceeds a named limit
+    ├── NotFoundError         the address is well formed, but nothing exists there
+    ├── ConflictError         the state changed since the caller read it (compare-and-set, undo)
+    ├── ConstraintError       a schema rule rejects the write
     ├── RoleError             the session's role may not do this
     ├── ConfirmationError     a preview must be confirmed first
     ├── ModelError            an embedder, language model or reranker is missing or failed
@@ -20,16 +18,16 @@ can obey them.
         ├── DiskFullError     no space left
         └── BusyError         another writer held the file longer than the limit
 
-A message says what happened and to what; `next_step` says what to do, and never names a destructive
-command.
+`message` says what happened and to what. `next_step` says what to do, and never suggests a
+destructive command, because agents follow it.
 """
 
 from __future__ import annotations
 
 
 class DoxaError(Exception):
-    """Base of all. `fields` hold the values a program needs; `next_step` is for the reader, human
-    or agent."""
+    """Base class. `fields` holds the values that a program needs; `next_step` is advice for the
+    reader, human or agent."""
 
     code = "error"
 
@@ -43,7 +41,7 @@ class DoxaError(Exception):
         return f"{self.message} {self.next_step}".strip()
 
     def as_dict(self) -> dict[str, object]:
-        """The shape that every door sends: code, message, next_step, fields."""
+        """Return the object that every interface sends: code, message, next_step, fields."""
         return {
             "code": self.code,
             "message": self.message,

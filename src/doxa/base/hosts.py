@@ -1,5 +1,5 @@
-"""Which network addresses are this machine's own: what is sent there stays here, so doors and
-endpoints ask for less."""
+"""Recognise loopback addresses. Traffic to them stays on this machine, so servers and model
+endpoints apply weaker requirements to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine reach the address."""
+    """Return whether only programs on this machine can reach the address."""
     if host == "localhost":
         return True
     try:

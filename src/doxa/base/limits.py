@@ -1,5 +1,4 @@
-"""Every limit of doxa in one place, each with its unit last, so that an operator can see what the
-system refuses and why."""
+"""Every limit of doxa, with its unit last in the name."""
 
 from __future__ import annotations
 
@@ -95,7 +94,7 @@ RERANK_LISTED_ITEMS_MAX = 30
 RERANK_LISTED_CHARS_MAX = 1_200
 CASSETTE_BYTES_MAX = 64 * 1024**2
 
-# Curation
+# Ingestion
 INGEST_BATCH_TURNS = 500
 EXTRACT_CHARS_MAX = 20_000
 ENTITIES_PER_TURN_MAX = 200
@@ -129,7 +128,6 @@ COMMAND_EMBED_DOCS = 64
 JOB_ATTEMPTS_MAX = 8
 JOB_PAUSE_MS = 200
 JOB_STOP_S = 30
-
 
 # Query
 QUERY_TEXT_CHARS_MAX = 4_194_304

@@ -1,9 +1,9 @@
-"""Text of others as quoted data, one way for every door: nothing in it hides, turns its line
-around, or ends its own quotation.
+"""Quote untrusted text as data, the same way in every interface. Quoted text cannot hide
+characters, reverse its direction, or end its own quotation.
 
-Left out is what has no shape of its own (controls, formats such as marks of direction, zero-width
-blanks and tags, halves of characters), but for the two joiners, which Persian, Indian scripts and
-emoji need. Whatever ends a line is a line feed.
+Removed are invisible characters: control characters, format characters such as direction marks,
+zero-width spaces and tags, and lone surrogates. The two joiners stay, because Persian, Indic
+scripts and emoji need them. Every line ending becomes a line feed.
 """
 
 from __future__ import annotations
@@ -20,28 +20,26 @@ _BARE = re.compile(r'[^\s"\\·;,\[\](){}]+')
 
 
 def visible(text: str) -> str:
-    """The text without what hides, its lines ended by line feeds alone."""
-    if (
-        text.isprintable()
-    ):  # nearly all text of one line is: no control, no format, nothing unassigned
+    """Remove invisible characters and normalise line endings to line feeds."""
+    if text.isprintable():  # true of nearly all one-line text
         return text
     lined = _ENDS.sub("\n", text)
     return lined.translate({ord(char): None for char in set(lined) if _hides(char)})
 
 
 def one_line(text: str) -> str:
-    """What is visible of the text, on one line."""
+    """Return the visible text on one line."""
     return visible(text).replace("\n", " ").replace("\t", " ")
 
 
 def quoted(text: str) -> str:
-    """The text as a JSON string on one line: quotes and ends of lines in it are escaped."""
+    """Return the text as a one-line JSON string with quotes and line endings escaped."""
     return msgspec.json.encode(visible(text)).decode()
 
 
 def bare(text: str) -> str:
-    """A name or an address as it is; quoted where it holds anything that could pass for what stands
-    around it."""
+    """Return a name or an address unchanged, or quoted if it contains characters that could be
+    mistaken for the surrounding syntax."""
     return text if text.isprintable() and _BARE.fullmatch(text) else quoted(text)
 
 

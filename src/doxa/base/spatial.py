@@ -1,4 +1,4 @@
-"""Points in the four coordinate systems that Cypher knows, on a plane and on the Earth.
+"""Points in Cypher's four coordinate systems, on a plane and on the Earth.
 
     srid   name          coordinates
     7203   cartesian     x, y
@@ -6,7 +6,7 @@
     4326   wgs-84        longitude (x), latitude (y), in degrees
     4979   wgs-84-3d     longitude (x), latitude (y), height (z) in metres
 
-Points of different systems have no distance and no order by `<`. Source: the Cypher manual,
+Points of different systems have no distance and do not compare by `<`. Source: the Cypher manual,
 "Spatial values" and "Spatial functions".
 """
 
@@ -42,7 +42,7 @@ _AXES = {"x": 0, "y": 1, "z": 2, "longitude": 0, "latitude": 1, "height": 2}
 
 
 class Point(msgspec.Struct, frozen=True, gc=False):
-    """A place: the coordinate system's number, then its coordinates. `z` is None in two dimensions."""
+    """A coordinate system's SRID and the coordinates. `z` is None in two dimensions."""
 
     srid: int
     x: float
@@ -63,8 +63,8 @@ class Point(msgspec.Struct, frozen=True, gc=False):
 
 
 def get(point: Point, field: str) -> float | int | str | None:
-    """A component by its name, in any case: x, y, z, longitude, latitude, height, crs, srid. None
-    for one that the point does not have."""
+    """Return a component by its case-insensitive name: x, y, z, longitude, latitude, height, crs or
+    srid. None if the point does not have it."""
     name = field.lower()
     if name in ("longitude", "latitude", "height") and not point.geographic:
         return None
@@ -74,17 +74,17 @@ def get(point: Point, field: str) -> float | int | str | None:
 
 
 def order_key(point: Point) -> tuple[int, float, float, float]:
-    """A total order: by coordinate system, then by coordinates."""
+    """Return a key for a total order: by coordinate system, then by coordinates."""
     return (point.srid, point.x, point.y, point.z or 0.0)
 
 
 def from_map(values: Mapping[str, object]) -> Point | None:
-    """The point that a map describes, None if any value is null.
+    """Build a point from a map, or return None if any value is null.
 
-    The keys choose the system unless crs or srid names one: x and y the plane, longitude and
-    latitude the Earth, a third coordinate its 3D form. InputError for missing, unknown or
-    contradicting keys and for coordinates that are not finite. A longitude beyond 180 degrees is
-    wrapped around, a latitude beyond 90 refused.
+    Unless crs or srid names the system, the keys choose it: x and y the plane, longitude and
+    latitude the Earth, a third coordinate the 3D form. Raises InputError for missing, unknown or
+    contradictory keys and for coordinates that are not finite. A longitude beyond 180 degrees wraps
+    around; a latitude beyond 90 degrees is rejected.
     """
     if any(value is None for value in values.values()):
         return None
@@ -127,8 +127,8 @@ def from_map(values: Mapping[str, object]) -> Point | None:
 
 
 def distance(one: Point, two: Point) -> float | None:
-    """The units of the plane, or metres along the Earth's surface (haversine) at the mean height;
-    None for different systems."""
+    """Return the distance in units of the plane, or in metres along the Earth's surface (haversine)
+    at the mean height. None for points of different systems."""
     if one.srid != two.srid:
         return None
     rise = (one.z or 0.0) - (two.z or 0.0)
@@ -145,9 +145,9 @@ def distance(one: Point, two: Point) -> float | None:
 
 
 def within_bbox(point: Point, lower_left: Point, upper_right: Point) -> bool | None:
-    """Whether the point lies in the box, its edges included; None for different systems.
+    """Return whether the point lies in the box, edges included. None for different systems.
 
-    On the Earth a box whose left edge is east of its right edge crosses the 180th meridian.
+    On the Earth, a box whose left edge is east of its right edge crosses the 180th meridian.
     """
     if not point.srid == lower_left.srid == upper_right.srid:
         return None
@@ -170,7 +170,7 @@ def _coordinate(values: Mapping[str, object], names: tuple[str, str]) -> float |
         raise _bad(f"A point has either {names[0]} or {names[1]}.", given[1])
     value = values[given[0]]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _bad(f"The coordinate {given[0]} is no number.", given[0])
+        raise _bad(f"The coordinate {given[0]} is not a number.", given[0])
     try:
         number = float(value)
     except OverflowError:
@@ -181,17 +181,17 @@ def _coordinate(values: Mapping[str, object], names: tuple[str, str]) -> float |
 
 
 def _named(values: Mapping[str, object]) -> int | None:
-    """The system that crs or srid names; None if neither is given."""
+    """Return the system that crs or srid names, or None if neither is given."""
     crs, srid = values.get("crs"), values.get("srid")
     if crs is not None:
         found = _SRIDS.get(crs.lower()) if isinstance(crs, str) else None
         if found is None:
-            raise _bad(f"{str(crs)[:80]!r} is no coordinate system.", "crs")
+            raise _bad(f"{str(crs)[:80]!r} is not a coordinate system.", "crs")
         if srid is not None and srid != found:
             raise _bad("crs and srid name different coordinate systems.", "srid")
         return found
     if srid is not None and (not isinstance(srid, int) or srid not in _NAMES):
-        raise _bad(f"{str(srid)[:80]!r} is no coordinate system.", "srid")
+        raise _bad(f"{str(srid)[:80]!r} is not a coordinate system.", "srid")
     return srid
 
 

@@ -1,17 +1,17 @@
-"""The temporal values of openCypher, because Python's own stop at microseconds and the year 9999
-and cannot say "one month".
+"""The temporal values of openCypher. Python's datetime types stop at microseconds and the year 9999
+and cannot express one month.
 
 Dates are proleptic Gregorian, years -999,999,999 to 999,999,999. Every type is immutable, hashable
-and equal only to the same type with the same fields. What a text or a map may hold is checked where
-it is read; the constructors trust their caller.
+and equal only to the same type with the same fields. Texts and maps are validated where they are
+parsed; the constructors trust their caller.
 
     Date           days                                 LocalDateTime  seconds, nanos
     LocalTime      nanos                                DateTime       seconds, nanos, offset, zone
     Time           nanos, offset                        Duration       months, days, seconds, nanos
 
-The calendar is the standard library's. The Gregorian calendar, weekdays included, repeats every 400
-years (146,097 days), so a year outside 1..9999 is moved by whole cycles to one inside; the same
-shift finds a zone's offset there.
+Calendar arithmetic uses the standard library. The Gregorian calendar, weekdays included, repeats
+every 400 years (146,097 days), so a year outside 1..9999 is shifted by whole cycles into that
+range. The same shift finds a zone's offset.
 
 Sources: openCypher CIP2015-08-06 (date and time), the TCK's features Temporal1 to Temporal10, the
 Cypher manual's "Temporal values".
@@ -44,7 +44,7 @@ _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _CYCLE_ORDINAL = date(_CYCLE_YEARS, 1, 1).toordinal()
 _CYCLE_S = _CYCLE_DAYS * DAY_S
-_EPOCH = datetime(1970, 1, 1)  # naive: a zone's offsets are what is asked for
+_EPOCH = datetime(1970, 1, 1)  # naive: zone offsets are computed from it
 _CLOCK_MIN = (_CYCLE_ORDINAL - _EPOCH_ORDINAL) * DAY_S
 _CLOCK_MAX = _CLOCK_MIN + 23 * _CYCLE_S  # the year 9600
 _INT64_MAX = 2**63 - 1
@@ -129,8 +129,8 @@ TEMPORALS = (*INSTANTS, Duration)
 
 
 def days_of(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 to a calendar date of any year. ValueError for a day that does not
-    exist; years are not bounded here."""
+    """Return the days from 1970-01-01 to a calendar date of any year. Raises ValueError for a day
+    that does not exist; years are not bounded here."""
     cycle, rest = divmod(year, _CYCLE_YEARS)
     return (
         date(rest + _CYCLE_YEARS, month, day).toordinal()
@@ -140,8 +140,8 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 def days_of_week_date(year: int, week: int, day: int) -> int:
-    """Days from 1970-01-01 to an ISO 8601 week date. ValueError for a week that the year does not
-    have."""
+    """Return the days from 1970-01-01 to an ISO 8601 week date. Raises ValueError for a week that
+    the year does not have."""
     cycle, rest = divmod(year, _CYCLE_YEARS)
     return (
         date.fromisocalendar(rest + _CYCLE_YEARS, week, day).toordinal()
@@ -151,8 +151,8 @@ def days_of_week_date(year: int, week: int, day: int) -> int:
 
 
 def quarter_days(year: int, quarter: int, day: int) -> int:
-    """Days from 1970-01-01 to a day of a quarter. ValueError if the year has no such quarter or the
-    quarter no such day."""
+    """Return the days from 1970-01-01 to a day of a quarter. Raises ValueError if the quarter or
+    the day does not exist."""
     if not 1 <= quarter <= 4:
         raise ValueError(quarter)
     first = days_of(year, quarter * 3 - 2, 1)
@@ -162,7 +162,8 @@ def quarter_days(year: int, quarter: int, day: int) -> int:
 
 
 def ordinal_days(year: int, day: int) -> int:
-    """Days from 1970-01-01 to a day of the year. ValueError if the year does not have it."""
+    """Return the days from 1970-01-01 to a day of the year. Raises ValueError if the year does not
+    have it."""
     first = days_of(year, 1, 1)
     if not 1 <= day <= days_of(year + 1, 1, 1) - first:
         raise ValueError(day)
@@ -170,21 +171,21 @@ def ordinal_days(year: int, day: int) -> int:
 
 
 def civil(days: int) -> tuple[int, date]:
-    """The date of a day count, as (years to add, a date of the years 400 to 799 with the same
+    """Return the date of a day count as (years to add, a date in the years 400 to 799 with the same
     month, day, week and weekday)."""
     cycle, rest = divmod(days + _EPOCH_ORDINAL - _CYCLE_ORDINAL, _CYCLE_DAYS)
     return cycle * _CYCLE_YEARS, date.fromordinal(_CYCLE_ORDINAL + rest)
 
 
 def month_days(year: int, month: int) -> int:
-    """How many days a month has."""
+    """Return the number of days in a month."""
     if month != 2:
         return 30 if month in (4, 6, 9, 11) else 31
     return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
 
 
 def plus_months(days: int, months: int) -> int:
-    """The same day of another month, or that month's last day if it is shorter."""
+    """Return the same day in another month, or that month's last day if it is shorter."""
     if not months:
         return days
     years, day = civil(days)
@@ -196,11 +197,11 @@ DAYS_MIN, DAYS_MAX = days_of(YEAR_MIN, 1, 1), days_of(YEAR_MAX, 12, 31)
 
 
 def checked_days(days: int) -> int:
-    """The days, or InputError beyond the years that openCypher has."""
+    """Return the days. Raises InputError outside openCypher's range of years."""
     if DAYS_MIN <= days <= DAYS_MAX:
         return days
     raise InputError(
-        f"A date lies outside the years {YEAR_MIN} to {YEAR_MAX}.",
+        f"The date is outside the years {YEAR_MIN} to {YEAR_MAX}.",
         next_step="Use a date nearer to the present or a shorter duration.",
         field="date",
     )
@@ -211,11 +212,11 @@ def checked_days(days: int) -> int:
 
 @lru_cache(maxsize=1024)
 def zone_of(name: str) -> ZoneInfo:
-    """The rules of an IANA zone. InputError for a name that is none.
+    """Return the rules of an IANA zone. Raises InputError for an unknown name.
 
-    The `tzdata` package comes before the system's files: distributions differ before 1970 (Debian
-    gives Stockholm its own local mean time, IANA's main data and openCypher Berlin's), and the same
-    query should give the same rows on every machine.
+    The `tzdata` package takes precedence over the system's files: distributions differ before 1970
+    (Debian gives Stockholm its own local mean time, IANA's main data and openCypher Berlin's), and
+    a query must return the same rows on every machine.
     """
     parts = name.split("/")
     if _ZONE_NAME.fullmatch(name) and parts[0] not in (
@@ -225,7 +226,7 @@ def zone_of(name: str) -> ZoneInfo:
         "localtime",
         "Factory",
     ):
-        from importlib.resources import files  # needed by the first zone only, and slow to load
+        from importlib.resources import files  # slow to load, and needed for the first zone only
 
         try:
             with files("tzdata.zoneinfo").joinpath(*parts).open("rb") as file:
@@ -237,15 +238,15 @@ def zone_of(name: str) -> ZoneInfo:
         except (KeyError, OSError, ValueError):
             pass
     raise InputError(
-        f"{name[:80]!r} is no time zone.",
+        f"{name[:80]!r} is not a time zone.",
         next_step="Use an IANA name such as Europe/Stockholm, or an offset such as +01:00.",
         field="timezone",
     )
 
 
 def _clock(seconds: int) -> datetime:
-    """Seconds since the epoch as a datetime, moved by whole cycles to where datetime and the zone
-    rules reach."""
+    """Convert seconds since the epoch to a datetime, shifted by whole cycles into the range of
+    datetime and the zone rules."""
     if seconds < _CLOCK_MIN:
         seconds = (seconds - _CLOCK_MIN) % _CYCLE_S + _CLOCK_MIN
     elif seconds >= _CLOCK_MAX:
@@ -254,7 +255,7 @@ def _clock(seconds: int) -> datetime:
 
 
 def offset_at(zone: Zone, seconds: int) -> int:
-    """The zone's offset from UTC in seconds at an instant."""
+    """Return the zone's offset from UTC in seconds at an instant."""
     if isinstance(zone, int):
         return zone
     rules = zone_of(zone)
@@ -263,18 +264,18 @@ def offset_at(zone: Zone, seconds: int) -> int:
 
 
 def at_zone(seconds: int, nanos: int, zone: Zone) -> DateTime:
-    """The instant as a clock in the zone shows it. InputError beyond the calendar."""
+    """Return the instant as local time in the zone. Raises InputError outside the calendar."""
     offset = offset_at(zone, seconds)
     checked_days((seconds + offset) // DAY_S)
     return DateTime(seconds, nanos, offset, None if isinstance(zone, int) else zone)
 
 
 def attach(local: int, nanos: int, zone: Zone, *, prefer: int | None = None) -> DateTime:
-    """The instant at which a clock in the zone shows `local` (seconds since the epoch as if UTC).
-    InputError beyond the calendar.
+    """Return the instant at which a clock in the zone shows `local` (seconds since the epoch as if
+    UTC). Raises InputError outside the calendar.
 
-    A local time that occurs twice is the one with the offset `prefer`, else the first; one that is
-    skipped is moved on by the gap.
+    Of a local time that occurs twice, the one with the offset `prefer` is taken, else the first. A
+    local time that is skipped moves forward by the gap.
     """
     checked_days(local // DAY_S)
     if isinstance(zone, int):
@@ -290,8 +291,8 @@ def attach(local: int, nanos: int, zone: Zone, *, prefer: int | None = None) -> 
 
 
 def get(value: Temporal, field: str) -> int | str:
-    """A component by its openCypher name, in any case. InputError for a component that the type
-    does not have."""
+    """Return a component by its case-insensitive openCypher name. Raises InputError if the type
+    does not have it."""
     name = field.lower()
     result: int | str | None = None
     if isinstance(value, Duration):
@@ -315,14 +316,14 @@ def get(value: Temporal, field: str) -> int | str:
 
 
 def local_days(value: Date | LocalDateTime | DateTime) -> int:
-    """Days since 1970-01-01 as the value's own clock shows them."""
+    """Return the days since 1970-01-01 in the value's local time."""
     if isinstance(value, Date):
         return value.days
     return (value.seconds + (value.offset if isinstance(value, DateTime) else 0)) // DAY_S
 
 
 def day_nanos(value: Instant) -> int:
-    """Nanoseconds of the day as the value's own clock shows them; 0 for a date."""
+    """Return the nanoseconds of the day in the value's local time; 0 for a date."""
     if isinstance(value, (LocalTime, Time)):
         return value.nanos
     if isinstance(value, Date):
@@ -387,7 +388,7 @@ _DATE_FIELDS: dict[str, Callable[[int, date], int]] = {
 
 
 def _quotient(value: int, unit: int) -> int:
-    """Division towards zero: what is negative has negative components."""
+    """Divide towards zero, so that negative values have negative components."""
     return value // unit if value >= 0 else -(-value // unit)
 
 
@@ -423,8 +424,8 @@ _DURATION_FIELDS: dict[str, Callable[[Duration], int]] = {
 
 
 def order_key(value: Temporal) -> tuple[Any, ...]:
-    """A key that orders values of one type: by instant, then offset and zone; durations by their
-    average length, then their parts."""
+    """Return a key that orders values of one type: by instant, then offset and zone; durations by
+    average length, then by parts."""
     match value:
         case Date():
             return (value.days,)
@@ -444,10 +445,10 @@ def order_key(value: Temporal) -> tuple[Any, ...]:
 
 
 def duration_of(months: int | Fraction, days: int | Fraction, nanos: int | Fraction) -> Duration:
-    """A duration from exact amounts. Fractions carry downwards: a month is 2,629,746 s on average,
-    a day 86,400 s.
+    """Build a duration from exact amounts. Fractions carry downwards: a month is 2,629,746 s on
+    average, a day 86,400 s.
 
-    InputError when a part leaves 64 bits.
+    Raises InputError if a part exceeds 64 bits.
     """
     if isinstance(months, Fraction):
         whole = math.trunc(months)
@@ -460,7 +461,7 @@ def duration_of(months: int | Fraction, days: int | Fraction, nanos: int | Fract
     seconds, nanos = divmod(math.trunc(nanos), NS)
     if max(abs(months), abs(days), abs(seconds)) > _INT64_MAX:
         raise InputError(
-            "A duration does not fit into 64 bits.",
+            "The duration does not fit in 64 bits.",
             next_step="Use smaller amounts.",
             field="duration",
         )
@@ -468,15 +469,15 @@ def duration_of(months: int | Fraction, days: int | Fraction, nanos: int | Fract
 
 
 def exact(number: float, *, field: str) -> int | Fraction:
-    """The number as it is written: 0.1 is a tenth, not the nearest binary fraction. InputError for
-    infinities and NaN."""
+    """Return the number as written: 0.1 is a tenth, not the nearest binary fraction. Raises
+    InputError for infinities and NaN."""
     numerator, denominator = _ratio(number, field=field)
     return numerator if denominator == 1 else Fraction(numerator, denominator)
 
 
 def add(left: Temporal, right: Temporal) -> Temporal:
-    """Instant + duration, duration + instant, duration + duration. InputError for two instants or a
-    result beyond the calendar."""
+    """Add instant + duration, duration + instant, or duration + duration. Raises InputError for two
+    instants or a result outside the calendar."""
     if isinstance(right, Duration):
         return _moved(left, right, 1)
     if isinstance(left, Duration):
@@ -489,8 +490,8 @@ def add(left: Temporal, right: Temporal) -> Temporal:
 
 
 def subtract(left: Temporal, right: Temporal) -> Temporal:
-    """Instant - duration, duration - duration. InputError for anything else or a result beyond the
-    calendar."""
+    """Subtract instant - duration or duration - duration. Raises InputError for anything else or a
+    result outside the calendar."""
     if isinstance(right, Duration):
         return _moved(left, right, -1)
     raise InputError(
@@ -501,12 +502,12 @@ def subtract(left: Temporal, right: Temporal) -> Temporal:
 
 
 def multiply(duration: Duration, factor: float) -> Duration:
-    """Every part times the factor, fractions carried downwards. InputError beyond 64 bits."""
+    """Multiply every part, carrying fractions downwards. Raises InputError beyond 64 bits."""
     return _scaled(duration, *_ratio(factor, field="factor"))
 
 
 def divide(duration: Duration, divisor: float) -> Duration:
-    """Every part divided by the divisor, fractions carried downwards. InputError for zero."""
+    """Divide every part, carrying fractions downwards. Raises InputError for zero."""
     if not divisor:
         raise InputError(
             "A duration cannot be divided by zero.",
@@ -522,7 +523,7 @@ def divide(duration: Duration, divisor: float) -> Duration:
 
 
 def _ratio(number: float, *, field: str) -> tuple[int, int]:
-    """The number as it is written, as a fraction with a positive denominator."""
+    """Return the number as written, as a fraction with a positive denominator."""
     if isinstance(number, int):
         return number, 1
     if not math.isfinite(number):
@@ -535,8 +536,8 @@ def _ratio(number: float, *, field: str) -> tuple[int, int]:
 
 
 def _scaled(duration: Duration, by: int, over: int) -> Duration:
-    """The duration times by / over, in integers throughout: what `duration_of` does with fractions,
-    four times as fast."""
+    """Multiply a duration by `by / over` in integer arithmetic: the same result as `duration_of`
+    with fractions, four times as fast."""
     months = _quotient(duration.months * by, over)
     rest = duration.months * by - months * over  # of a month, in 1 / over
     whole = duration.days * by * DAY_S + rest * MONTH_S  # in 1 / (over * DAY_S) of a day
@@ -546,11 +547,11 @@ def _scaled(duration: Duration, by: int, over: int) -> Duration:
 
 
 def _moved(value: Temporal, by: Duration, sign: int) -> Temporal:
-    """Months, then days, both on the local calendar, then seconds on the time line."""
+    """Add months, then days, both on the local calendar, then seconds on the time line."""
     nanos = sign * (by.seconds * NS + by.nanos)
     match value:
         case Date():
-            whole = _quotient(nanos, DAY_NS)  # a date knows whole days only
+            whole = _quotient(nanos, DAY_NS)  # a date holds whole days only
             return Date(
                 checked_days(plus_months(value.days, sign * by.months) + sign * by.days + whole)
             )
@@ -586,8 +587,8 @@ def _moved(value: Temporal, by: Duration, sign: int) -> Temporal:
 
 
 def between(one: Instant, two: Instant) -> Duration:
-    """Whole months, then whole days, then the rest, from one to two: for instants with a date, one
-    + between(one, two) = two."""
+    """Return whole months, then whole days, then the remainder from one to two. For instants with a
+    date, one + between(one, two) == two."""
     start, end = _aligned(one, two)
     months = _whole_months(start, end) if _dated(one, two) else 0
     start = _shifted(start, months, 0)
@@ -596,17 +597,17 @@ def between(one: Instant, two: Instant) -> Duration:
 
 
 def months_between(one: Instant, two: Instant) -> Duration:
-    """Whole months only; zero unless both have a date."""
+    """Return whole months only; zero unless both have a date."""
     return Duration(_whole_months(*_aligned(one, two)) if _dated(one, two) else 0, 0, 0, 0)
 
 
 def days_between(one: Instant, two: Instant) -> Duration:
-    """Whole days only; zero unless both have a date."""
+    """Return whole days only; zero unless both have a date."""
     return Duration(0, _whole_days(*_aligned(one, two)) if _dated(one, two) else 0, 0, 0)
 
 
 def seconds_between(one: Instant, two: Instant) -> Duration:
-    """The time that passes from one to two, in seconds and nanoseconds."""
+    """Return the elapsed time from one to two in seconds and nanoseconds."""
     return duration_of(0, 0, _nanos_between(*_aligned(one, two)))
 
 
@@ -618,10 +619,10 @@ def _dated(one: Instant, two: Instant) -> bool:
 
 
 def _aligned(one: Instant, two: Instant) -> tuple[_Side, _Side]:
-    """Both as moments of one kind: a missing date, time or zone is the other's date, midnight, the
-    other's zone (manual, duration.between).
+    """Convert both to instants of one type: a missing date, time or zone becomes the other's date,
+    midnight or the other's zone (manual, duration.between).
 
-    The second comes in the first one's zone, for the calendar steps are taken there.
+    The second is converted to the zone of the first, where the calendar arithmetic takes place.
     """
     days_one = None if isinstance(one, (LocalTime, Time)) else local_days(one)
     days_two = None if isinstance(two, (LocalTime, Time)) else local_days(two)
@@ -668,12 +669,12 @@ def _whole_days(start: _Side, end: _Side) -> int:
 
 
 def _whole_months(start: _Side, end: _Side) -> int:
-    """Months of the calendar, one fewer when the last is not complete; a month is complete on the
-    same day, at the same time of day."""
+    """Count calendar months, one fewer if the last is incomplete. A month is complete on the same
+    day at the same time of day."""
     days_one, days_two = local_days(start), local_days(end)
     time = day_nanos(end) - day_nanos(start)
-    # A day begun is not a day: without this, 31 March 12:00 to 28 February 13:00 would be a month
-    # back and an hour forward.
+    # Partial days do not count: otherwise 31 March 12:00 to 28 February 13:00 would be a month back
+    # and an hour forward.
     if days_two > days_one and time < 0:
         days_two -= 1
     elif days_two < days_one and time > 0:
@@ -711,7 +712,8 @@ def _time_text(nanos_of_day: int) -> str:
         return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
     fraction = f"{nanos:09d}"
     # milli-, micro- or nanoseconds: three, six or nine digits
-    return f"{text}:{seconds % 60:02d}.{fraction[:3] if nanos % 1_000_000 == 0 else fraction[:6] if nanos % 1_000 == 0 else fraction}"
+    digits = 3 if nanos % 1_000_000 == 0 else 6 if nanos % 1_000 == 0 else 9
+    return f"{text}:{seconds % 60:02d}.{fraction[:digits]}"
 
 
 def _moment_text(local: int, nanos: int) -> str:
@@ -720,7 +722,7 @@ def _moment_text(local: int, nanos: int) -> str:
 
 
 def offset_text(offset: int) -> str:
-    """Z, +01:00 or, with seconds, +00:53:28."""
+    """Format an offset: Z, +01:00 or, with seconds, +00:53:28."""
     if not offset:
         return "Z"
     sign, size = "+" if offset > 0 else "-", abs(offset)

@@ -1,13 +1,13 @@
-"""Every way to say a point in time as one number, so that windows are compared by what they mean
-and not by the types of their ends.
+"""Convert every representation of a point in time to one number, so that time windows compare by
+meaning and not by the types of their bounds.
 
-    Date            its first moment in UTC            text       ISO 8601: a date, or a date and a
-    time; without an offset, UTC
-    DateTime        its instant                        integer    nanoseconds since
-    1970-01-01T00:00Z
-    LocalDateTime   as if its clock showed UTC
+    Date            its first instant in UTC
+    DateTime        its instant
+    LocalDateTime   its clock reading taken as UTC
+    text            ISO 8601: a date, or a date and a time; UTC unless it has an offset
+    integer         nanoseconds since 1970-01-01T00:00Z
 
-Everything else is no point in time: a time of day, a duration, a float, a boolean, other text.
+Other values are not points in time: a time of day, a duration, a float, a boolean, other text.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _KEY_MAX = 2 * _SIGN - 1
 
 
 def instant_of(value: object) -> int | None:
-    """Nanoseconds since the epoch, beyond 64 bits for years far away; None if the value is no point
-    in time."""
+    """Return nanoseconds since the epoch, or None if the value is not a point in time. The result
+    may exceed 64 bits for distant years."""
     if isinstance(value, str):
         try:
             value = parse_datetime(value)
@@ -44,12 +44,13 @@ def instant_of(value: object) -> int | None:
 
 
 def instant_key(instant: int) -> bytes:
-    """16 bytes whose order is that of the instants."""
+    """Encode an instant as 16 bytes that sort in the order of the instants."""
     return min(max(instant + _SIGN, 0), _KEY_MAX).to_bytes(16, "big")
 
 
 @lru_cache(maxsize=16_384)
 def text_instant_key(text: Any) -> bytes | None:
-    """The key of a text that says a point in time, or None. SQL knows it as `doxa_instant`."""
+    """Return the sort key of a text that denotes a point in time, or None. Registered in SQL as
+    `doxa_instant`."""
     instant = instant_of(text) if isinstance(text, str) else None
     return None if instant is None else instant_key(instant)

@@ -1,5 +1,5 @@
-"""Between temporal values and those of Python's datetime module, which has neither nanoseconds nor
-months nor years beyond 9999."""
+"""Convert between openCypher temporal values and Python's datetime types, which have no
+nanoseconds, no months and no years beyond 9999."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Native = py.date | py.time | py.datetime | py.timedelta
 
 
 def from_python(value: Native) -> Temporal:
-    """The same point or span of time; exact. InputError for a time of the day whose zone has no
-    fixed offset."""
+    """Convert a Python value exactly. Raises InputError for a time of day whose zone has no fixed
+    offset."""
     if isinstance(value, py.datetime):
         return _moment(value)
     if isinstance(value, py.date):
@@ -42,7 +42,7 @@ def from_python(value: Native) -> Temporal:
     offset = value.utcoffset()
     if offset is None:
         raise InputError(
-            "A time of the day in a zone with changing offset is no moment.",
+            "A time of day in a zone with a changing offset has no UTC offset.",
             next_step="Give a datetime, or a fixed offset.",
         )
     return Time(nanos, offset // _SECOND)
@@ -62,8 +62,8 @@ def _moment(value: py.datetime) -> Temporal:
 
 
 def to_python(value: object) -> object:
-    """A temporal value as Python's, rounded down to microseconds; another value as it is.
-    InputError for one that datetime cannot hold."""
+    """Convert a temporal value to Python's type, rounded down to microseconds. Other values are
+    returned unchanged. Raises InputError for a value that datetime cannot represent."""
     try:
         match value:
             case Date(days):
@@ -84,13 +84,13 @@ def to_python(value: object) -> object:
             case Duration(months, days, seconds, nanos):
                 if months:
                     raise InputError(
-                        f"{value} has months, which have no length in days.",
+                        f"{value} has months, which have no fixed length in days.",
                         next_step="Use the value itself: its fields or its text.",
                     )
                 return py.timedelta(days=days, seconds=seconds, microseconds=nanos // 1_000)
     except (OverflowError, ValueError):
         raise InputError(
-            f"{value} is beyond Python's calendar.",
+            f"{value} is outside the range of Python's datetime.",
             next_step="Use the value itself: its fields or its text.",
         ) from None
     return value

@@ -1,9 +1,9 @@
-"""Reading the ISO 8601 texts of openCypher's temporal values, the inverse of their printing.
+"""Parse the ISO 8601 texts of openCypher's temporal values, the inverse of printing them.
 
 The forms are those of the Cypher manual ("Specifying dates", "Specifying times", "Specifying
 durations"): calendar, week, quarter and ordinal dates, basic (20150721) or extended (2015-07-21);
-times with a fraction; offsets; a zone's name in brackets; durations by units or like a date and
-time. Whatever a type prints, its reader gives back.
+times with a fraction; offsets; a zone name in brackets; durations by unit or in the form of a date
+and time. Every printed value parses back to itself.
 """
 
 from __future__ import annotations
@@ -37,20 +37,23 @@ from doxa.base.temporal import (
 )
 
 _DATE_EXTENDED = re.compile(
-    r"([0-9]{4}|[+-][0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?|-[Ww]([0-9]{2})(?:-([0-9]))?|-[Qq]([0-9])(?:-([0-9]{2}))?|-([0-9]{3}))?"
+    r"([0-9]{4}|[+-][0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?|-[Ww]([0-9]{2})(?:-([0-9]))?"
+    r"|-[Qq]([0-9])(?:-([0-9]{2}))?|-([0-9]{3}))?"
 )
 _DATE_BASIC = re.compile(
     r"([0-9]{4})(?:([0-9]{2})([0-9]{2})?|[Ww]([0-9]{2})([0-9])?|[Qq]([0-9])([0-9]{2})?|([0-9]{3}))"
 )
 _OFFSET = r"[Zz]|[+-][0-9]{2}(?::[0-9]{2}(?::[0-9]{2})?|[0-9]{2}(?:[0-9]{2})?)?"
 _TIME = re.compile(
-    r"([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?|([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]{1,9}))?)?)?"
+    r"([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
+    r"|([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]{1,9}))?)?)?"
     rf"({_OFFSET})?(?:\[([^\]]{{1,80}})\])?"
 )
 _OFFSET_ONLY = re.compile(_OFFSET)
 _NUMBER = r"([+-]?[0-9]{1,19}(?:[.,][0-9]{1,19})?)"
 _UNITS = re.compile(
-    rf"([+-])?P(?:{_NUMBER}Y)?(?:{_NUMBER}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
+    rf"([+-])?P(?:{_NUMBER}Y)?(?:{_NUMBER}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
+    rf"(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
     re.IGNORECASE | re.ASCII,
 )
 _UNITS_DATE = re.compile(r"([+-])?[Pp]([0-9]{4})(-?)([0-9]{2})\3([0-9]{2})")
@@ -65,12 +68,14 @@ _Clock = tuple[int, int | None, str | None]  # nanos of the day, offset in secon
 
 
 def parse_date(text: str) -> Date:
-    """A date without a time. InputError for anything else, and for a day that does not exist."""
+    """Parse a date without a time. Raises InputError for anything else, and for a day that does not
+    exist."""
     return Date(_days(text, text))
 
 
 def parse_local_time(text: str) -> LocalTime:
-    """A time, or T and a time, without an offset. InputError for anything else."""
+    """Parse a time without an offset; a leading T is allowed. Raises InputError for anything
+    else."""
     nanos, offset, zone = _time(text[1:] if text[:1] in ("T", "t") else text, text)
     if offset is not None or zone is not None:
         raise _bad(text, "a local time, which has no offset", _TIME_STEP)
@@ -78,16 +83,17 @@ def parse_local_time(text: str) -> LocalTime:
 
 
 def parse_time(text: str, *, default: int = 0) -> Time:
-    """A time with an offset; `default` (seconds) where there is none. InputError for anything else,
-    a zone's name among it: without a date a name has no offset."""
+    """Parse a time with an offset; `default` (seconds) applies if it has none. Raises InputError
+    for anything else, including a zone name: without a date, a zone name has no offset."""
     nanos, offset, zone = _time(text[1:] if text[:1] in ("T", "t") else text, text)
     if zone is not None:
-        raise _bad(text, "a time: without a date, a zone's name has no offset", _TIME_STEP)
+        raise _bad(text, "a time: without a date, a zone name has no offset", _TIME_STEP)
     return Time(nanos, default if offset is None else offset)
 
 
 def parse_local_datetime(text: str) -> LocalDateTime:
-    """A date, or a date, T and a time, without an offset. InputError for anything else."""
+    """Parse a date, or a date, T and a time, without an offset. Raises InputError for anything
+    else."""
     days, (nanos, offset, zone) = _moment(text)
     if offset is not None or zone is not None:
         raise _bad(text, "a local date and time, which has no offset", _TIME_STEP)
@@ -96,9 +102,9 @@ def parse_local_datetime(text: str) -> LocalDateTime:
 
 
 def parse_datetime(text: str, *, default: Zone = 0) -> DateTime:
-    """A date, or a date, T and a time, with an offset, a zone or both; else in the zone `default`.
-    InputError for anything else, and for an offset that the named zone does not have at that time.
-    """
+    """Parse a date, or a date, T and a time, with an offset, a zone name or both; the zone is
+    `default` if it has neither. Raises InputError for anything else, and for an offset that the
+    zone does not have at that time."""
     days, (nanos, offset, zone) = _moment(text)
     second, nanos = divmod(nanos, NS)
     local = days * DAY_S + second
@@ -109,15 +115,15 @@ def parse_datetime(text: str, *, default: Zone = 0) -> DateTime:
     if offset is not None and offset != result.offset:
         raise _bad(
             text,
-            f"a time of {zone}, whose offset differs then",
-            "Leave out the offset or the zone's name.",
+            f"a time in {zone}, which has another offset then",
+            "Omit the offset or the zone name.",
         )
     return result
 
 
 def parse_zone(text: str) -> Zone:
-    """Z or an offset (to seconds), or an IANA name (to itself, blanks read as underscores).
-    InputError for anything else."""
+    """Parse Z or an offset to seconds, and an IANA name to itself with spaces as underscores.
+    Raises InputError for anything else."""
     if _OFFSET_ONLY.fullmatch(text):
         return _offset(text, text)
     name = text.replace(" ", "_")
@@ -126,8 +132,8 @@ def parse_zone(text: str) -> Zone:
 
 
 def parse_duration(text: str) -> Duration:
-    """A duration by units or like a date and time, a sign before it allowed. InputError for
-    anything else."""
+    """Parse a duration by unit or in the form of a date and time, with an optional sign. Raises
+    InputError for anything else."""
     found = _UNITS.fullmatch(text)
     if found is None or text[-1] in "PpTt":
         return _date_duration(text)
@@ -162,8 +168,8 @@ def _number(text: str | None) -> int | Fraction:
 
 
 def _moment(text: str) -> tuple[int, _Clock]:
-    """Days since the epoch and the clock's part. The first T ends the date: no form of a date has
-    one."""
+    """Return the days since the epoch and the clock part. The first T ends the date: no date form
+    contains one."""
     head, mark, tail = text.partition("T")
     if not mark:
         head, mark, tail = text.partition("t")
@@ -188,7 +194,7 @@ def _days(text: str, whole: str) -> int:
     except ValueError:
         raise _bad(whole, "a date that exists", _DATE_STEP) from None
     if not DAYS_MIN <= days <= DAYS_MAX:  # a week date may end in the next year
-        raise _bad(whole, f"a date of the years {YEAR_MIN} to {YEAR_MAX}", _DATE_STEP)
+        raise _bad(whole, f"a date in the years {YEAR_MIN} to {YEAR_MAX}", _DATE_STEP)
     return days
 
 

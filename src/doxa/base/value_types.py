@@ -1,11 +1,10 @@
-"""Cypher's type names as tests of values: x IS :: INTEGER, and constraints on the type of a
-property.
+"""Test values against Cypher type names, for `x IS :: INTEGER` and for property type constraints.
 
-    INTEGER   LIST<STRING NOT NULL>   INTEGER | FLOAT   ZONED DATETIME NOT NULL   PROPERTY VALUE
-    ANY
+    INTEGER   LIST<STRING NOT NULL>   INTEGER | FLOAT   ZONED DATETIME NOT NULL
+    PROPERTY VALUE   ANY
 
-Source: the Cypher manual, "Values and types" and "Type predicate expressions". Rooms above add the
-types that no property can have.
+Source: the Cypher manual, "Values and types" and "Type predicate expressions". Higher layers add
+the types that a property cannot have.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ Test = Callable[[Any], bool]
 
 
 class TypeNames:
-    """The types that names stand for. A null is of every type that is not NOT NULL."""
+    """A set of type names and their tests. Null belongs to every type that is not NOT NULL."""
 
     def __init__(self, plain: Mapping[str, tuple[type, ...]]) -> None:
         self._plain = plain
         self.test: Callable[[str], Test] = functools.lru_cache(maxsize=256)(self._test)
 
     def conforms(self, value: Any, name: str) -> bool:
-        """Whether a value is of a type. Raises InputError for a name that is none."""
+        """Return whether a value is of a type. Raises InputError for an unknown type name."""
         return self.test(name)(value)
 
     def _test(self, name: str) -> Test:
@@ -72,7 +71,7 @@ class TypeNames:
             )
         if name not in self._plain:
             raise InputError(
-                f"{name} is no type.",
+                f"{name} is not a type.",
                 next_step=f"Types are {', '.join(sorted(self._plain))}, LIST<…> and ANY.",
                 field="type",
             )
@@ -81,7 +80,7 @@ class TypeNames:
 
 
 def _alternatives(name: str) -> list[str]:
-    """Split at the bars outside of angle brackets."""
+    """Split a type name at the bars that are outside angle brackets."""
     depth, start, parts = 0, 0, []
     for index, char in enumerate(name):
         depth += (char == "<") - (char == ">")

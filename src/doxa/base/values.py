@@ -1,14 +1,15 @@
-"""What a property may hold, and its one canonical byte form, so that hashes and replay agree on
-every machine.
+"""Property values and their canonical byte form, which makes hashes and replay agree on every
+machine.
 
 A property value is null, a boolean, a 64-bit integer, a float, text, a temporal value, a point,
 bytes, or a list of these (lists do not nest). The canonical form is UTF-8 JSON with sorted keys and
-no blanks. What JSON cannot say is an object of one key:
+no whitespace. A value that JSON cannot represent becomes an object with one key:
 
-    {"$date": days}  {"$time": [nanos, offset]}  {"$localtime": nanos}  {"$localdatetime": [seconds,
-    nanos]}
+    {"$date": days}                                {"$localtime": nanos}
+    {"$time": [nanos, offset]}                     {"$localdatetime": [seconds, nanos]}
     {"$datetime": [seconds, nanos, offset, zone]}  {"$duration": [months, days, seconds, nanos]}
-    {"$point": [srid, x, y, z]}  {"$bytes": base64}  {"$float": "NaN" | "Infinity" | "-Infinity"}
+    {"$point": [srid, x, y, z]}                    {"$bytes": base64}
+    {"$float": "NaN" | "Infinity" | "-Infinity"}
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ decode = _decoder.decode
 
 
 def canonical(value: object) -> bytes:
-    """The canonical bytes of any JSON value."""
+    """Return the canonical bytes of any JSON value."""
     return _encoder.encode(value)
 
 
 def same_value(one: object, other: object) -> bool:
-    """Whether two values (or mappings of properties) are one value: of one canonical form. For
-    Python 1, 1.0 and True are equal, and NaN is not equal to itself."""
+    """Return whether two values, or two mappings of properties, have the same canonical form.
+    Python's own comparison treats 1, 1.0 and True as equal and NaN as different from itself."""
     return one is other or _encoder.encode(_tagged(one)) == _encoder.encode(_tagged(other))
 
 
 def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
-    """Return the text, or raise: it must be encodable and within the limit."""
+    """Return the text if it is encodable and within the limit. Raises InputError or LimitError."""
     try:
         size = len(value) if value.isascii() else len(value.encode())
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{field} holds a lone surrogate at character {error.start}.",
+            f"{field} contains a lone surrogate at character {error.start}.",
             next_step="Send valid Unicode text.",
             field=field,
             position=error.start,
@@ -74,7 +75,7 @@ def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> st
 
 
 def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
-    """A clean copy without nulls (a null property is an absent one). Raises InputError or
+    """Return a checked copy without nulls; a null property is an absent one. Raises InputError or
     LimitError naming the field."""
     result: Properties = {}
     for name, value in values.items():
@@ -91,7 +92,7 @@ def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
 
 
 def _is_fine(value: object) -> TypeGuard[Scalar]:
-    """Whether it is a value that needs no closer look, as most are."""
+    """Return whether a value is valid without further checks, as most are."""
     if type(value) is str:
         return len(value) <= TEXT_BYTES_MAX and value.isascii()
     return (
@@ -111,7 +112,7 @@ def encode_properties(values: Properties, *, owner: str) -> bytes:
         raise LimitError(
             f"The properties of {owner} take {len(data):,} bytes; the limit is"
             f" {PROPERTIES_BYTES_MAX:,}.",
-            next_step="Store less beside the element, or split it.",
+            next_step="Store less in its properties, or split it.",
             owner=owner,
             size_bytes=len(data),
             limit_bytes=PROPERTIES_BYTES_MAX,
@@ -123,7 +124,7 @@ _PLAIN = frozenset({str, int, bool})
 
 
 def _is_plain(value: object) -> bool:
-    """Whether JSON can say it."""
+    """Return whether JSON represents the value as it is."""
     return type(value) in _PLAIN or (type(value) is float and math.isfinite(value))
 
 
@@ -167,7 +168,7 @@ def _tagged(value: Any) -> object:
 
 
 def decode_properties(text: str) -> Any:
-    """Properties (or a list of labels) from their JSON text."""
+    """Decode properties, or a list of labels, from JSON text."""
     values = decode(text)
     if '{"$' not in text:
         return values
@@ -179,7 +180,7 @@ def decode_properties(text: str) -> Any:
 
 
 def decode_value(text: str) -> Any:
-    """One property's value from its JSON text."""
+    """Decode one property value from JSON text."""
     value = decode(text)
     return _untagged(value) if '{"$' in text else value
 
@@ -201,7 +202,7 @@ def _check_value(value: object, field: str) -> Value:
         if len(value) > LIST_ITEMS_MAX:
             raise LimitError(
                 f"{field} has {len(value):,} items; the limit is {LIST_ITEMS_MAX:,}.",
-                next_step="Store fewer items, or make each a node of its own.",
+                next_step="Store fewer items, or make each a separate node.",
                 field=field,
                 items=len(value),
                 limit_items=LIST_ITEMS_MAX,

@@ -1,11 +1,10 @@
-"""How text becomes index terms, in one place, because what is written and what is asked must be cut
-alike.
+"""Turn text into index terms. Documents and queries share this analyser, because both must be
+tokenised the same way.
 
-Terms are stems (Snowball English) of case-folded words; runs of Chinese, Japanese and Korean
-characters become overlapping pairs, since such text has no blanks; an emoji is a term of its own.
-Stop words are left out of both index and query. An index also holds the last character of each run
-with RUN_END, so that every character begins some term: by that a question that is one character
-finds it.
+Terms are stems (Snowball English) of case-folded words. Runs of Chinese, Japanese and Korean
+characters become overlapping bigrams, since such text has no spaces. An emoji is a term. Stop words
+are dropped from index and query. The index also stores the last character of each run with RUN_END
+appended, so that every character starts some term and a query of one character finds it.
 """
 
 from __future__ import annotations
@@ -20,16 +19,17 @@ import Stemmer
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
 
-# stored with the index: raise the number with any change of rules, and files are indexed anew when
-# opened
+# Stored with the index. Raise the number when a rule changes: files are then reindexed when opened.
 ANALYSER = "snowball-english-2"
 
 STOP_WORDS = frozenset(
-    """a about after again all also am an and any are as at be because been before being but by can could did do does doing done down
-    for from get had has have having he her here hers him his how i if in into is it its itself just me more most my myself no nor not
-    now of off on once only or other our ours out over own same she should so some such than that the their theirs them then there
-    these they this those through to too under until up us very was we were what when where which while who whom whose why will with
-    would you your yours d ll m re s t ve don didn doesn isn aren wasn weren won couldn wouldn shouldn hasn haven hadn im ive id
+    """a about after again all also am an and any are as at be because been before being but by can
+    could did do does doing done down for from get had has have having he her here hers him his how
+    i if in into is it its itself just me more most my myself no nor not now of off on once only or
+    other our ours out over own same she should so some such than that the their theirs them then
+    there these they this those through to too under until up us very was we were what when where
+    which while who whom whose why will with would you your yours d ll m re s t ve don didn doesn
+    isn aren wasn weren won couldn wouldn shouldn hasn haven hadn im ive id
     """.split()
 )
 
@@ -43,13 +43,13 @@ _stemmer = Stemmer.Stemmer("english")
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The stem of one case-folded word."""
+    """Return the stem of one case-folded word."""
     result: str = _stemmer.stemWord(word)
     return result[:TERM_CHARS_MAX]
 
 
 def terms(text: str) -> list[str]:
-    """Index terms in order, at most INDEX_TOKENS_MAX; works on any text."""
+    """Return the index terms of any text in order, at most INDEX_TOKENS_MAX."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     result: list[str] = []
@@ -67,13 +67,13 @@ def terms(text: str) -> list[str]:
 
 
 def term_counts(text: str) -> Counter[str]:
-    """Terms with their counts."""
+    """Count the terms of a text."""
     return Counter(terms(text))
 
 
 def run_ends(text: str) -> Counter[str]:
-    """What an index holds beside the terms of a text: the last character of each of its runs, with
-    RUN_END. Those of one character are terms."""
+    """Count the extra entries that the index stores for a text: the last character of each CJK run
+    with RUN_END appended. A run of one character is already a term."""
     if text.isascii():
         return Counter()
     runs = _CJK_RUN.findall(unicodedata.normalize("NFKC", text).casefold())
@@ -81,12 +81,12 @@ def run_ends(text: str) -> Counter[str]:
 
 
 def is_character(term: str) -> bool:
-    """Whether a term is one character of a script without blanks."""
+    """Return whether a term is one character of a script without spaces."""
     return len(term) == 1 and _CJK_RUN.match(term) is not None
 
 
 def has_phrase(held: Sequence[str], phrase: Sequence[str]) -> bool:
-    """Whether terms hold the others one after the other, nothing between them but stop words."""
+    """Return whether the phrase occurs in the terms, with nothing but stop words in between."""
     wanted = list(phrase)
     return any(
         held[start] == wanted[0] and list(held[start : start + len(wanted)]) == wanted

@@ -2,7 +2,7 @@
 logic/revision.py takes it.
 
 A belief is one sentence of a current revision: its facts first, then its other sentences. It is
-asked for by the keys of atoms, level by level (`policy.constraints.connected`), so that a revision
+asked for by the keys of atoms, level by level (`relevant_constraints`), so that a revision
 costs what it touches and not what the project holds.
 """
 
@@ -20,8 +20,8 @@ from doxa.base.errors import DoxaError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
 from doxa.belief.laws import Laws, laws_of
-from doxa.logic.constraints import Places, connected
-from doxa.logic.entrenchment import Standing
+from doxa.logic.constraints import LookupKeys, relevant_constraints
+from doxa.logic.entrenchment import EntrenchmentFactors
 from doxa.logic.revision import Belief
 from doxa.logic.sentence import Atom, Sentence, atoms, key_start, parse_sentence, stored
 from doxa.store import TRUSTS, Node, Reader, Transaction
@@ -75,12 +75,12 @@ def trust_rank(node: Node) -> int:
     return TRUSTS.index(trust) if trust in TRUSTS else 0
 
 
-def standing_of(reader: Reader, node: Node) -> Standing:
+def standing_of(reader: Reader, node: Node) -> EntrenchmentFactors:
     """What the order of entrenchment looks at. Support: how many different sessions, authors or
     beliefs it was derived from, at least one."""
     p = cast("dict[str, Any]", node.props)
     support = reader.rows(_SUPPORT, (node.id,))[0][0]
-    return Standing(
+    return EntrenchmentFactors(
         str(p.get("kind", "")),
         trust_rank(node),
         max(1, support),
@@ -111,7 +111,7 @@ class Holding:
         self.laws: list[Sentence] = []
         self.nodes: dict[NodeId, Node] = {}
         self.sentences: dict[Said, Sentence] = {}
-        self._standings: dict[NodeId, Standing] = {}
+        self._standings: dict[NodeId, EntrenchmentFactors] = {}
         self._leave_out = leave_out
         self._limit, self._limit_alike = CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
         self._said: set[str] = set()  # many may say the same: what counts is how much they say
@@ -121,7 +121,7 @@ class Holding:
     def gather(self, said: Iterable[Atom]) -> None:
         """Read what is connected with these atoms. Raises LimitError where that is too much for one
         operation."""
-        self.laws = connected(said, self.rules.constraints, self._at)
+        self.laws = relevant_constraints(said, self.rules.constraints, self._at)
 
     def gather_all(self) -> Iterator[frozenset[Said]]:
         """Everything that the project believes, in the parts that are connected with each other;
@@ -136,35 +136,35 @@ class Holding:
         for said, sentence in list(self.sentences.items()):
             if said not in taken:
                 part: set[Said] = {said}
-                self.laws = connected(
+                self.laws = relevant_constraints(
                     atoms(sentence), self.rules.constraints, partial(self._part_at, at, part)
                 )
                 taken |= part
                 yield frozenset(part)
 
     def _part_at(
-        self, at: Mapping[str, list[Said]], part: set[Said], places: Places
+        self, at: Mapping[str, list[Said]], part: set[Said], places: LookupKeys
     ) -> list[Sentence]:
-        found = {said for place in (*places.keys, *places.starts) for said in at.get(place, ())}
+        found = {said for place in (*places.keys, *places.prefixes) for said in at.get(place, ())}
         part |= found
         return [self.sentences[said] for said in sorted(found)]
 
     def _place(self, atom: Atom) -> str:
         return key_start(atom.topic) if self.rules.constraints.is_single(atom.topic) else atom.key
 
-    def _at(self, places: Places) -> list[Sentence]:
+    def _at(self, places: LookupKeys) -> list[Sentence]:
         return self._take(
-            self._reader.saying(self.project, keys=places.keys, starts=places.starts), places
+            self._reader.saying(self.project, keys=places.keys, starts=places.prefixes), places
         )
 
-    def _take(self, identities: list[NodeId], places: Places | None) -> list[Sentence]:
+    def _take(self, identities: list[NodeId], places: LookupKeys | None) -> list[Sentence]:
         wanted = [identity for identity in identities if identity not in self._leave_out]
         for node in self._reader.nodes(
             [identity for identity in wanted if identity not in self.nodes]
         ):
             self.nodes[node.id] = node
         found: list[Sentence] = []
-        keys, starts = (set(places.keys), set(places.starts)) if places else (set(), set())
+        keys, starts = (set(places.keys), set(places.prefixes)) if places else (set(), set())
         for identity in wanted:
             for place, sentence in (
                 enumerate(sentences_of(self.nodes[identity])) if identity in self.nodes else ()
@@ -188,7 +188,7 @@ class Holding:
             )
         return found
 
-    def standing(self, identity: NodeId) -> Standing:
+    def standing(self, identity: NodeId) -> EntrenchmentFactors:
         if identity not in self._standings:
             self._standings[identity] = standing_of(self._reader, self.nodes[identity])
         return self._standings[identity]

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from doxa.base.values import decode
-from doxa.logic.constraints import Constraints, parse_constraints
+from doxa.logic.constraints import BeliefConstraints, parse_constraints
 from doxa.logic.entrenchment import Entrenchment, parse_entrenchment
 from doxa.store import Reader
 
@@ -23,7 +23,7 @@ CONSTRAINTS, ENTRENCHMENT = "constraints:", "entrenchment:"
 
 
 class Laws(NamedTuple):
-    constraints: Constraints
+    constraints: BeliefConstraints
     order: Entrenchment
 
 
@@ -38,8 +38,8 @@ def laws_of(reader: Reader, project: str) -> Laws:
 
 
 @lru_cache(maxsize=64)
-def _constraints(text: str) -> Constraints:
-    return parse_constraints(decode(text)) if text else Constraints()
+def _constraints(text: str) -> BeliefConstraints:
+    return parse_constraints(decode(text)) if text else BeliefConstraints()
 
 
 @lru_cache(maxsize=64)

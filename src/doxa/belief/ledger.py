@@ -355,7 +355,7 @@ class Ledger:
             previous=str(node.props["kref"]),
             lost=(fact,) if verdict.lost else (),
             losses=verdict.told(),
-            reason=verdict.vain,
+            reason=verdict.refusal,
         )
 
     def contract_sentence(self, project: str, sentences: Sequence[Sentence]) -> Change:
@@ -366,7 +366,7 @@ class Ledger:
             verdict = judge("contract", Holding(work.tx, project), sentences)
             give_up(work.tx, verdict, by=None)
         action: Action = "contracted" if verdict.lost else "unchanged"
-        reason = verdict.vain or ("" if verdict.lost else "nothing that is believed says so")
+        reason = verdict.refusal or ("" if verdict.lost else "nothing that is believed says so")
         lost = tuple(
             Fact(*said)
             for key in verdict.lost

@@ -46,12 +46,12 @@ GivenUp = dict[Said, tuple[tuple[Window, ...], tuple[Said, ...]]]  # when, and w
 
 class Verdict(NamedTuple):
     """What an operation takes away: for each sentence the stretches of time in which it is given
-    up, and why. `vain`: why it cannot be done."""
+    up, and why. `refusal`: why it cannot be done."""
 
     holding: Holding
     operation: Operation
     lost: GivenUp
-    vain: str = ""
+    refusal: str = ""
 
     @property
     def losers(self) -> list[Node]:
@@ -76,13 +76,13 @@ def judge(
     """What an operation by these sentences, taken together, takes away. Writes nothing. Raises
     InputError for what cannot be true."""
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
-    lost, vain = _judged(
+    lost, refusal = _judged(
         holding,
         holding.sentences.keys(),
         lambda base: _outcome(operation, holding, base, sentences),
         within,
     )
-    return Verdict(holding, operation, lost, vain)
+    return Verdict(holding, operation, lost, refusal)
 
 
 def judge_revision(
@@ -119,17 +119,17 @@ def _judged(
     within: Window,
 ) -> tuple[GivenUp, str]:
     lost: dict[Said, list[tuple[Window, tuple[Said, ...]]]] = defaultdict(list)
-    vain = ""
+    refusal = ""
     for piece in holding.slices(within, part):
         outcome = operate(holding.beliefs(piece, part))
-        vain = outcome.vain or vain
+        refusal = outcome.refusal or refusal
         for loss in outcome.lost:
             lost[cast("Said", loss.belief.id)].append(
                 (piece, tuple(cast("Said", belief.id) for belief in loss.because))
             )
     return {
         said: (tuple(piece for piece, _ in found), found[0][1]) for said, found in lost.items()
-    }, vain
+    }, refusal
 
 
 def _outcome(
@@ -138,11 +138,11 @@ def _outcome(
     constraints, laws = holding.rules.constraints, holding.laws
     match operation:
         case "revise":
-            return revise(base, conjunction(sentences), constraints, laws=laws)
+            return revise(base, conjunction(sentences), constraints, ground_constraints=laws)
         case "contract":
-            return contract(base, conjunction(sentences), constraints, laws=laws)
+            return contract(base, conjunction(sentences), constraints, ground_constraints=laws)
         case "consolidate":
-            return consolidate(base, constraints, laws=laws)
+            return consolidate(base, constraints, ground_constraints=laws)
 
 
 def _told(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> Lost:

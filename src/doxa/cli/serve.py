@@ -103,7 +103,7 @@ def serve(
         from doxa import __version__
         from doxa.app import open_memory
         from doxa.cli.given import check_folder, milliseconds
-        from doxa.servers.credentials import guarded
+        from doxa.servers.credentials import throttled
         from doxa.servers.listening import serve as serve_doors
         from doxa.servers.memory import MemoryDatabase
 
@@ -130,7 +130,7 @@ def serve(
         folder = check_folder(csv)
         known = None if no_login else _credentials(users, db)
         count = len(known.users()) if known else 0
-        guard = guarded(known)  # one for all doors: wrong passwords count together
+        throttle = throttled(known)  # one for all doors: wrong passwords count together
         with open_memory(
             db,
             role="operator",
@@ -141,7 +141,7 @@ def serve(
         ) as memory:
             database = MemoryDatabase(memory)
             made = {
-                name: kind(database, guard, **given_of(**shared, **own[name]))
+                name: kind(database, throttle, **given_of(**shared, **own[name]))
                 for name, kind in kinds.items()
             }
             told = _Told(memory.config.path, known, count, as_json)

@@ -1,1 +1,2 @@
-"""Takes input in: conversations, single statements and changes, checked and redacted, become beliefs."""
+"""Ingestion: turn conversations, single statements and changes into beliefs, after checking and
+redacting them."""

@@ -1,9 +1,9 @@
-"""What callers give to a verb, checked before anything happens: each wrong argument is an
-InputError that names its field.
+"""Check and convert the arguments of operations. Each invalid argument raises an InputError that
+names its field.
 
-The verbs of app.py take what is natural to write (a path as text, a time as ISO 8601, facts as
-triples); the rooms below take exact types. This is the way from one to the other, and the list of
-fields that a belief has for its callers.
+The public methods accept convenient types (a path as text, a time as ISO 8601, facts as triples);
+the packages below them need exact types. This module converts one to the other, and lists the
+fields of a belief that a caller can set.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
 
 
-class Said(TypedDict, total=False):
-    """What a new revision may say beside its text. Who says it is the session's, and when is the
-    store's."""
+class RevisionFields(TypedDict, total=False):
+    """The fields of a new revision besides its text. The session supplies the author, the store the
+    time."""
 
     facts: Facts
     sentences: Iterable[object]
@@ -49,8 +49,8 @@ class Said(TypedDict, total=False):
     entities: Iterable[str]
 
 
-class Placed(Said, total=False):
-    """The same for a replacement, which may have an address of its own."""
+class ReplacementFields(RevisionFields, total=False):
+    """The fields of a replacement, which may have a different address."""
 
     project: str
     space: str
@@ -58,14 +58,14 @@ class Placed(Said, total=False):
     kind: str
 
 
-def said(fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
-    """The given fields as a Draft takes them, and no others; `embedding_text` stays a field of its
-    own. Raises InputError."""
+def revision_fields(fields: Mapping[str, Any], shape: type[RevisionFields]) -> dict[str, Any]:
+    """Convert a caller's fields to those of a Draft; `embedding_text` stays a separate field.
+    Raises InputError for unknown fields and invalid values."""
     known = shape.__annotations__.keys()
     unknown = sorted(set(fields) - known)
     if unknown:
         raise InputError(
-            f"Here a belief takes no field {', '.join(unknown)[:200]}.",
+            f"Unknown fields of a belief: {', '.join(unknown)[:200]}.",
             next_step=f"Use one of {', '.join(sorted(known))}.",
             field="fields",
         )
@@ -87,8 +87,8 @@ def said(fields: Mapping[str, Any], shape: type[Said]) -> dict[str, Any]:
 
 
 def check_kind(kind: object) -> None:
-    """A bundle has members and no revisions: `bundle` makes it, and nothing states one. (Kinds of
-    conversations are refused by belief.)"""
+    """Reject the kind `bundle`: a bundle has members and no revisions, and only `bundle` creates
+    one. (The belief package rejects the kinds of conversations.)"""
     if kind == "bundle":
         raise InputError(
             "A belief cannot be of kind 'bundle': a bundle groups beliefs.",
@@ -98,10 +98,11 @@ def check_kind(kind: object) -> None:
 
 
 def texts(values: Iterable[str], field: str) -> tuple[str, ...]:
-    """Several texts; one text alone is refused, because its characters are not what was meant."""
+    """Check a list of texts. A single text is rejected, since iterating it would give its
+    characters."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputError(
-            f"{field} is a list of texts; this is {type(values).__name__}.",
+            f"{field} must be a list of texts, not {type(values).__name__}.",
             next_step=f"Give {field} as a list.",
             field=field,
         )
@@ -109,8 +110,8 @@ def texts(values: Iterable[str], field: str) -> tuple[str, ...]:
     for item in found:
         if not isinstance(item, str):
             raise InputError(
-                f"{field} holds texts; this is {type(item).__name__}.",
-                next_step="Give each as text.",
+                f"{field} must contain texts, not {type(item).__name__}.",
+                next_step="Give each item as text.",
                 field=field,
             )
         check_text(item, field=field)
@@ -118,9 +119,10 @@ def texts(values: Iterable[str], field: str) -> tuple[str, ...]:
 
 
 def text(value: object, field: str) -> None:
+    """Check that a value is storable text."""
     if not isinstance(value, str):
         raise InputError(
-            f"{field} is text; this is {type(value).__name__}.",
+            f"{field} must be text, not {type(value).__name__}.",
             next_step="Give it as text.",
             field=field,
         )
@@ -128,34 +130,35 @@ def text(value: object, field: str) -> None:
 
 
 def whole(value: object, field: str, *, optional: bool = False) -> None:
+    """Check that a value is a non-negative integer, or None if it is optional."""
     if not (value is None and optional) and (
         isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= TIME_MAX
     ):
         raise InputError(
-            f"{field} is a whole number from 0; this is {value!r:.60}.",
-            next_step="Give such a number.",
+            f"{field} must be a non-negative integer, not {value!r:.60}.",
+            next_step="Give an integer from 0.",
             field=field,
         )
 
 
 def flags(**values: object) -> None:
-    """Yes or no, and nothing that only counts as one: the text "no" would be a yes."""
+    """Check that values are booleans. Truthiness is not enough: the text "no" is truthy."""
     for name, value in values.items():
         if not isinstance(value, bool):
             raise InputError(
-                f"{name} is true or false; this is {value!r:.60}.",
+                f"{name} must be true or false, not {value!r:.60}.",
                 next_step="Give True or False.",
                 field=name,
             )
 
 
 def context(value: object) -> dict[str, Any]:
-    """What a conversation is known by: a map of names."""
+    """Check the context of a conversation: a mapping with text keys, or None."""
     if value is None:
         return {}
     if not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
         raise InputError(
-            f"A context is a map of names, not {value!r:.40}.",
+            f"context must be a mapping with text keys, not {value!r:.40}.",
             next_step='Give it as {"session": "s1"}.',
             field="context",
         )
@@ -163,16 +166,17 @@ def context(value: object) -> dict[str, Any]:
 
 
 def project(value: object) -> None:
-    """The name of a project, or nothing."""
+    """Check the name of a project, or an empty text."""
     text(value, "project")
     if value:
         check_name(str(value), what="project")
 
 
 def facts(values: Facts) -> tuple[Fact, ...]:
+    """Parse a list of triples."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputError(
-            f"facts is a list of triples; this is {type(values).__name__}.",
+            f"facts must be a list of triples, not {type(values).__name__}.",
             next_step="Give [[s, p, v], ...].",
             field="facts",
         )
@@ -180,10 +184,10 @@ def facts(values: Facts) -> tuple[Fact, ...]:
 
 
 def sentences(values: Iterable[object]) -> tuple[Sentence, ...]:
-    """Several sentences, each as parse_sentence takes it."""
+    """Parse a list of sentences, each in a form that parse_sentence accepts."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(
-            f"sentences is a list; this is {type(values).__name__}.",
+            f"sentences must be a list, not {type(values).__name__}.",
             next_step="Give [sentence, ...].",
             field="sentences",
         )
@@ -191,7 +195,7 @@ def sentences(values: Iterable[object]) -> tuple[Sentence, ...]:
 
 
 def stated(value: object) -> tuple[Sentence, ...]:
-    """What a caller states or gives up by its content: one sentence, or a list of them."""
+    """Parse one sentence, or a list of them."""
     if (
         isinstance(value, (list, tuple))
         and value
@@ -203,14 +207,15 @@ def stated(value: object) -> tuple[Sentence, ...]:
 
 
 def is_address(value: object) -> bool:
-    """Whether a caller names a belief by its address; else by what it says."""
+    """Return whether a caller names a belief by its address and not by a sentence."""
     return isinstance(value, Kref) or (isinstance(value, str) and value[:1] not in ("[", "{"))
 
 
 def mapping(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Check metadata: a mapping with text keys, or None."""
     if value is not None and not isinstance(value, Mapping):
         raise InputError(
-            f"metadata is a mapping; this is {type(value).__name__}.",
+            f"metadata must be a mapping, not {type(value).__name__}.",
             next_step="Give {'name': value}.",
             field="metadata",
         )
@@ -220,29 +225,29 @@ def mapping(value: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def metadata(value: Mapping[str, Value] | None, embedding_text: str) -> dict[str, Value]:
-    """Metadata with the caller's own text for the vector, where there is one."""
+    """Add the caller's embedding text, if there is one, to the metadata."""
     from doxa.belief.writes import EMBEDDING_TEXT
 
     if not isinstance(embedding_text, str):
         kind = type(embedding_text).__name__
         raise InputError(
-            f"embedding_text is text; this is {kind}.",
-            next_step="Give it as text, or leave it out.",
+            f"embedding_text must be text, not {kind}.",
+            next_step="Give it as text, or omit it.",
             field="embedding_text",
         )
     return mapping(value) | ({EMBEDDING_TEXT: embedding_text} if embedding_text.strip() else {})
 
 
 def time(value: Time | None, field: str) -> int | None:
-    """A time, or None. Raises InputError; also for an integer that means 1970 as nanoseconds and
-    today in a coarser unit."""
+    """Convert a time to nanoseconds, or None to None. Raises InputError, also for an integer that
+    is probably in seconds, milliseconds or microseconds."""
     if isinstance(value, int) and not isinstance(value, bool):
         refuse_seconds(value, field)
     return None if value is None else parse_time(value, field=field)
 
 
 def path(value: str | Path, field: str) -> Path:
-    """A path that the system can be asked about, whether or not something is there."""
+    """Convert a path that the operating system accepts, whether or not a file exists there."""
     try:
         found = Path(value)
         if str(value).strip():
@@ -250,22 +255,20 @@ def path(value: str | Path, field: str) -> Path:
                 found.lstat()
             return found
         reason = "it is empty"
-    except (
-        TypeError,
-        ValueError,
-        OSError,
-    ) as error:  # no path at all; a NUL or a surrogate in it; too long
+    except (TypeError, ValueError, OSError) as error:
+        # not a path; a NUL or a surrogate in it; too long
         reason = getattr(error, "strerror", None) or (
             "it cannot be encoded" if isinstance(error, UnicodeError) else str(error)
         )
     raise InputError(
-        f"{value!r:.80} cannot be a path: {reason}.",
+        f"{value!r:.80} is not a valid path: {reason}.",
         next_step="Give the path of a file.",
         field=field,
     )
 
 
 def unusable(place: Path, error: OSError) -> StoreError:
+    """Build the error for a path that the operating system refuses."""
     return StoreError(
         f"{place} cannot be used: {error.strerror or error}.",
         next_step="Check the path, its folder and permissions.",
@@ -274,9 +277,10 @@ def unusable(place: Path, error: OSError) -> StoreError:
 
 
 def check_role(role: object) -> None:
+    """Check the name of a role."""
     if role not in ROLES:
         raise InputError(
-            f"{str(role)[:40]!r} is no role.",
+            f"{str(role)[:40]!r} is not a role.",
             next_step=f"Use one of {', '.join(ROLES)}.",
             field="role",
         )

@@ -1,12 +1,11 @@
-"""Raw conversation in: turns become exchanges, and what rules can tell of them becomes candidate
-beliefs with their source.
+"""Ingest conversations: turns become exchanges, and facts that rules extract from them become
+candidate beliefs with their source.
 
-    Turn -> redact (text, caption and the names beside them) -> Exchange node (content-derived id)
-    -NEXT-> ...
+    Turn -> redact (text, caption, names) -> Exchange node (content-derived id) -NEXT-> ...
             Candidate -> Item of trust `candidate` -DERIVED_FROM-> Exchange
 
-A batch of turns is one transaction with one receipt. A turn that is already there is passed over,
-so ingesting a transcript again, or one that has grown, adds only what is new.
+A batch of turns is one transaction with one receipt. A known turn is skipped, so ingesting a
+transcript again, or a longer version of it, adds only the new turns.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import last_of
 from doxa.belief.writes import retire_for
-from doxa.language.corrections import Claim, corrects, keys
+from doxa.language.corrections import ExtractedFact, corrects, keys
 from doxa.language.extract import Candidate, extract
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
@@ -45,8 +44,8 @@ from doxa.store import Identity, Node, Noted, Store, Transaction
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
 _SAID_LAST = "said_last"
 _CUT = " [… cut at the size limit]"
-# Of these rules a later statement about the same subject and predicate replaces the earlier one; of
-# the others each value stands alone.
+# With these rules, a later statement about the same subject and predicate replaces the earlier one;
+# with the others each value is a separate belief.
 _ONE_VALUE = frozenset(
     ("favourite", "lives", "runs-on", "is-of", "mine-is", "the-is", "deadline", "actually-not")
 )
@@ -54,9 +53,9 @@ _ONE_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What an ingestion did: new exchanges, those already known, candidate beliefs made or revised,
-    secrets redacted, receipts' changes; how many parts of the source could not be read, and the
-    first of their places with the reason."""
+    """The result of an ingestion: numbers of new exchanges, known exchanges, candidate beliefs
+    created or revised, and redacted secrets; the threads and changes; how many parts of the source
+    were skipped, and the places and reasons of the first ones."""
 
     added: int
     known: int
@@ -68,8 +67,8 @@ class Ingested:
     places: tuple[str, ...] = ()
 
 
-class Prepared(NamedTuple):
-    """A turn as it will be stored: without secrets, and with what was read from it."""
+class PreparedTurn(NamedTuple):
+    """A turn ready to be stored: redacted, with the results of extraction."""
 
     identity: str
     turn: Turn
@@ -81,8 +80,8 @@ class Prepared(NamedTuple):
 
 
 class Ingest:
-    """Takes turns into one project under one identity. `extracting` False stores the exchanges
-    alone and reads nothing from them."""
+    """Ingests turns into one project under one identity. With `extracting` False it only stores the
+    exchanges."""
 
     def __init__(
         self,
@@ -103,27 +102,26 @@ class Ingest:
         self._ledger = Ledger(store, identity)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
-        self._held: dict[str, list[_Held]] | None = None
+        self._held: dict[str, list[_CurrentCandidate]] | None = None
         self._counts = {"added": 0, "known": 0, "candidates": 0, "redacted": 0}
 
     def run(
         self, turns: Iterable[Turn], *, progress: Callable[[int], None] | None = None
     ) -> Ingested:
-        """Take all turns in, batch by batch; `progress` is told the number of turns after each
-        batch."""
+        """Ingest all turns in batches. `progress` is called after each batch with its number of
+        turns."""
         return self.run_prepared(
             (self._prepare(identity, turn) for identity, turn in identified(turns)),
             progress=progress,
         )
 
     def run_prepared(
-        self, turns: Iterable[Prepared], *, progress: Callable[[int], None] | None = None
+        self, turns: Iterable[PreparedTurn], *, progress: Callable[[int], None] | None = None
     ) -> Ingested:
-        """The same for turns that are prepared already, as those of an export are."""
+        """Ingest turns that are already prepared, such as those of an export."""
         changes: list[int] = []
-        for batch in _batches(
-            turns
-        ):  # prepared here, outside the transaction, so that other writers do not wait for it
+        # Turns are prepared outside the transaction, so that other writers do not wait for it.
+        for batch in _batches(turns):
             with self._store.write(self._identity, op="ingest") as tx:
                 self._held = None
                 for prepared in batch:
@@ -143,15 +141,15 @@ class Ingest:
             changes=tuple(changes),
         )
 
-    def _prepare(self, identity: str, turn: Turn) -> Prepared:
+    def _prepare(self, identity: str, turn: Turn) -> PreparedTurn:
         clean, redacted = cleaned(turn)
         if not self._extracting:
-            return Prepared(identity, clean, redacted=redacted)
+            return PreparedTurn(identity, clean, redacted=redacted)
         found = extract(clean)
         dates = tuple(
             f"{d.text} = {format_time(d.start_ns)[:10]} ({d.precision})" for d in found.dates
         )
-        return Prepared(
+        return PreparedTurn(
             identity,
             clean,
             tuple(entity.text for entity in found.entities),
@@ -160,7 +158,7 @@ class Ingest:
             redacted,
         )
 
-    def _take(self, tx: Transaction, prepared: Prepared) -> None:
+    def _take(self, tx: Transaction, prepared: PreparedTurn) -> None:
         turn = prepared.turn
         thread_kref, thread = self._thread(tx, turn.thread)
         key = (turn.thread, turn.session)
@@ -172,8 +170,7 @@ class Ingest:
         if found is not None:
             self._last[key] = found.id
             self._counts["known"] += 1
-            # what is said again counts as used, so that what has faded comes back as its policy
-            # says
+            # A repeated turn counts as an access, so that its persistence policy can restore it.
             if tx.declared().judge.rules.any:
                 tx.noted.append(Noted(tx.now, {}, [found.id]))
             return
@@ -190,7 +187,7 @@ class Ingest:
             self._candidate(tx, candidate, turn=turn, source=str(kref))
 
     def _properties(
-        self, prepared: Prepared, *, kref: Kref, thread: Kref, now: int
+        self, prepared: PreparedTurn, *, kref: Kref, thread: Kref, now: int
     ) -> dict[str, object]:
         turn = prepared.turn
         return {
@@ -217,7 +214,8 @@ class Ingest:
             return known
         readable = slug(name)
         if readable != name:
-            readable = f"{readable or 'thread'}-{hashlib.blake2b(name.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
+            digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
+            readable = f"{readable or 'thread'}-{digest}"
         kref = Kref(
             self._place.project, self._place.spaces, check_name(readable, what="thread"), "thread"
         )
@@ -240,8 +238,8 @@ class Ingest:
         return self._threads[name]
 
     def _previous(self, tx: Transaction, key: tuple[str, str], *, thread: NodeId) -> NodeId | None:
-        """The exchange before this one in its session: remembered from this run, or the last that
-        the thread holds of the session."""
+        """Return the previous exchange of the session: from this run, or the last one stored in the
+        thread."""
         if key in self._last:
             return self._last[key]
         rows = tx.rows(
@@ -280,18 +278,15 @@ class Ingest:
         if self._is_older(tx, kref, turn.time_ns):
             return
         if self._says_the_same(tx, kref, draft) and not self._was_corrected(tx, kref, turn.time_ns):
-            self._said_again(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
+            self._note_repetition(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
             return
         change = self._ledger.put_in(
             tx, kref, draft, links=[("DERIVED_FROM", source)], in_time=True
         )
         self._counts["candidates"] += change.action != "unchanged"
-        if change.action in (
-            "challenged",
-            "superseded",
-        ):  # it is not believed: somebody decides, or what was said later stands
-            return
-        claim = Claim(
+        if change.action in ("challenged", "superseded"):
+            return  # not current: it awaits a decision, or a later statement replaces it
+        claim = ExtractedFact(
             candidate.subject,
             candidate.predicate,
             candidate.value,
@@ -303,11 +298,14 @@ class Ingest:
         item, made = tx.node_by_kref(str(kref)), tx.node_by_kref(change.kref)
         assert item is not None and made is not None
         self._settle(
-            tx, _Held(item.id, made.id, tx.now if turn.time_ns is None else turn.time_ns, claim)
+            tx,
+            _CurrentCandidate(
+                item.id, made.id, tx.now if turn.time_ns is None else turn.time_ns, claim
+            ),
         )
 
-    def _said_again(self, tx: Transaction, kref: Kref, time: int) -> None:
-        """The item notes when it was last said, since a correction read afterwards may be of a time
+    def _note_repetition(self, tx: Transaction, kref: Kref, time: int) -> None:
+        """Record on the item when it was last stated: a correction ingested later may be of a time
         in between."""
         item = tx.node_by_kref(str(kref))
         assert item is not None
@@ -318,10 +316,10 @@ class Ingest:
                 for held in entries
             ]
 
-    def _settle(self, tx: Transaction, new: _Held) -> None:
-        """What the new statement corrects is retired, and so is the new one if a later statement,
-        read before it, corrects it: the order of reading makes no difference. Only what rules made
-        and nobody has tagged is among the held."""
+    def _settle(self, tx: Transaction, new: _CurrentCandidate) -> None:
+        """Retire the candidates that the new statement corrects, and the new one if a later
+        statement corrects it, so the order of ingestion makes no difference. Only candidates that
+        rules created and nobody has tagged are considered."""
         if self._held is None:
             self._held = _held_claims(tx, self._candidate_place)
         near = {
@@ -330,7 +328,7 @@ class Ingest:
             for old in self._held.get(key, ())
             if old.item != new.item
         }
-        retired: list[_Held] = []
+        retired: list[_CurrentCandidate] = []
         for old in near.values():
             first, second = (old, new) if old.time <= new.time else (new, old)
             if (
@@ -353,8 +351,8 @@ class Ingest:
 
     @staticmethod
     def _was_corrected(tx: Transaction, kref: Kref, time: int | None) -> bool:
-        """Whether an earlier statement retired this item: then saying it again brings it back. What
-        a person retired stays retired."""
+        """Return whether an earlier statement retired this item; then stating it again restores it.
+        An item that a person retired stays retired."""
         last = _last_said(tx, kref)
         rows = tx.rows(
             "SELECT max(s.props ->> '$.time') FROM edge h JOIN node i ON i.id = h.src JOIN edge c"
@@ -367,14 +365,16 @@ class Ingest:
 
     @staticmethod
     def _is_older(tx: Transaction, kref: Kref, time: int | None) -> bool:
-        """A transcript read out of order must not let an early statement replace a later one."""
+        """Return whether the item was stated later than `time`. An early statement must not replace
+        a later one when transcripts are ingested out of order."""
         last = _last_said(tx, kref)
         said = last.props["time"] if last else None
         return isinstance(said, int) and time is not None and said > time
 
     @staticmethod
     def _says_the_same(tx: Transaction, kref: Kref, draft: Draft) -> bool:
-        """Saying it again is no revision: the same fact keeps its first source."""
+        """Return whether the item states the same facts. A repetition is not a revision; the fact
+        keeps its first source."""
         last = _last_said(tx, kref)
         return last is not None and last.props.get("facts") == [
             fact.stored() for fact in draft.facts
@@ -382,30 +382,30 @@ class Ingest:
 
 
 def _last_said(tx: Transaction, kref: Kref) -> Node | None:
-    """What an item says, or said when it was retired."""
+    """Return the current revision of an item, or the last one before it was retired."""
     item = tx.node_by_kref(str(kref))
     return last_of(tx, item) if item else None
 
 
-class _Held(NamedTuple):
-    """A candidate that is believed: its item and current revision, when it was said, and what."""
+class _CurrentCandidate(NamedTuple):
+    """A current candidate: its item and revision, when it was stated, and the fact."""
 
     item: NodeId
     revision: NodeId
     time: int
-    claim: Claim
+    claim: ExtractedFact
 
 
-def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_Held]]:
-    """The current candidates of a project by the words of their subjects: made by a rule, labelled
-    candidate, and without a tag."""
-    found: dict[str, list[_Held]] = {}
+def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_CurrentCandidate]]:
+    """Index the current candidates of a project by the words of their subjects: created by a rule,
+    of trust `candidate`, and without a tag."""
+    found: dict[str, list[_CurrentCandidate]] = {}
     prefix = f"{place}/"
     for item, revision, time, facts, replaces, author, speaker, quote in tx.rows(
         _CANDIDATES, (prefix, prefix[:-1] + "0")
     ):
         held = parse_fact(decode(facts)[0])
-        claim = Claim(
+        claim = ExtractedFact(
             held.subject,
             held.predicate,
             str(held.value),
@@ -415,7 +415,9 @@ def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_Held]]:
             quote=quote,
         )
         for key in keys(claim):
-            found.setdefault(key, []).append(_Held(NodeId(item), NodeId(revision), time, claim))
+            found.setdefault(key, []).append(
+                _CurrentCandidate(NodeId(item), NodeId(revision), time, claim)
+            )
     return found
 
 
@@ -431,8 +433,8 @@ _CANDIDATES = (
 
 
 def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node | None]:
-    """The address of a turn or thread and what is there. Something else that was put at its address
-    neither stands for it nor keeps it out: the next free address is taken, and found again."""
+    """Return the address for a turn or thread, and its node if it exists. If another kind of node
+    has the address, the next free one is used, and found again later."""
     name, number = kref.name, 1
     while (node := tx.node_by_kref(str(kref))) is not None and label not in node.labels:
         number += 1
@@ -441,8 +443,8 @@ def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node |
 
 
 def cleaned(turn: Turn) -> tuple[Turn, int]:
-    """The turn without secrets and within the size limit, and how many secrets there were. Its id
-    was made before, from what was said."""
+    """Redact a turn and cut it to the size limit. Also returns the number of secrets. The id of the
+    turn is computed before this."""
     texts = {"text": redact(turn.text), "caption": redact(turn.caption)}
     texts |= {
         name: _redact_name(getattr(turn, name))
@@ -451,7 +453,7 @@ def cleaned(turn: Turn) -> tuple[Turn, int]:
     found = sum(len(redaction.findings) for redaction in texts.values())
     changed: dict[str, Any] = {name: redaction.text for name, redaction in texts.items()}
     clean = replace(turn, **changed) if found else turn
-    if len(clean.text) * 4 > TEXT_BYTES_MAX:  # one pasted log must not keep a whole history out
+    if len(clean.text) * 4 > TEXT_BYTES_MAX:  # a pasted log must not block a whole history
         data = clean.text.encode("utf-8", "replace")
         if len(data) > TEXT_BYTES_MAX:
             kept = data[: TEXT_BYTES_MAX - len(_CUT.encode())].decode("utf-8", "ignore")
@@ -459,10 +461,10 @@ def cleaned(turn: Turn) -> tuple[Turn, int]:
     return clean, found
 
 
-_redact_name = lru_cache(maxsize=1_024)(redact)  # the same few names come with every turn
+_redact_name = lru_cache(maxsize=1_024)(redact)  # the same few names occur in every turn
 
 
-def _batches(turns: Iterable[Prepared]) -> Iterator[list[Prepared]]:
+def _batches(turns: Iterable[PreparedTurn]) -> Iterator[list[PreparedTurn]]:
     iterator = iter(turns)
     while batch := list(islice(iterator, INGEST_BATCH_TURNS)):
         yield batch

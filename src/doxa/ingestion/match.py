@@ -1,19 +1,20 @@
-"""Which held belief a plain sentence is about, how surely, and what that asks for: revise it, open
-a conflict, or state a new belief.
+"""Match a plain sentence with existing beliefs: which belief it is about, how certain that is, and
+whether to revise it, open a conflict, or state a new belief.
 
-    text -> claims -> candidates (recall of the text; recall of its subject) -> claims of each ->
-    agreement -> score -> verdict
+    text -> claims -> candidates (recall by text, recall by subject) -> claims of each candidate
+         -> agreement -> score -> verdict
 
-A score is the probability that the text takes the place of a belief (or says it again), by a
-logistic sum over what `agreement` found. The weights are literals, fitted by `python -m bench
-updates --fit` on one half of the cases in tests/cases/updates.txt; the other half judges them. From
-REVISE_AT a belief is proposed for revision; from CONFLICT_AT it is unsure, and both are kept beside
-each other as a conflict that somebody decides; below, the text is a belief of its own. Nothing is
-written here: what becomes of a proposal is its reader's choice.
+A score is the probability that the text replaces (or restates) a belief: a logistic regression over
+the features of `agreement`. The weights are literals, fitted by `python -m bench updates --fit` on
+one half of the cases in tests/cases/updates.txt and evaluated on the other. From REVISE_AT on, a
+belief is proposed for revision. From CONFLICT_AT on, the match is uncertain, and both are kept in a
+conflict that a user resolves. Below that, the text is a new belief. This module writes nothing; the
+caller decides what to do with a proposal.
 
-Two keys that differ in a word on both sides (api-port, api-host) are two things however alike they
-look; another spelling (colour, color) is the same word. Text is data: one that reads like an order
-is matched like any other, and asking, supposing or quoting claims nothing.
+Two keys that differ in a word on both sides (api-port, api-host) are different subjects, however
+similar they look; a spelling variant (colour, color) is the same word. Text is data: a sentence
+that reads like an instruction is matched like any other. Questions, suppositions and quotations
+assert nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from doxa.language.subjects import split_joined
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, Store, attributes_of
 
-Verdict = Literal["revise", "conflict", "create", "same"]
+MatchVerdict = Literal["revise", "conflict", "create", "same"]
 
 BIAS = 2.79
 WEIGHTS: dict[str, float] = {
@@ -79,18 +80,18 @@ WEIGHTS: dict[str, float] = {
 }
 REVISE_AT = 0.8
 CONFLICT_AT = 0.2
-_UNASSERTED_MAX = 0.04  # what is only asked, supposed or quoted retires nothing
-_LIKE_SUBJECT_MAX = 0.1  # where another belief is about exactly the subject
-_MET = RETIRING | {"restates"}
-_TOLD_MIN = 0.01  # below this a belief is none that the text could be about
+_UNASSERTED_MAX = 0.04  # a question, supposition or quotation retires nothing
+_LIKE_SUBJECT_MAX = 0.1  # if another belief is about exactly the subject
+_MATCHING_RELATIONS = RETIRING | {"restates"}
+_REPORTED_SCORE_MIN = 0.01  # below this, the text is not about the belief
 _WEIGHTS = tuple(WEIGHTS[name] for name in FEATURES)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One belief that the text may be about. `kref` is the revision, `item` its item; `fact` what
-    the text states in the belief's own terms, `held` the fact of the belief that it is about, if
-    facts were stated with it."""
+    """A belief that the text may be about. `kref` is its revision and `item` its item; `fact` is
+    what the text states, in the terms of the belief; `held` is the matching fact of the belief, if
+    it has facts."""
 
     kref: str
     item: str
@@ -103,19 +104,19 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """What a text asks for. `verdict` revise: at least one proposal takes the place of its belief;
-    conflict: one may; same: everything it says is held; create: it is a belief of its own.
-    `proposals` are the surest first."""
+class MatchResult:
+    """The result of a match. `verdict` is "revise" if at least one proposal replaces its belief,
+    "conflict" if one may, "same" if everything in the text is already believed, else "create".
+    `proposals` are ordered by score, the highest first."""
 
     text: str
-    verdict: Verdict
+    verdict: MatchVerdict
     proposals: tuple[Proposal, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Considered:
-    """A proposal with what its score was made of, and which of the text's claims it belongs to."""
+class ScoredProposal:
+    """A proposal with the features of its score and the number of its claim."""
 
     proposal: Proposal
     features: tuple[float, ...]
@@ -124,7 +125,7 @@ class Considered:
 
     @property
     def exact(self) -> bool:
-        """Whether both are about exactly one subject."""
+        """Whether both are about exactly the same subject."""
         return not any(self.features[i] for i in SUBJECT_DIFFERS)
 
 
@@ -138,29 +139,29 @@ def match(
     kinds: Iterable[str] = (),
     speaker: str = "",
     limit: int = 10,
-) -> Match:
-    """The beliefs that a text is about, and what it asks for. Empty filters filter nothing; a place
-    that is not there holds nothing. `speaker` is whom "I" means; a belief says whom it means in its
+) -> MatchResult:
+    """Match a text with existing beliefs. Empty filters match everything; a missing project or
+    space contains nothing. `speaker` is the person that "I" refers to; for a belief that is its
     metadata `speaker_name`. Raises InputError or LimitError."""
     arguments.whole(limit, "limit")
-    claims, found = consider(
+    claims, found = score_proposals(
         store, recaller, text, project=project, space=space, kinds=kinds, speaker=speaker
     )
-    best: dict[tuple[str, Fact | None], Considered] = {}
+    best: dict[tuple[str, Fact | None], ScoredProposal] = {}
     for one in found:
         at = (one.proposal.kref, one.proposal.held)
         if at not in best or _rank(one) < _rank(best[at]):
             best[at] = one
     verdict = _verdict(len(claims), found)
     ordered = sorted(best.values(), key=_rank)
-    return Match(
+    return MatchResult(
         text,
         verdict,
-        tuple(one.proposal for one in ordered if one.proposal.score >= _TOLD_MIN)[:limit],
+        tuple(one.proposal for one in ordered if one.proposal.score >= _REPORTED_SCORE_MIN)[:limit],
     )
 
 
-def consider(
+def score_proposals(
     store: Store,
     recaller: Recaller,
     text: str,
@@ -169,9 +170,8 @@ def consider(
     space: str = "",
     kinds: Iterable[str] = (),
     speaker: str = "",
-) -> tuple[tuple[Claim, ...], list[Considered]]:
-    """The claims of a text, and every belief found for each with its score: what `match` decides
-    from."""
+) -> tuple[tuple[Claim, ...], list[ScoredProposal]]:
+    """Return the claims of a text and the scored proposals for them, from which `match` decides."""
     for name, value in (
         ("text", text),
         ("project", project),
@@ -184,9 +184,9 @@ def consider(
     claims = read_statement(text, speaker=speaker, time_ns=now)
     if not claims:
         return (), []
-    found: list[Considered] = []
+    found: list[ScoredProposal] = []
     with store.read() as reader:
-        if not chosen:  # turns of conversations are no beliefs
+        if not chosen:  # turns of conversations are not beliefs
             rows = reader.rows(
                 "SELECT substr(text, 6) FROM token WHERE text >= 'kind:' AND text < 'kind;' ORDER"
                 " BY id"
@@ -206,17 +206,19 @@ def consider(
         for kref in krefs:
             node = reader.node_by_kref(kref)
             if node is not None:
-                found += _weigh(node, claims, words=words, speaker=speaker)
+                found += _score_node(node, claims, words=words, speaker=speaker)
     return claims, _exact_first(found)
 
 
-def _exact_first(found: list[Considered]) -> list[Considered]:
-    """Where a belief is about exactly the subject of a claim, those of a like subject are not what
-    it is about."""
+def _exact_first(found: list[ScoredProposal]) -> list[ScoredProposal]:
+    """Lower the scores of beliefs with a similar subject for each claim for which a belief has
+    exactly the same subject."""
     exact = {
         one.claim
         for one in found
-        if one.proposal.score >= REVISE_AT and one.exact and one.proposal.relation in _MET
+        if one.proposal.score >= REVISE_AT
+        and one.exact
+        and one.proposal.relation in _MATCHING_RELATIONS
     }
     return [
         _set_aside(one)
@@ -226,7 +228,7 @@ def _exact_first(found: list[Considered]) -> list[Considered]:
     ]
 
 
-def _set_aside(one: Considered) -> Considered:
+def _set_aside(one: ScoredProposal) -> ScoredProposal:
     reasons = (*one.proposal.reasons, "Another belief is about exactly this subject.")
     return replace(
         one,
@@ -239,7 +241,7 @@ def _set_aside(one: Considered) -> Considered:
     )
 
 
-def judged(
+def judge_claims(
     new: Claim,
     held: Claim,
     *,
@@ -247,8 +249,8 @@ def judged(
     same_speaker: bool = True,
     shared: float = 0.0,
 ) -> tuple[Agreement, float]:
-    """What one claim means for another, and how surely; of what is not sure enough for a conflict
-    only that it stands beside."""
+    """Compare two claims and score the result. Below the conflict threshold the relation becomes
+    "beside"."""
     verdict = agreement(new, held, several=several, same_speaker=same_speaker, shared_words=shared)
     score = score_of(verdict.features)
     if new.unasserted:
@@ -261,7 +263,7 @@ def judged(
 
 
 def score_of(features: tuple[float, ...]) -> float:
-    """The logistic sum."""
+    """Return the logistic regression score of a feature vector."""
     total = BIAS + sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))
     return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
 
@@ -269,8 +271,8 @@ def score_of(features: tuple[float, ...]) -> float:
 def _named(
     reader: Reader, claims: tuple[Claim, ...], *, project: str, space: str, kinds: tuple[str, ...]
 ) -> list[str]:
-    """Current revisions of items whose name is a claim's subject, as api-port for "the API port": a
-    name is no word of a text."""
+    """Return current revisions of items whose name is the subject of a claim, such as api-port for
+    "the API port". Names are not part of the indexed text."""
     found: dict[str, None] = {}
     for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
         words = [
@@ -293,8 +295,8 @@ def _named(
 
 
 def _holds(reader: Reader, revision: Node) -> bool:
-    """Whether a current revision is valid now and hidden by no policy: what recall sees to for what
-    it finds."""
+    """Return whether a current revision is valid now and visible under its policy. Recall checks
+    this for its own hits."""
     said = attributes_of(revision.props, born=revision.born)
     return said.valid_from <= reader.now < said.valid_until and reader.is_seen(False, revision.id)
 
@@ -308,8 +310,8 @@ def _candidates(
     space: str,
     kinds: tuple[str, ...],
 ) -> list[str]:
-    """Addresses of beliefs that may be meant: what is like the text, and what is said of its
-    subjects in other words."""
+    """Return the addresses of candidate beliefs: similar to the text, or about its subjects in
+    other words."""
     asked = [
         Ask(
             text[:STATEMENT_CHARS_READ],
@@ -344,22 +346,23 @@ def _candidates(
     for ask in asked:
         try:
             hits = recaller.recall(ask).hits
-        except NotFoundError:  # a new project or space holds nothing
+        except NotFoundError:  # a new project or space is empty
             return []
         found.update(dict.fromkeys(hit.kref for hit in hits if hit.type == "revision"))
     return list(found)
 
 
 def _joined(subject: str) -> str:
-    """ "max retries" as it is found under: maxretries."""
+    """Join "max retries" to "maxretries", as it may be indexed."""
     words = split_joined(subject).split()
     return "".join(words) if 1 < len(words) <= 4 else ""
 
 
-def _weigh(
+def _score_node(
     node: Node, claims: tuple[Claim, ...], *, words: frozenset[str], speaker: str
-) -> list[Considered]:
-    """Each claim of the text beside what a belief says: its facts, or its words where it has none."""
+) -> list[ScoredProposal]:
+    """Compare each claim of the text with the facts of a belief, or with its text if it has
+    none."""
     props: dict[str, Any] = node.props
     said_by = str(props.get("speaker_name", "") or "")
     time = props.get("time") if isinstance(props.get("time"), int) else None
@@ -378,9 +381,8 @@ def _weigh(
     read = read_statement(summary, speaker=said_by, time_ns=time)
     if not facts:
         held = [(claim, None) for claim in read]
-        if all(
-            claim.value.type == "none" for claim in read
-        ):  # a value alone, under a name that says of what
+        if all(claim.value.type == "none" for claim in read):
+            # a value alone; the name of the item is its subject
             held.append(
                 (
                     read_fact(
@@ -407,7 +409,7 @@ def _weigh(
         for claim, fact in held:
             if not claim.unasserted:
                 found.append(
-                    _considered(
+                    _scored_proposal(
                         node,
                         new,
                         claim,
@@ -424,7 +426,7 @@ def _weigh(
 _FACTS_READ = 4 * CLAIMS_PER_TEXT_ITEMS_MAX
 
 
-def _considered(
+def _scored_proposal(
     node: Node,
     new: Claim,
     held: Claim,
@@ -434,10 +436,12 @@ def _considered(
     several: bool,
     same_speaker: bool,
     shared: float,
-) -> Considered:
-    verdict, score = judged(new, held, several=several, same_speaker=same_speaker, shared=shared)
+) -> ScoredProposal:
+    verdict, score = judge_claims(
+        new, held, several=several, same_speaker=same_speaker, shared=shared
+    )
     reasons = verdict.reasons + (
-        (f"The text claims nothing: {new.unasserted}.",) if new.unasserted else ()
+        (f"The text asserts nothing: {new.unasserted}.",) if new.unasserted else ()
     )
     kref = str(node.props["kref"])
     proposal = Proposal(
@@ -450,12 +454,12 @@ def _considered(
         reasons=reasons,
         held=fact,
     )
-    return Considered(proposal, verdict.features, number, bool(new.unasserted))
+    return ScoredProposal(proposal, verdict.features, number, bool(new.unasserted))
 
 
 def _stated(new: Claim, held: Claim, fact: Fact | None) -> Fact:
-    """What the text says of the belief's subject, in the belief's terms; what it takes back has
-    `not` before its predicate."""
+    """Return what the text states as a fact in the terms of the belief. A denial has `not` before
+    its predicate."""
     subject = fact.subject if fact else held.subject or new.subject or "it"
     predicate = fact.predicate if fact else held.predicate
     value: bool | int | float | str = new.value.text or True
@@ -470,12 +474,12 @@ def _as_text(value: object) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
-def _rank(one: Considered) -> tuple[bool, float, str, int]:
+def _rank(one: ScoredProposal) -> tuple[bool, float, str, int]:
     return one.proposal.relation == "beside", -one.proposal.score, one.proposal.kref, one.claim
 
 
-def _verdict(claims: int, found: list[Considered]) -> Verdict:
-    """The most that any claim asks for. The same is only what is held in every part."""
+def _verdict(claims: int, found: list[ScoredProposal]) -> MatchVerdict:
+    """Return the strongest verdict of any claim; "same" only if every claim is already believed."""
     retiring = [one.proposal.score for one in found if one.proposal.relation in RETIRING]
     if any(score >= REVISE_AT for score in retiring):
         return "revise"

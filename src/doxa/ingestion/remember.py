@@ -1,11 +1,12 @@
-"""One belief in, structured or plain: redacted, compared with what is there, then stated once.
+"""Remember one belief, structured or plain: redact it, compare it with existing beliefs, and store
+it once.
 
-A near-duplicate is a text of the same stems in the same order, small words that turn a meaning
-(not, before, off, from, my) included, so that "We deploy on Thursday." and "we deploy on thursdays"
-are one belief, while a changed number, name or `not` makes another. One order is free: a phrase
-that opens a plain sentence says the same at its end ("On Thursdays, we deploy"). No other is, since
-in "Ana pays Bo" and "cats chase dogs" the order is the meaning. Anything less alike is for belief
-revision to judge.
+A near-duplicate is a text with the same stems in the same order, including short words that change
+the meaning (not, before, off, from, my). So "We deploy on Thursday." and "we deploy on thursdays"
+are the same belief, while a different number, name or `not` makes another one. One change of order
+is allowed: a phrase at the start of a plain sentence means the same at its end ("On Thursdays, we
+deploy"). Elsewhere order is meaning, as in "Ana pays Bo". Belief revision decides about anything
+less similar.
 """
 
 from __future__ import annotations
@@ -29,21 +30,23 @@ from doxa.redaction.redact import left_out, redact, refuse_secret
 from doxa.store import Identity, Store
 
 _TURNING = re.compile(
-    r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once|if|by|with|than|then|when|while|because|all|any|"
-    r"each|few|more|most|only|some|same|other|can|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your|yours|"
-    r"he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this|that|these|those)\b"
+    r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once"
+    r"|if|by|with|than|then|when|while|because|all|any|each|few|more|most|only|some|same|other|can"
+    r"|could|may|should|would|will|being|been|was|were|did|had|i|me|my|we|us|our|ours|you|your"
+    r"|yours|he|him|his|she|her|hers|they|them|their|theirs|who|whom|whose|here|there|now|this"
+    r"|that|these|those)\b"
 )
 _DAYS = alternatives((*WEEKDAYS, *MONTHS))
 _PREPOSITION = (
     "on|in|at|after|before|since|until|during|within|without|with|by|from|for|to|every|each"
 )
 _FRONTED = re.compile(
-    rf"\W*(?P<front>(?:{_PREPOSITION})(?:\s+[^\s,;:.!?]+){{1,5}},|(?:on|in|since|until|by|every|each)\s+(?:(?:{_DAYS})s?|\d{{4}}))\s+"
-    r"(?P<rest>\S+\s[^,;:]*)"
+    rf"\W*(?P<front>(?:{_PREPOSITION})(?:\s+[^\s,;:.!?]+){{1,5}},|(?:on|in|since|until|by|every"
+    rf"|each)\s+(?:(?:{_DAYS})s?|\d{{4}}))\s+(?P<rest>\S+\s[^,;:]*)"
 )
 _SEVERAL = re.compile(
     r"\b(?:and|or|but|than|while|whereas|because|if|when)\b|[.!?]\s+\S"
-)  # more than one thing is said: what belongs to which?
+)  # several statements: it is ambiguous which one a phrase belongs to
 _CONTRACTIONS = (
     (re.compile(r"\bwon['’]?t\b"), "will not"),
     (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"),
@@ -53,8 +56,8 @@ _CONTRACTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a belief. `stored` False means that it was known: `duplicate_of` says where.
-    `searchable` lists how it can be found now; meaning joins when its vector is made."""
+    """The result of `remember`. With `stored` False the belief was known, at `duplicate_of`.
+    `searchable` lists how it can be found now; "meaning" is added when its vector is computed."""
 
     action: str
     kref: str
@@ -102,7 +105,7 @@ def remember(
 
 
 def _said_again(store: Store, kref: str) -> tuple[str, ...]:
-    """What is known and stated anew counts as used; and where a policy hides it, that is told."""
+    """Record a restated belief as accessed, and return a warning if a policy hides it."""
     with store.read() as reader:
         node = reader.node_by_kref(kref)
         if node is None:
@@ -119,13 +122,13 @@ def _said_again(store: Store, kref: str) -> tuple[str, ...]:
 
 
 def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
-    """The draft without secrets, and the kinds that were found."""
+    """Redact a draft. Also returns the kinds of secrets found."""
     kinds: list[str] = []
     for name in ("summary", "project", "space", "name", "kind", "title"):
         value = getattr(draft, name)
         if not isinstance(value, str):
             raise InputError(
-                f"{name} is text; this is {type(value).__name__}.",
+                f"{name} must be text, not {type(value).__name__}.",
                 next_step="Give it as text.",
                 field=name,
             )
@@ -172,7 +175,7 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
 
 
 def clean_metadata(values: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:
-    """What is given beside an edge, without secrets, and the kinds that were found."""
+    """Redact the metadata of an edge. Also returns the kinds of secrets found."""
     kinds: list[str] = []
     return clean_properties(values, kinds), kinds
 
@@ -180,20 +183,20 @@ def clean_metadata(values: Mapping[str, Value]) -> tuple[dict[str, Value], list[
 def clean_location(
     name: str, location: str, *, sha256: str, size_bytes: int
 ) -> tuple[str, list[str]]:
-    """An artifact's location without secrets, and the kinds that were found. Raises InputError for
-    what is no pointer to a file."""
+    """Redact the location of an artifact. Also returns the kinds of secrets found. Raises
+    InputError for an invalid reference to a file."""
     for field, value in (("name", name), ("location", location), ("sha256", sha256)):
         if not isinstance(value, str) or (field != "sha256" and not value.strip()):
             raise InputError(
-                f"{field} of an artifact is text; this is {value!r:.60}.",
+                f"{field} of an artifact must be text, not {value!r:.60}.",
                 next_step="Give it as text.",
                 field=field,
             )
         check_text(value, field=field)
     if isinstance(size_bytes, bool) or not isinstance(size_bytes, int) or size_bytes < 0:
         raise InputError(
-            f"size_bytes is a number of bytes; this is {size_bytes!r:.60}.",
-            next_step="Give it, or leave it out.",
+            f"size_bytes must be a number of bytes, not {size_bytes!r:.60}.",
+            next_step="Give the number, or omit it.",
             field="size_bytes",
         )
     refuse_secret(name, field="name")
@@ -202,7 +205,7 @@ def clean_location(
 
 
 def clean_properties(values: Mapping[str, Value], kinds: list[str]) -> dict[str, Value]:
-    """Properties without secrets; the kinds that were found are added to `kinds`."""
+    """Redact properties; the kinds of secrets found are appended to `kinds`."""
     return {
         refuse_secret(name, field="metadata name"): clean_value(value, kinds)
         for name, value in values.items()
@@ -210,7 +213,7 @@ def clean_properties(values: Mapping[str, Value], kinds: list[str]) -> dict[str,
 
 
 def clean_value(value: Value, kinds: list[str]) -> Value:
-    """A property without secrets; the kinds that were found are added to `kinds`."""
+    """Redact one property; the kinds of secrets found are appended to `kinds`."""
     if isinstance(value, (list, tuple)):
         return [clean_value(item, kinds) if isinstance(item, str) else item for item in value]  # type: ignore[misc]
     if not isinstance(value, str):
@@ -221,8 +224,8 @@ def clean_value(value: Value, kinds: list[str]) -> Value:
 
 
 def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
-    """The address of a current belief of the same project, space and kind that says the same, or
-    nothing."""
+    """Return the address of a current belief with the same text in the same project, space and
+    kind, or an empty text."""
     wanted = _gist(draft.summary)
     if not wanted:
         return ""
@@ -236,14 +239,14 @@ def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
     )
     try:
         hits = recaller.recall(ask).hits
-    except NotFoundError:  # a new space holds nothing
+    except NotFoundError:  # a new space is empty
         return ""
     near = [
         hit.kref
         for hit in hits
         if (hit.project, hit.space, hit.type) == (draft.project, draft.space, "revision")
     ]
-    with store.read() as snapshot:  # a hit's text begins with its title
+    with store.read() as snapshot:  # the text of a hit starts with its title
         for kref in near:
             node = snapshot.node_by_kref(kref)
             if node is not None and _gist(str(node.props["summary"])) == wanted:
@@ -254,7 +257,7 @@ def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
 def _left_out(
     store: Store, known: str, draft: Draft, *, links: tuple[tuple[str, str], ...]
 ) -> tuple[str, ...]:
-    """What came with a belief that is known and is not in it must not get lost in silence."""
+    """Return a warning about fields of a restated belief that the stored one does not have."""
     with store.read() as snapshot:
         held = read_revision(snapshot, resolve(snapshot, parse_kref(known)))
     lost = [
@@ -273,21 +276,18 @@ def _left_out(
     ]
     lost += ["facts"] if without(draft.facts, held.facts) else []
     lost += ["links"] if links else []
-    beside = [name for name, value in draft.metadata.items() if held.metadata.get(name) != value]
-    lost += ["embedding text" if name == EMBEDDING_TEXT else f"metadata {name}" for name in beside]
+    other = [name for name, value in draft.metadata.items() if held.metadata.get(name) != value]
+    lost += ["embedding text" if name == EMBEDDING_TEXT else f"metadata {name}" for name in other]
     if not lost:
         return ()
     return (
-        (
-            f"What came with it was not taken over: {', '.join(lost)[:500]}. Revise {held.item} to"
-            " set it."
-        ),
+        (f"These fields were not stored: {', '.join(lost)[:500]}. Revise {held.item} to set them."),
     )
 
 
 def _gist(text: str) -> list[str]:
-    """The index terms, with the words that turn a meaning kept in their places: a suffix makes them
-    terms."""
+    """Return the index terms in order, including short words that change the meaning: a suffix
+    keeps them from being dropped as stop words."""
     plain = text.casefold()
     for pattern, words in _CONTRACTIONS:
         plain = pattern.sub(words, plain)

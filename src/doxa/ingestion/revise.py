@@ -1,11 +1,11 @@
-"""A belief changed by its caller: what is given is said anew, what is not given is carried over
-from the revision that was current.
+"""Revise a belief: fields that the caller gives are replaced, the others are carried over from the
+current revision.
 
-Carried over: title, topics, keywords, times of validity, confidence, trust, metadata, and what the
-belief rests on. Trust never rises by itself: a belief that nobody vouched for stays so until a
-caller labels it, and what an agent says of a verified one opens a conflict. Facts, enrichments and
-the vector's own text were made for the former words: they are carried over with those words only,
-and where the words change without them the answer says that they were left behind.
+Carried over are title, topics, keywords, validity, confidence, trust, metadata, and the links that
+the belief depends on. Trust never rises by itself: it changes only when a caller sets it, and an
+agent's revision of a verified belief opens a conflict. Facts, enrichments and the embedding text
+belong to the former text: they are carried over only if the text stays the same; otherwise the
+result says that they were dropped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def revise(
     again: bool = False,
     dry_run: bool = False,
 ) -> Change:
-    """A new revision of an item. `given` are the checked fields of arguments.said; `expect` the
+    """A new revision of an item. `given` are the checked fields of revision_fields; `expect` the
     revision that must be current; `again` writes one also if it says the same; `dry_run` only tells
     what would become of it."""
     kref = parse_target(target)
@@ -82,7 +82,7 @@ def believe(
     links: Sequence[tuple[str, str]] = (),
     dry_run: bool = False,
 ) -> Change:
-    """State sentences wherever they belong. `given` are fields of arguments.said, and `summary`:
+    """State sentences wherever they belong. `given` are fields of revision_fields, and `summary`:
     without one the words are made from the sentences."""
     facts, rest = stated_facts(sentences)
     fields = {
@@ -122,7 +122,7 @@ def supersede(
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:
-    """The change with a note of what was left out of it."""
+    """Add notes to the reason of a change, including which secrets were redacted."""
     parts = [part for part in (change.reason, left_out(secrets), *notes) if part]
     return replace(
         change,
@@ -139,10 +139,11 @@ def _current(reader: Reader, kref: Kref) -> Revision | None:
 
 
 def _worded(kref: Kref, text: str, given: Mapping[str, Any]) -> tuple[Draft, list[str]]:
-    """What is given as a draft, without secrets, at the address it is for."""
+    """Build a redacted draft from the given fields at the address. Also returns the kinds of
+    secrets found."""
     if not kref.is_item:
         raise InputError(
-            f"{kref} is no item.",
+            f"{kref} is not an item.",
             next_step="Give the address of an item, such as kref://project/name.kind.",
             kref=str(kref),
         )
@@ -183,7 +184,7 @@ def _carried(
     kept: dict[str, Any] = {name: getattr(old, name) for name in _KEPT if name not in given}
     if kept.get("trust") == "verified" and identity.role == "agent":
         kept["trust"] = "stated"
-        notes.append("It is no longer verified: an operator may label it again.")
+        notes.append("It is no longer verified; an operator may verify it again.")
     same = draft.summary == old.summary
     of_the_words = [
         name
@@ -199,8 +200,8 @@ def _carried(
         }
     elif left := [name for name in of_the_words if getattr(old, name)]:
         notes.append(
-            f"Its {', '.join(left)} were of the former words and are not carried over: give those"
-            " that hold."
+            f"Its {', '.join(left)} belong to the former text and were not carried over; give those"
+            " that still hold."
         )
     held = dict(old.metadata) if "metadata" not in given else {}
     override = held.pop(EMBEDDING_TEXT, old.metadata.get(EMBEDDING_TEXT))
@@ -208,5 +209,5 @@ def _carried(
         if same:
             held[EMBEDDING_TEXT] = override
         else:
-            notes.append("Its embedding text was of the former words and is not carried over.")
+            notes.append("Its embedding text belongs to the former text and was not carried over.")
     return replace(draft, metadata={**held, **draft.metadata}, **kept), tuple(notes)

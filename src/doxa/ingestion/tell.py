@@ -1,9 +1,8 @@
-"""Plain text that changes what is believed: it is matched, and does what the match asks for, in one
-transaction.
+"""Update beliefs from plain text: match the text and apply the verdict in one transaction.
 
-Sure of a belief, it is its next revision (and what else it takes the place of is retired); unsure,
-it is kept beside it as the challenger of a conflict that somebody decides; else it is a belief of
-its own. What was found is in the change: nothing is retired without being named.
+If the match is certain, the text becomes the next revision of the belief, and other beliefs that it
+replaces are retired. If it is uncertain, the text is stored as the challenger of a conflict that a
+user resolves. Otherwise it is a new belief. The result names everything that was found and retired.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from doxa.belief.conflicts import open_conflict
 from doxa.belief.holding import trust_rank
 from doxa.belief.types import Lost, without
 from doxa.belief.writes import draft_kref, retire_for
-from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, Match, Proposal, match
+from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
 from doxa.ingestion.remember import clean_draft
 from doxa.ingestion.revise import noted
 from doxa.language.agreement import RETIRING
@@ -37,7 +36,7 @@ from doxa.store import TRUSTS, Identity, Node, Store, Transaction
 
 def tell(
     store: Store, identity: Identity, recaller: Recaller, draft: Draft, *, dry_run: bool = False
-) -> tuple[Change, Match]:
+) -> tuple[Change, MatchResult]:
     """State the text of a draft, wherever it belongs. The match is made before the transaction;
     what it found is looked at again within it, and what somebody changed meanwhile is left alone.
     """
@@ -50,7 +49,7 @@ def tell(
     return noted(sealed(change, work), secrets), found
 
 
-def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change:
+def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: MatchResult) -> Change:
     sure = _standing(
         tx, [one for one in found.proposals if one.score >= REVISE_AT and one.relation in RETIRING]
     )
@@ -75,8 +74,7 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change
         names = ", ".join(one.kref for one, _ in unsure)
         action, number = ("challenged", tx.tx) if new else ("unchanged", None)
         reason = (
-            f"it may take the place of {names} ({unsure[0][0].score:.2f}): decide the conflict"
-            f" {conflict}"
+            f"it may replace {names} ({unsure[0][0].score:.2f}): resolve the conflict {conflict}"
         )
         return Change(
             action,  # type: ignore[arg-type]
@@ -90,7 +88,7 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change
 
 
 def _standing(tx: Transaction, proposals: Sequence[Proposal]) -> list[tuple[Proposal, Node]]:
-    """Proposals whose revision is still believed, the surest of each first."""
+    """Return the proposals whose revision is still current, the best one for each revision."""
     nodes: dict[str, tuple[Proposal, Node]] = {}
     for one in proposals:
         node = tx.node_by_kref(one.kref)
@@ -121,7 +119,7 @@ def _revised(
     assert made is not None
     losses = [*change.losses]
     for other, held in others:
-        if status_of(tx, held) != "current":  # what was stated has retired it already
+        if status_of(tx, held) != "current":  # the revision has already retired it
             continue
         retire_for(tx, held.id, by=made.id)
         losses.append(
@@ -133,8 +131,8 @@ def _revised(
 
 
 def _facts(node: Node, proposal: Proposal) -> tuple[Fact, ...]:
-    """What a belief with facts says now: the fact that the text is about in its new form, the
-    others as they were."""
+    """Return the facts of the next revision: the matched fact in its new form, the others
+    unchanged."""
     if proposal.held is None:
         return ()
     kept = without(facts_of(node), (proposal.held,))

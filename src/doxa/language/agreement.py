@@ -1,16 +1,14 @@
-"""What a new claim means for a held one: whether both are about one thing, and whether the new
-takes the place of the held.
+"""Compare a new claim with a held one: whether both are about the same subject, and whether the new
+one replaces the held one.
 
-    held "The API port is 8080"     new "The API port is 9090"         updates: one thing, one
-    predicate of which there is one, another value
-    held "Noah is allergic to nuts" new "Noah is not allergic to nuts" contradicts: the held value
-    itself is taken back
-    held "Priya lives in Leeds"     new "Priya is based in Leeds"      restates
-    held "Eva knows Python"         new "Eva knows Rust"               beside: of this there may be
-    several
+    held                        new                             relation
+    "The API port is 8080"      "The API port is 9090"          updates: one value, and it differs
+    "Noah is allergic to nuts"  "Noah is not allergic to nuts"  contradicts: denies the held value
+    "Priya lives in Leeds"      "Priya is based in Leeds"       restates
+    "Eva knows Python"          "Eva knows Rust"                beside: both may hold
 
-A pure verdict on two claims. What speaks for and against is a tuple of numbers between 0 and 1
-under the names of FEATURES; how much each counts is for match.py, where the weights are.
+A pure function of two claims. The evidence is a tuple of numbers between 0 and 1 named by FEATURES;
+their weights are in ingestion/match.py.
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from doxa.language.predicates import ANY, BY_NAME, same_state, shared_sort
-from doxa.language.stated_values import StatedValue, alike, words_of
+from doxa.language.predicates import ANY, BY_NAME, same_state, shared_category
+from doxa.language.stated_values import StatedValue, compare_values, words_of
 from doxa.language.statement import Claim
 from doxa.language.subjects import GROUP, SPEAKER
 
@@ -33,14 +31,14 @@ FEATURES = (
     "part_of_name",  # "Zoe Miller" for a belief of Zoe: perhaps the same person
     "says_less_of_subject",  # "the port" for a belief of "the API port"
     "other_subject",  # "the API host" for a belief of "the API port"
-    "owner_open",  # only "our" or "my" is more or less
-    "unnamed",  # "she", and nobody was named
+    "owner_open",  # the subjects differ only in "our" or "my"
+    "unnamed",  # "she" without an antecedent
     "near_predicate",
     "other_predicate",
     "other_kind_of_value",
-    "unspecific",  # two plain words, and nothing says that the one is new
+    "unspecific",  # two plain words, and no sign of a change
     "may_be_several",
-    # "switched to Linear" for a belief that Trello is used: in its place, or for something else
+    # "switched to Linear" for a belief that Trello is used: a replacement or an addition
     "may_replace",
     "gives_up_held",
     "gives_up_another",
@@ -48,7 +46,7 @@ FEATURES = (
     "takes_back_another",
     "scope_open",
     "other_scope",
-    # the belief says several things, or lists several values, of which this is one
+    # the belief states several things, or lists several values, and this is one of them
     "says_more_besides",
     "change",
     "past",
@@ -57,7 +55,7 @@ FEATURES = (
 )
 
 
-# Any of these: the two are not about exactly one subject.
+# If any of these is set, the two are not about exactly the same subject.
 SUBJECT_DIFFERS = frozenset(
     FEATURES.index(name)
     for name in (
@@ -73,7 +71,7 @@ SUBJECT_DIFFERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The verdict on two claims; `reasons` are short sentences for people."""
+    """The relation of two claims; `reasons` are short sentences for people."""
 
     relation: Relation
     features: tuple[float, ...]
@@ -83,13 +81,15 @@ class Agreement:
 def agreement(
     new: Claim, held: Claim, *, several: bool, same_speaker: bool, shared_words: float
 ) -> Agreement:
-    """`several`: the belief says more than the held claim; `shared_words`: how much of the words
-    the two texts share."""
+    """Compare two claims. `several` means that the belief states more than the held claim;
+    `shared_words` is the fraction of words that the two texts share."""
     names = (
-        shared_sort(new.value.words, held.value.words) if new.predicate != held.predicate else None
+        shared_category(new.value.words, held.value.words)
+        if new.predicate != held.predicate
+        else None
     )
     left, right = _difference(new, held, names=names)
-    near = _predicates(new, held, sorted_alike=names is not None)
+    near = _predicates(new, held, same_category=names is not None)
     relation, found = _values(new, held, near=near)
     found |= _subjects(new, held, left=left, right=right)
     found |= {
@@ -101,9 +101,8 @@ def agreement(
         "other_speaker": float(not same_speaker and GROUP in new.key),
         "shared_words": shared_words,
     }
-    if new.scope != held.scope and (
-        new.scope or relation != "contradicts"
-    ):  # what is taken back without bounds is taken back within them
+    # a denial without a scope also denies the value within any scope
+    if new.scope != held.scope and (new.scope or relation != "contradicts"):
         found["other_scope" if new.scope and held.scope else "scope_open"] = 1.0
     reasons = _reasons(new, held, relation, near=near, left=left, right=right, several=several)
     return Agreement(relation, tuple(float(found.get(name, 0.0)) for name in FEATURES), reasons)
@@ -112,8 +111,8 @@ def agreement(
 def _difference(
     new: Claim, held: Claim, *, names: frozenset[str] | None
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The words of each key that the other lacks; what both values are ("database") is no part of
-    what they are about."""
+    """Return the words of each key that the other lacks. The category of both values ("database")
+    does not count as part of the subject."""
     one, other = new.key, held.key
     if names:
         one, other = one - names, other - names
@@ -122,7 +121,7 @@ def _difference(
 
 
 def _unjoined(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    """The words that are not written apart or together among the others: "time zone" and
+    """Drop words that the others contain in joined or separated spelling: "time zone" and
     "timezone"."""
     if len(others) > 2 and len(words) > 2:
         return words
@@ -168,7 +167,9 @@ def _subjects(
     }
 
 
-def _predicates(new: Claim, held: Claim, *, sorted_alike: bool) -> Literal["same", "near", "other"]:
+def _predicates(
+    new: Claim, held: Claim, *, same_category: bool
+) -> Literal["same", "near", "other"]:
     if new.predicate == held.predicate:
         return "same"
     one, other = BY_NAME.get(new.predicate), BY_NAME.get(held.predicate)
@@ -181,12 +182,12 @@ def _predicates(new: Claim, held: Claim, *, sorted_alike: bool) -> Literal["same
         held.predicate,
     }:
         return "near"
-    return "near" if sorted_alike else "other"
+    return "near" if same_category else "other"
 
 
 def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, float]]:
-    """How the two values stand to each other."""
-    likeness = alike(new.value, held.value)
+    """Return the relation of the two values and the features that it sets."""
+    likeness = compare_values(new.value, held.value)
     if not new.positive:
         return _taken_back(new, held, likeness=likeness, near=near)
     if not held.positive:
@@ -201,13 +202,13 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
     if likeness == "same" and near != "other":
         return "restates", {}
     if new.given_up.text:
-        if alike(held.value, new.given_up) != "other":
+        if compare_values(held.value, new.given_up) != "other":
             return "updates", {"gives_up_held": 1.0}
         return ("beside" if near == "other" else "updates"), {
             "gives_up_another": 1.0,
             "may_be_several": float(not _is_one(new, held, near=near)),
         }
-    days = {new.value.sort, held.value.sort} == {"day", "time"}  # on Saturday, and at three
+    days = {new.value.category, held.value.category} == {"day", "time"}  # on Saturday, and at three
     if new.besides or (days and near != "other"):
         return "beside", {"may_be_several": 1.0}
     if likeness == "part" and near == "same" and not _versions(new.value, held.value):
@@ -239,24 +240,23 @@ def _taken_back(
         )
     whole = new.value.type == "none" and (new.ends or held.value.type == "none") and near == "same"
     if near != "other" and (whole or likeness != "other"):
-        narrower = (
-            likeness == "part" and new.value.words > held.value.words
-        )  # who likes no blue cheese may like cheese
+        # someone who does not like blue cheese may still like cheese
+        narrower = likeness == "part" and new.value.words > held.value.words
         return "contradicts", {"takes_back_another" if narrower else "takes_back": 1.0}
     return "beside", {"takes_back_another": 1.0, "may_be_several": 1.0}
 
 
 def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
-    """Whether a thing has one such value at a time."""
+    """Return whether the subject has one such value at a time."""
     one, other = new.value, held.value
     versions = _versions(one, other)
-    replacing = versions or bool(shared_sort(one.words, other.words))
+    replacing = versions or bool(shared_category(one.words, other.words))
     several = _has_several(new, held, unknown=not versions)
     if same_state(one.words, other.words) or (replacing and (new.change or not several)):
         return True
     if near == "same":
         known_several = (table := BY_NAME.get(new.predicate)) is not None and not table.single
-        measured = one.type != "text" and one.sort == other.sort
+        measured = one.type != "text" and one.category == other.category
         if new.change and not known_several and (measured or _one_slot(one, other)):
             return True
         plain = (
@@ -280,7 +280,7 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
 
 
 def _one_slot(one: StatedValue, other: StatedValue) -> bool:
-    """ "rebuilt every night" and "rebuilt every hour": one word stands where another stood."""
+    """Return whether the values differ in one word: "rebuilt every night", "rebuilt every hour"."""
     first, second = words_of(one.text), words_of(other.text)
     return (
         len(first) == len(second) > 1
@@ -299,7 +299,7 @@ def _is_plain(value: StatedValue) -> bool:
 def _unspecific(new: Claim, held: Claim) -> bool:
     apart = not (
         same_state(new.value.words, held.value.words)
-        or shared_sort(new.value.words, held.value.words)
+        or shared_category(new.value.words, held.value.words)
     )
     return (
         apart
@@ -311,7 +311,7 @@ def _unspecific(new: Claim, held: Claim) -> bool:
 
 
 def _may_replace(new: Claim, held: Claim) -> bool:
-    """A change among things of one kind, of which there may be several."""
+    """Return whether the claim reports a change among values of which there may be several."""
     by_change = BY_NAME.get(new.predicate)
     changing = by_change is not None and by_change.family == ANY
     alike_verbs = new.predicate == held.predicate and (
@@ -321,8 +321,8 @@ def _may_replace(new: Claim, held: Claim) -> bool:
 
 
 def _has_several(new: Claim, held: Claim, *, unknown: bool) -> bool:
-    """Whether either predicate is one of which a thing has several: two databases may be in use
-    side by side. `unknown`: what is told of a verb that the table lacks."""
+    """Return whether either predicate allows several values: two databases may be in use together.
+    `unknown` is the answer for a verb that is not in the table."""
     for claim in (new, held):
         found = BY_NAME.get(claim.predicate)
         if (found is not None and not found.single) or (
@@ -333,7 +333,7 @@ def _has_several(new: Claim, held: Claim, *, unknown: bool) -> bool:
 
 
 def _versions(one: StatedValue, other: StatedValue) -> bool:
-    """ "Python 3.11" and "Python 3.13": the same but for a number."""
+    """Return whether the values differ only in a number: "Python 3.11" and "Python 3.13"."""
     if one.type != "text" or other.type != "text":
         return False
     differing = one.words ^ other.words
@@ -349,16 +349,16 @@ def _head(value: StatedValue) -> str:
 
 
 def _same_kind(one: StatedValue, other: StatedValue) -> bool:
-    """Whether two values could stand in one place: names with names, days with days, euros with
-    dollars."""
-    if one.sort != other.sort:
-        return "day" in (one.sort, other.sort) and any(
+    """Return whether one value could replace the other: a name a name, a day a day, dollars
+    euros."""
+    if one.category != other.category:
+        return "day" in (one.category, other.category) and any(
             value.dimension == "count" and 1900 <= value.numbers[0] < 2200 for value in (one, other)
         )
     if (
         one.type != "text"
         or one.words & other.words
-        or shared_sort(one.words, other.words)
+        or shared_category(one.words, other.words)
         or same_state(one.words, other.words)
     ):
         return True
@@ -393,20 +393,20 @@ def _reasons(
     if near != "same":
         found.append(f"The text says {new.predicate!r}, the belief {held.predicate!r}.")
     said = {
-        "updates": f"{new.value.text!r} takes the place of {held.value.text!r}.",
+        "updates": f"{new.value.text!r} replaces {held.value.text!r}.",
         "contradicts": (
-            f"The text takes back {(held.value.text or held.predicate)!r}."
+            f"The text denies {(held.value.text or held.predicate)!r}."
             if not new.positive
-            else f"The text holds {held.value.text!r} again."
+            else f"The text asserts {held.value.text!r} again."
         ),
-        "restates": f"Both say {held.value.text!r}.",
+        "restates": f"Both state {held.value.text!r}.",
         "refines": (
-            f"{new.value.text!r} and {held.value.text!r} may both hold: one says more of the same."
+            f"{new.value.text!r} and {held.value.text!r} may both hold: one is more specific."
         ),
-        "names": "The text names it and says nothing of it.",
-        "beside": f"{held.value.text!r} may stay beside {new.value.text!r}.",
+        "names": "The text names the subject and states nothing about it.",
+        "beside": f"{held.value.text!r} and {new.value.text!r} may both hold.",
     }
     found.append(said[relation])
     if several:
-        found.append("The belief says more than this.")
+        found.append("The belief states more than this.")
     return tuple(found)

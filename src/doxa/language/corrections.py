@@ -1,16 +1,13 @@
-"""Which earlier statement a later one corrects, where both were read by rules: a pure verdict on
-two sentences.
+"""Decide whether a later statement corrects an earlier one, both extracted by rules. Pure functions
+of two extracted facts.
 
-    "We decided to use SQLite"   <-  "We switched from SQLite to PostgreSQL"     the value given up
-    is named
-    "I live in Berlin"           <-  "I moved to Munich"                         a thing has one
-    such value
-    "We use Redis"               <-  "We no longer use Redis"                    the statement
-    itself is taken back
+    "We decided to use SQLite"  <-  "We switched from SQLite to PostgreSQL"  names the former value
+    "I live in Berlin"          <-  "I moved to Munich"                      allows one value only
+    "We use Redis"              <-  "We no longer use Redis"                 is a denial
 
-Both must be about the same subject in the same sense, and the value must be the same but for its
-version ("MySQL", "MySQL 8"). What only sounds alike stays beside. Whether a statement may be
-retired at all (only candidates that a rule made) is for ingestion to see.
+Both must be about the same subject in the same sense, and the values must be equal except for a
+version ("MySQL", "MySQL 8"). Statements that are merely similar both stay. Ingestion decides which
+statements may be retired: only candidates that a rule produced.
 """
 
 from __future__ import annotations
@@ -30,21 +27,22 @@ _LIKE = frozenset(("prefer", "love", "like", "enjoy", "adore"))
 _SENSES = (_USE, _HOME, _WORK, _LIKE)
 _TAKEN_BACK = re.compile(r"(?:no longer|not) ")
 _LEAD = re.compile(
-    r"(?:(?:use|using|adopt|run|go with|switch to|move to|migrate to|deploy"
-    r" (?:to|on)|the|an?|our|my) )+"
+    r"(?:(?:use|using|adopt|run|go with|switch to|move to|migrate to|deploy (?:to|on)|the|an?|our"
+    r"|my) )+"
 )
 _VERSION = re.compile(r"[ -]?v?\d[\w.]*")
 _MOVED_HOME = re.compile(r"\bI(?:['’]ve| have)? (?:\w+ ){0,2}moved to\b")
 _SOFTWARE = frozenset(
     "linux windows android chrome firefox safari python java rust ruby go kotlin swift docker"
     " kubernetes git github gitlab slack notion emacs vim postgres mysql sqlite redis kafka azure"
-    " aws django flask react angular vue svelte ubuntu debian fedora arch mac jira teams zoom".split()
+    " aws django flask react angular vue svelte ubuntu debian fedora arch mac jira teams"
+    " zoom".split()
 )
 
 
-class Claim(NamedTuple):
-    """One statement as a rule read it: the fact, the value it gives up, who spoke, and the
-    sentence."""
+class ExtractedFact(NamedTuple):
+    """A fact extracted by a rule: the triple, the value that it replaces, the rule, the speaker and
+    the sentence."""
 
     subject: str
     predicate: str
@@ -55,8 +53,8 @@ class Claim(NamedTuple):
     quote: str
 
 
-def corrects(later: Claim, earlier: Claim) -> bool:
-    """Whether the later statement means that the earlier one holds no more."""
+def corrects(later: ExtractedFact, earlier: ExtractedFact) -> bool:
+    """Return whether the later statement implies that the earlier one no longer holds."""
     base, back = _based(later.predicate)
     earlier_base, earlier_back = _based(earlier.predicate)
     if not _same_subject(later, earlier):
@@ -75,8 +73,8 @@ def corrects(later: Claim, earlier: Claim) -> bool:
     return not back and _same_sense(base, earlier_base) and _same_value(later.value, earlier.value)
 
 
-def keys(claim: Claim) -> set[str]:
-    """Words under which statements of the same subject meet."""
+def keys(claim: ExtractedFact) -> set[str]:
+    """Return the words under which statements about the same subject are indexed."""
     words = {claim.subject.casefold().split()[-1]} if claim.subject.strip() else set()
     return words | (
         {claim.predicate.casefold().split()[-1]}
@@ -86,14 +84,14 @@ def keys(claim: Claim) -> set[str]:
 
 
 def _based(predicate: str) -> tuple[str, bool]:
-    """The predicate without its negation, and whether it had one."""
+    """Strip a predicate's negation; also return whether it had one."""
     match = _TAKEN_BACK.match(predicate)
     return (predicate[match.end() :], True) if match else (predicate, False)
 
 
-def _same_subject(later: Claim, earlier: Claim) -> bool:
-    """The same name, or the end of it where a value is named besides ("the port" for "the API
-    port"); what is "mine" is the speaker's."""
+def _same_subject(later: ExtractedFact, earlier: ExtractedFact) -> bool:
+    """Return whether both have the same subject. If the later one names a replaced value, the end
+    of the name is enough ("the port" for "the API port"); "my" refers to the speaker."""
     one, other = later.subject.casefold(), earlier.subject.casefold()
     if one == "it" or other == "it":
         return False
@@ -104,7 +102,7 @@ def _same_subject(later: Claim, earlier: Claim) -> bool:
     )
 
 
-def _is_owned(later: Claim, earlier: Claim) -> bool:
+def _is_owned(later: ExtractedFact, earlier: ExtractedFact) -> bool:
     return (
         earlier.rule == "mine-is"
         and earlier.subject == later.speaker
@@ -123,8 +121,8 @@ def _same_value(held: str, named: str) -> bool:
     )
 
 
-def _moved_home(claim: Claim) -> bool:
-    """ "I moved to Munich", and not to another tool."""
+def _moved_home(claim: ExtractedFact) -> bool:
+    """Return whether a fact is like "I moved to Munich", and not about moving to another tool."""
     words = claim.value.split()
     is_name = (
         bool(words)

@@ -1,20 +1,19 @@
-"""Deterministic extraction from one turn: names, dates and candidate facts, when no language model
-is there to ask.
+"""Extract names, dates and candidate facts from one turn by rules, without a language model.
 
     Turn(speaker="Ana", text="We moved from MySQL to PostgreSQL yesterday.", time 2026-03-03)
       entities    MySQL, PostgreSQL
       dates       "yesterday" = 2026-03-02 .. 2026-03-03, precision day
-      candidates  decision  Ana | moved to | PostgreSQL, replaces MySQL, certainty 0.8, rule
-      moved-from-to, span of the sentence
+      candidates  decision  Ana | moved to | PostgreSQL, replaces MySQL, certainty 0.8,
+                  rule moved-from-to, span of the sentence
 
-Every subject and value is text of the turn (a deadline's value is the ISO form of a date written
-there), first person is the speaker's name, and what a rule is not sure of is left out: questions,
-hypotheticals, quoted speech and negated sentences give no candidate. The rules are English. Days
-are UTC days, weeks begin on Monday, `end_ns` is exclusive.
+Every subject and value is text of the turn, except that a deadline's value is the ISO form of a
+date in it. The first person becomes the speaker's name. Uncertain sentences yield no candidate:
+questions, hypotheticals, quoted speech and negations. The rules are English. Days are UTC days,
+weeks start on Monday, and `end_ns` is exclusive.
 
-The path: code and links are blanked; sentences and dates are found; each sentence is offered to the
-rules in order and the first that fits takes it. All expressions are bounded or anchored at a
-clause, and only the first `EXTRACT_CHARS_MAX` characters are read.
+Code and links are blanked, then sentences and dates are found. Each sentence is tried against the
+rules in order, and the first match wins. All expressions are bounded or anchored at a clause, and
+only the first `EXTRACT_CHARS_MAX` characters are read.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ CandidateKind = Literal["preference", "decision", "fact", "correction"]
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A name as written (apostrophes straight), at its first place in the text."""
+    """A name as written (apostrophes straight), with the span of its first occurrence."""
 
     text: str
     kind: EntityKind
@@ -50,8 +49,8 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement to consider. `quote` is text[start:end]; `replaces` is the value given up, where
-    the sentence names it."""
+    """A candidate fact. `quote` is text[start:end]; `replaces` is the former value, if the sentence
+    names it."""
 
     kind: CandidateKind
     subject: str
@@ -74,9 +73,9 @@ class Extraction:
 
 
 def extract(turn: Turn) -> Extraction:
-    """Names, dates and candidates of one turn; spans are character offsets in `turn.text`. Never
-    raises, never guesses."""
-    # One apostrophe instead of two keeps every span and halves the rules.
+    """Extract names, dates and candidates of one turn. Spans are character offsets in `turn.text`.
+    Never raises."""
+    # Straight apostrophes keep every span and halve the number of rules.
     text = turn.text[: limits.EXTRACT_CHARS_MAX].replace("’", "'")
     text, entities = _links(_blank(_FENCE, text) if "```" in text or "~~~" in text else text)
     entities += _names(text)
@@ -92,7 +91,8 @@ def extract(turn: Turn) -> Extraction:
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
 _URL = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"')\]]{1,2000}")
 _HOST = re.compile(
-    r"(?:https?://)?(?:[^/?#@]{0,200}@)?([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,10})(?![A-Za-z0-9-])"
+    r"(?:https?://)?(?:[^/?#@]{0,200}@)?([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,10})"
+    r"(?![A-Za-z0-9-])"
 )
 _HANDLE = re.compile(r"(?<![\w@./])@[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_])){1,63}")
 _TITLE = re.compile(r"[\"“]([A-Z0-9][^\"“”\n]{1,78}?)[,.!?]?[\"”]")
@@ -103,7 +103,8 @@ _WORD = re.compile(
 _JOIN = re.compile(r" (?:(?:of|of the|de|van|von|der|di|du) )?")
 _HONORIFICS = frozenset({"Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Mt"})
 _TECHNICAL = re.compile(
-    rf"[a-z]{{1,12}}[{_UPPER}]|[{_UPPER}][a-z]+[{_UPPER}]|[{_UPPER}]{{2,}}[a-z]|[A-Za-z]+[-.]?\d|[A-Z][a-z]*[+#]|[A-Z][a-z]+\.[a-z]"
+    rf"[a-z]{{1,12}}[{_UPPER}]|[{_UPPER}][a-z]+[{_UPPER}]|[{_UPPER}]{{2,}}[a-z]|[A-Za-z]+[-.]?\d"
+    r"|[A-Z][a-z]*[+#]|[A-Z][a-z]+\.[a-z]"
 )
 _CALENDAR = frozenset(
     name.capitalize()
@@ -115,8 +116,8 @@ _CALENDAR = frozenset(
         *(f"{name}s" for name in WEEKDAYS),
     )
 )
-# Never names by themselves, and cut from the front of a longer run. What opens a sentence in
-# conversation is mostly here.
+# Words that are not names by themselves and are cut from both ends of a longer run, mostly sentence
+# openers in conversations.
 _COMMON = frozenset(
     "a about absolutely actually after again agreed ah aha all almost also although always am"
     " amazing an and another any anyone anything anyway apparently appreciate are as at aw awesome"
@@ -148,7 +149,7 @@ _COMMON = frozenset(
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """The same length with each match blanked, so that spans keep their meaning."""
+    """Blank each match and keep the length, so that spans stay valid."""
     return pattern.sub(lambda match: "\n" * len(match[0]), text)
 
 
@@ -176,7 +177,7 @@ def _links(text: str) -> tuple[str, list[Entity]]:
 
 
 def _is_title(text: str) -> bool:
-    """Most longer words start with a capital: the title of a work, not quoted speech."""
+    """Return whether most longer words are capitalised, as in a title and unlike quoted speech."""
     words = [word for word in text.split() if len(word) > 3 or word[0].isupper()]
     return (
         1 <= len(words) <= 12
@@ -186,8 +187,8 @@ def _is_title(text: str) -> bool:
 
 
 def _names(text: str) -> list[Entity]:
-    """Runs of capitalised words. One that opens a sentence counts when it looks technical, is
-    longer than a word, or recurs inside one."""
+    """Find runs of capitalised words. A run at the start of a sentence counts if it looks
+    technical, has several words, or also occurs inside a sentence."""
     entities: list[Entity] = []
     doubtful: list[Entity] = []
     run: list[tuple[int, int]] = []
@@ -224,7 +225,7 @@ def _close(
     opens = bool(words) and _opens_sentence(text, words[0][0])
     while words and _is_common(words[0][2]):
         words.pop(0)
-        # "Hey Caroline": what follows the opener does not owe its capital to the sentence.
+        # "Hey Caroline": the word after an opener is not capitalised by its position.
         opens = False
     while words and _is_common(words[-1][2]):
         words.pop()
@@ -271,16 +272,19 @@ def _distinct(entities: list[Entity]) -> tuple[Entity, ...]:
 # -- Candidates
 
 _BOUNDARY = re.compile(
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)[.!?…]+[\"'”’)\]]{0,3}(?=\s|$)|\n+"
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bvs)(?<!\be\.g)"
+    r"(?<!\bi\.e)[.!?…]+[\"'”’)\]]{0,3}(?=\s"
+    r"|$)|\n+"
 )
 _CLAUSE = re.compile(
     r";\s+|,?\s(?:and|but|so|because)\s(?=(?:I|we|my|our|I'm|we're)\b)", re.IGNORECASE
 )
 _UNREAL = re.compile(
-    r"\b(?:if|would|might|maybe|perhaps|could|should|unless|wish|suppose|supposing|imagine|hypothetically|probably|possibly|potentially"
-    r"|guess|wonder|wondering|whether|seems?|seemed|hope|hoping|hopefully|pretend|considering|thinking|think|thought|almost|nearly"
-    r"|said|says|told|tells|asked|asks|according|claims?|claimed|heard|wrote|joking|kidding|as"
-    r" though|once upon)\b|'d\b|[\"“”«»]|^\s*>",
+    r"\b(?:if|would|might|maybe|perhaps|could|should|unless|wish|suppose|supposing|imagine"
+    r"|hypothetically|probably|possibly|potentially|guess|wonder|wondering|whether|seems?|seemed"
+    r"|hope|hoping|hopefully|pretend|considering|thinking|think|thought|almost|nearly|said|says"
+    r"|told|tells|asked|asks|according|claims?|claimed|heard|wrote|joking|kidding|as though"
+    r"|once upon)\b|'d\b|[\"“”«»]|^\s*>",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
@@ -288,14 +292,13 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _OPENER = (
-    r"(?:(?:ok|okay|so|well|also|and|but|yes|yeah|yep|oh|wow|honestly|personally|btw|fyi|update|note|now|thanks|thank"
-    r" you|sure|great|done"
-    r"|actually|correction|right|it is done|it's done|by the way|for the record|as of"
-    r" (?:now|today))(?:,\s*|:\s*|\s+)){0,3}"
+    r"(?:(?:ok|okay|so|well|also|and|but|yes|yeah|yep|oh|wow|honestly|personally|btw|fyi|update"
+    r"|note|now|thanks|thank you|sure|great|done|actually|correction|right|it is done|it's done"
+    r"|by the way|for the record|as of (?:now|today))(?:,\s*|:\s*|\s+)){0,3}"
 )
 _ADVERB = (
-    r"(?:(?:really|absolutely|just|still|also|always|truly|definitely|generally|usually|much|strongly|totally|now|finally|recently"
-    r"|both|all) ){0,2}"
+    r"(?:(?:really|absolutely|just|still|also|always|truly|definitely|generally|usually|much"
+    r"|strongly|totally|now|finally|recently|both|all) ){0,2}"
 )
 _NOUN = r"[^\W\d_][\w'/.+#-]{0,30}(?: [\w'/.+#-]{1,30}){0,3}?"
 _VALUE = r"(?P<value>\S.{0,200})"
@@ -303,9 +306,9 @@ _OWNER = r"(?:(?P<mine>my|our)|the) "
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
-    """One sentence form. Named groups: value, and where they exist old, subject, predicate, mine;
-    `predicate` may name groups in braces."""
+class _ExtractionRule:
+    """A sentence pattern. Its named groups are value and optionally old, subject, predicate, mine;
+    `predicate` may refer to groups in braces."""
 
     name: str
     kind: CandidateKind
@@ -322,8 +325,8 @@ def _form(pattern: str) -> re.Pattern[str]:
 
 
 _IS = r"(?:is|are)"
-_RULES: tuple[_Rule, ...] = (
-    _Rule(
+_RULES: tuple[_ExtractionRule, ...] = (
+    _ExtractionRule(
         "actually-not",
         "correction",
         (" not ",),
@@ -336,60 +339,57 @@ _RULES: tuple[_Rule, ...] = (
         0.8,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "no-longer-does",
         "correction",
         ("no longer",),
         _form(
-            r"(?:(?P<mine>my|our) |the"
-            rf" )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there)\b){_NOUN})"
-            r" no longer (?P<predicate>works at|works for|lives in|runs on|uses|depends"
-            rf" on|supports) {_VALUE}"
+            r"(?:(?P<mine>my|our) |the )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you"
+            rf"|there)\b){_NOUN}) no longer (?P<predicate>works at|works for|lives in|runs on|uses"
+            rf"|depends on|supports) {_VALUE}"
         ),
         "no longer {predicate}",
         0.75,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "no-longer-is",
         "correction",
         ("no longer",),
         _form(
-            r"(?:(?P<mine>my|our) |the"
-            rf" )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there)\b){_NOUN})"
-            r" (?P<predicate>is|are|runs"
-            rf" on|lives in|works at|uses|depends on)? ?no longer {_VALUE}"
+            r"(?:(?P<mine>my|our) |the )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you"
+            rf"|there)\b){_NOUN}) (?P<predicate>is|are|runs on|lives in|works at|uses"
+            rf"|depends on)? ?no longer {_VALUE}"
         ),
         "no longer {predicate}",
         0.75,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "no-longer-do",
         "correction",
         ("no longer",),
         _form(
-            rf"(?:I|we)(?: am| are|'m|'re)? no longer (?P<predicate>use|using|work at|work for|work"
-            rf" with|live in|like|want|need|support"
-            rf"|have|own|drink|eat|play) {_VALUE}"
+            r"(?:I|we)(?: am| are|'m|'re)? no longer (?P<predicate>use|using|work at|work for"
+            rf"|work with|live in|like|want|need|support|have|own|drink|eat|play) {_VALUE}"
         ),
         "no longer {predicate}",
         0.8,
         negated=True,
     ),
-    _Rule(
+    _ExtractionRule(
         "instead-of",
         "correction",
         (" instead of ",),
         _form(
-            r"(?:I|we|let's)(?: are|'re|'ll| will| now)? (?:now"
-            r" )?(?P<predicate>use|using|prefer|chose|picked|run|running|take|drink|eat"
-            r"|deploy to|deploying to) (?P<value>[^,;]{1,80}?) instead of (?P<old>[^,;]{1,80})"
+            r"(?:I|we|let's)(?: are|'re|'ll| will| now)? (?:now )?(?P<predicate>use|using|prefer"
+            r"|chose|picked|run|running|take|drink|eat|deploy to"
+            r"|deploying to) (?P<value>[^,;]{1,80}?) instead of (?P<old>[^,;]{1,80})"
         ),
         "{predicate}",
         0.75,
     ),
-    _Rule(
+    _ExtractionRule(
         "favourite",
         "preference",
         ("favo",),
@@ -398,7 +398,7 @@ _RULES: tuple[_Rule, ...] = (
         0.9,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "prefers",
         "preference",
         ("prefer", "love", "like", "hate", "enjoy", "adore"),
@@ -407,20 +407,19 @@ _RULES: tuple[_Rule, ...] = (
         0.8,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "moved-from-to",
         "decision",
         (" from ",),
         _form(
-            rf"(?:I|we)(?:'ve| have)? {_ADVERB}(?P<predicate>moved|switched|migrated|changed)"
-            r" (?:[\w ]{1,40} )?from"
-            rf" (?P<old>[^,;]{{1,60}}?) to {_VALUE}"
+            rf"(?:I|we)(?:'ve| have)? {_ADVERB}(?P<predicate>moved|switched|migrated"
+            rf"|changed) (?:[\w ]{{1,40}} )?from (?P<old>[^,;]{{1,60}}?) to {_VALUE}"
         ),
         "{predicate} to",
         0.8,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "switched-to",
         "decision",
         ("switched to", "migrated to", "moved to"),
@@ -432,46 +431,45 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "decided",
         "decision",
         ("decided", "agreed", "chose", "going with", "went with", "settled on"),
         _form(
-            rf"(?:I|we)(?:'ve| have| are|'re)? {_ADVERB}(?P<predicate>decided to|decided on|agreed"
-            r" to|agreed on|chose|are going with|going"
-            rf" with|went with|settled on) {_VALUE}"
+            rf"(?:I|we)(?:'ve| have| are|'re)? {_ADVERB}(?P<predicate>decided to|decided on"
+            rf"|agreed to|agreed on|chose|are going with|going with|went with|settled on) {_VALUE}"
         ),
         "{predicate}",
         0.85,
         "object",
     ),
-    _Rule(
+    _ExtractionRule(
         "will",
         "decision",
         ("will", "'ll", "let's"),
         _form(
-            rf"(?:we(?: will|'ll)|let's) {_ADVERB}(?P<predicate>use|switch to|move to|adopt|go"
-            r" with|ship|release|launch|deploy to|migrate"
-            rf" to|replace|drop|standardi[sz]e on) {_VALUE}"
+            rf"(?:we(?: will|'ll)|let's) {_ADVERB}(?P<predicate>use|switch to|move to|adopt"
+            r"|go with|ship|release|launch|deploy to|migrate to|replace|drop"
+            rf"|standardi[sz]e on) {_VALUE}"
         ),
         "will {predicate}",
         0.7,
         "choice",
     ),
-    _Rule(
+    _ExtractionRule(
         "deadline",
         "fact",
         ("deadline", "due date"),
         _form(
-            rf"{_OWNER}(?P<subject>(?:{_NOUN} )?(?:deadline|due date)(?: for (?:the |my |our"
-            rf" )?{_NOUN})?) (?:is|was moved to|has moved to"
-            rf"|moved to|is set for|remains)(?: now)?(?: on| by)? {_VALUE}"
+            rf"{_OWNER}(?P<subject>(?:{_NOUN} )?(?:deadline|due date)(?: for (?:the |my "
+            rf"|our )?{_NOUN})?) (?:is|was moved to|has moved to|moved to|is set for"
+            rf"|remains)(?: now)?(?: on| by)? {_VALUE}"
         ),
         "is",
         0.85,
         "date",
     ),
-    _Rule(
+    _ExtractionRule(
         "lives",
         "fact",
         ("i live", "i work", "we live"),
@@ -480,23 +478,21 @@ _RULES: tuple[_Rule, ...] = (
         0.85,
         "place",
     ),
-    _Rule(
+    _ExtractionRule(
         "runs-on",
         "fact",
         ("runs ", "lives ", "hosted ", "depends ", "written in", "works ", "based in", "listens "),
         _form(
-            r"(?:(?P<mine>my|our) |the"
-            rf" )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you|there|what|who|which)\b){_NOUN})"
-            r" (?:now"
-            rf" )?(?P<predicate>runs on|runs in|lives in|is hosted on|is hosted at|depends on|is"
-            rf" written in|works at|works for|is based in"
+            r"(?:(?P<mine>my|our) |the )?(?P<subject>(?!(?:i|we|it|that|this|they|he|she|you"
+            rf"|there|what|who|which)\b){_NOUN}) (?:now )?(?P<predicate>runs on|runs in|lives in"
+            r"|is hosted on|is hosted at|depends on|is written in|works at|works for|is based in"
             rf"|listens on) {_VALUE}"
         ),
         "{predicate}",
         0.75,
         "place",
     ),
-    _Rule(
+    _ExtractionRule(
         "is-of",
         "fact",
         (" of ", " for "),
@@ -508,7 +504,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "concrete",
     ),
-    _Rule(
+    _ExtractionRule(
         "is-not",
         "fact",
         (" not ", "n't"),
@@ -518,7 +514,7 @@ _RULES: tuple[_Rule, ...] = (
         "concrete",
         True,
     ),
-    _Rule(
+    _ExtractionRule(
         "mine-is",
         "fact",
         ("my ", "our "),
@@ -527,7 +523,7 @@ _RULES: tuple[_Rule, ...] = (
         0.75,
         "concrete",
     ),
-    _Rule(
+    _ExtractionRule(
         "the-is",
         "fact",
         ("the ",),
@@ -539,34 +535,28 @@ _RULES: tuple[_Rule, ...] = (
 )
 
 _TAIL = re.compile(
-    r"[,;:()–—]|\s-\s|\s(?:because|since|when|while|but|so|and I|and"
-    r" we|which|who|that|as|after|before|until|where|though|although|even|too"
-    r"|anyway|please|for now|now|again|here|there|these days|right"
-    r" now|lately|recently|instead)(?=[\s.!]|$)",
+    r"[,;:()–—]|\s-\s|\s(?:because|since|when|while|but|so|and I|and we|which|who|that|as|after"
+    r"|before|until|where|though|although|even|too|anyway|please|for now|now|again|here|there"
+    r"|these days|right now|lately|recently|instead)(?=[\s.!]|$)",
     re.IGNORECASE,
 )
 _VAGUE_WORD = re.compile(
-    r"\b(?:it|this|that|these|those|you|your|yours|you're|them|him|her|here|there|something|anything|everything|stuff|things?|one|ones"
-    r"|way|idea)\b",
+    r"\b(?:it|this|that|these|those|you|your|yours|you're|them|him|her|here|there|something"
+    r"|anything|everything|stuff|things?|one|ones|way|idea)\b",
     re.IGNORECASE,
 )
 _VAGUE_START = re.compile(
-    r"(?:how|what|when|why|who|where|to"
-    r" (?:see|hear|say|think|know|admit|tell|ask|be)|being|(?:the|a|an)"
-    r" (?:best|worst|reason|same|bit|lot"
-    r"|few|great|good"
-    r"|nice|huge|big|real|key|only|most|first|next|last|whole|whole"
-    r" lot|fact|feeling|vibe|vibes|sound|look|point|problem|thought|blast"
-    r"|mess|must|part)\b"
-    r"|so\b|very\b|really\b|too\b|just\b|all\b|always\b|also\b|still\b|quite\b|pretty\b|such\b|like\b|about\b|my"
-    r" everything|more\b|less\b)",
+    r"(?:how|what|when|why|who|where|to (?:see|hear|say|think|know|admit|tell|ask|be)|being|(?:the"
+    r"|a|an) (?:best|worst|reason|same|bit|lot|few|great|good|nice|huge|big|real|key|only|most"
+    r"|first|next|last|whole|whole lot|fact|feeling|vibe|vibes|sound|look|point|problem|thought"
+    r"|blast|mess|must|part)\b|so\b|very\b|really\b|too\b|just\b|all\b|always\b|also\b|still\b"
+    r"|quite\b|pretty\b|such\b|like\b|about\b|my everything|more\b|less\b)",
     re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(
-    r"(?:name|birthday|email|e-mail|phone|number|address|job|role|version|age|height|timezone|time"
-    r" zone|language|editor|color"
-    r"|colour|deadline"
-    r"|budget|port|username|handle|city|country|database|branch|host|hostname|url|repo|repository|framework|nationality|owner|manager"
+    r"(?:name|birthday|email|e-mail|phone|number|address|job|role|version|age|height|timezone"
+    r"|time zone|language|editor|color|colour|deadline|budget|port|username|handle|city|country"
+    r"|database|branch|host|hostname|url|repo|repository|framework|nationality|owner|manager"
     r"|capital)s?$",
     re.IGNORECASE,
 )
@@ -611,7 +601,7 @@ def _candidates(text: str, turn: Turn, *, dates: tuple[DateMention, ...]) -> tup
             continue
         negated = _NEGATED.search(text, start, end) is not None
         for clause_start, clause_end in _clauses(text, start=start, end=end):
-            candidate = _first_fit(
+            candidate = _first_match(
                 text,
                 (clause_start, clause_end),
                 rules=rules,
@@ -639,7 +629,7 @@ def _candidates(text: str, turn: Turn, *, dates: tuple[DateMention, ...]) -> tup
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of sentences with their end marks, without outer white space."""
+    """Yield the spans of sentences with their end marks, without surrounding whitespace."""
     position = 0
     for match in _BOUNDARY.finditer(text):
         yield from _trimmed(text, start=position, end=match.end())
@@ -665,7 +655,7 @@ def _clauses(text: str, *, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class _RuleMatch:
     kind: CandidateKind
     subject: str
     predicate: str
@@ -675,15 +665,15 @@ class _Fit:
     replaces: str
 
 
-def _first_fit(
+def _first_match(
     text: str,
     span: tuple[int, int],
     *,
-    rules: list[_Rule],
+    rules: list[_ExtractionRule],
     negated: bool,
     speaker: str,
     dates: tuple[DateMention, ...],
-) -> _Fit | None:
+) -> _RuleMatch | None:
     for rule in rules:
         if rule.negated != negated and (negated or rule.name != "actually-not"):
             continue
@@ -698,7 +688,7 @@ def _first_fit(
             return None
         if rule.name == "actually-not" and not subject:
             subject = "it"
-        return _Fit(
+        return _RuleMatch(
             rule.kind,
             " ".join(subject.split()) or speaker,
             " ".join(predicate.split()),
@@ -714,8 +704,10 @@ def _plain(value: str) -> str:
     return " ".join(value.split()).strip(" .!…'*_`")
 
 
-def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMention, ...]) -> str:
-    """The value without what trails it: a subordinate clause, a date that says when and not what."""
+def _value(
+    text: str, span: tuple[int, int], *, rule: _ExtractionRule, dates: tuple[DateMention, ...]
+) -> str:
+    """Return the value without what trails it: a subordinate clause, or a date that says when."""
     start, end = span
     if rule.check == "date":
         return next((date.iso for date in dates if date.start == start), "")
@@ -731,7 +723,7 @@ def _value(text: str, span: tuple[int, int], *, rule: _Rule, dates: tuple[DateMe
     return value if len(value) <= limits.CANDIDATE_VALUE_CHARS_MAX else ""
 
 
-def _acceptable(rule: _Rule, about: str, *, value: str) -> bool:
+def _acceptable(rule: _ExtractionRule, about: str, *, value: str) -> bool:
     if rule.check == "date":
         return True
     if (

@@ -1,15 +1,15 @@
-"""Which words say the same thing of something, as one table: "lives in", "moved to" and "is based
-in" all say where its home is.
+"""Tables of words that express the same predicate: "lives in", "moved to" and "is based in" all
+state where someone's home is.
 
-A predicate has a name, the verbs that say it (after any form of be, have or do), and the nouns that
-say it ("the price of X", "X's boss"). Single: a thing has one such value at a time, so another
-value takes its place. Several: a person likes more than one thing; there only words that say so
-("instead of", "no longer") retire anything. Inverse verbs name the two sides the other way round:
-"Nadia leads the team" is what "the team is led by Nadia" says. What ends is the same predicate,
-taken back: "left Acme" is "works at Acme" no more.
+A predicate has a name, verbs (after any form of be, have or do) and nouns ("the price of X", "X's
+boss"). With `single`, a subject has one such value at a time, so a new value replaces the old one.
+Otherwise it may have several (a person likes more than one thing), and only explicit words
+("instead of", "no longer") retire a value. Inverse verbs swap subject and value: "Nadia leads the
+team" states the same as "the team is led by Nadia". Verbs in `ends` deny the predicate: "left Acme"
+means "no longer works at Acme".
 
-A change verb tells of a step and not of a habit ("joined", "moved to"): in the past tense it still
-says what holds now, which "lived in" does not.
+A change verb reports an event and not a habit ("joined", "moved to"): in the past tense it still
+states what holds now, unlike "lived in".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from doxa.base.words import stem
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """One way of saying something; the texts are regular expressions of words in lower case,
+    """A predicate and the words that express it: regular expressions in lower case, alternatives
     separated by bars."""
 
     name: str
@@ -35,7 +35,7 @@ class Predicate:
     family: str = ""
 
 
-# What a verb may change, whatever it is: "moved to" a city, a room, a host, a day.
+# A verb that may change any property: "moved to" a city, an office, a host, a day.
 ANY = "any"
 
 PREDICATES: tuple[Predicate, ...] = (
@@ -285,7 +285,7 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(map(stem, words.split()))
 
 
-# Of each of these a thing is one at a time; words of one line exclude each other.
+# States that exclude each other: a subject is in one state of each line at a time.
 STATES: tuple[frozenset[str], ...] = tuple(
     _stems(line)
     for line in (
@@ -314,9 +314,8 @@ STATES: tuple[frozenset[str], ...] = tuple(
     )
 )
 
-# What stands in for each other in one place of a system, and the words for that place: where a
-# service has one of these, another takes its place.
-SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+# Products and values that replace each other in a system, with the words for their category.
+CATEGORIES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (_stems(names), _stems(line))
     for names, line in (
         (
@@ -364,8 +363,7 @@ SORTS: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 
-# One word for what has several spellings or names, as stems: a key says "phone", whether "mobile"
-# or "telephone" was written.
+# Spelling variants and synonyms, as stems: a key contains "phone" for "mobile" and "telephone".
 SPELLINGS: dict[str, str] = {
     stem(word): stem(first)
     for first, *others in (
@@ -416,7 +414,7 @@ SPELLINGS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb as written, and how it says its predicate."""
+    """A verb as written, and how it expresses its predicate."""
 
     predicate: Predicate
     change: bool = False
@@ -434,14 +432,13 @@ def _verbs() -> tuple[tuple[str, Verb], ...]:
             (predicate.inverse, Verb(predicate, inverse=True)),
         ):
             found += [(part, verb) for part in _split(text) if part]
-    found.sort(
-        key=lambda item: -len(item[0])
-    )  # the longer form says more: "moved back to" before "moved to"
+    # the longer form is more specific: "moved back to" before "moved to"
+    found.sort(key=lambda item: -len(item[0]))
     return tuple((text.strip(), verb) for text, verb in found)
 
 
 def _split(text: str) -> list[str]:
-    """The alternatives at the top of an expression."""
+    """Split an expression into its top-level alternatives."""
     parts, depth, held = [], 0, ""
     for char in text:
         depth += (char == "(") - (char == ")")
@@ -461,7 +458,7 @@ BY_NAME: dict[str, Predicate] = {predicate.name: predicate for predicate in PRED
 
 
 def cue_words(name: str) -> list[str]:
-    """Plain words that sentences of a predicate use, so that a search by words finds "I live in
+    """Return words that sentences with a predicate use, so that a full-text search finds "I live in
     Berlin" for "I moved to Munich"."""
     predicate = BY_NAME.get(name)
     if predicate is None:
@@ -471,21 +468,22 @@ def cue_words(name: str) -> list[str]:
 
 
 def is_state(word: str) -> bool:
-    """Whether a word alone is a state, as open."""
+    """Return whether a word is a state, such as open."""
     return any(stem(word.casefold()) in line for line in STATES)
 
 
 def same_state(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two words are states of one scale, as open and closed."""
+    """Return whether two words are states that exclude each other, such as open and closed."""
     return any(one & line and other & line and (one & line).isdisjoint(other) for line in STATES)
 
 
-def shared_sort(one: frozenset[str], other: frozenset[str]) -> frozenset[str] | None:
-    """The words for what two values both are, as two databases; None if they are no such two."""
+def shared_category(one: frozenset[str], other: frozenset[str]) -> frozenset[str] | None:
+    """Return the words for the category of both values, such as database for two databases; None if
+    they share none."""
     return next(
         (
             names
-            for names, line in SORTS
+            for names, line in CATEGORIES
             if one & line and other & line and (one & line).isdisjoint(other)
         ),
         None,

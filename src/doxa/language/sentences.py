@@ -1,12 +1,12 @@
-"""Text cut into plain sentences, and what a sentence says beside its matter: since when, whether
-also, whether at all.
+"""Split text into plain sentences, and read what qualifies a sentence: whether it reports a change,
+an addition, or asserts nothing.
 
-    "Wait, it's now 9090!"   ->  "it is 9090", said to be new
-    "I might move to Ulm."   ->  the same words, but nothing is claimed: it says what may be
-    > The port is 9090.      ->  quoted, so nothing is claimed either
+    "Wait, it's now 9090!"   ->  "it is 9090", a change
+    "I might move to Ulm."   ->  not asserted: only possible
+    > The port is 9090.      ->  not asserted: quoted
 
-What stands in quotation marks becomes one word (Q0Q, Q1Q), so that nothing in it is taken for a
-part of the sentence.
+Text in quotation marks becomes one word (Q0Q, Q1Q), so that it is not parsed as part of the
+sentence.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ _CONTRACTED = tuple(
         (r"\b(I|[Yy]ou|[Hh]e|[Ss]he|[Ww]e|[Tt]hey)'d\b", r"\1 would"),
         (
             (
-                r"\b(\w+)'s"
-                r" (?=(?:now|moved|left|joined|quit|switched|based|working|living|called|allergic|not|no"
-                r" longer|been|got|started)\b)"
+                r"\b(\w+)'s (?=(?:now|moved|left|joined|quit|switched|based|working|living|called"
+                r"|allergic|not|no longer|been|got|started)\b)"
             ),
             r"\1 is ",
         ),
@@ -45,79 +44,71 @@ _CONTRACTED = tuple(
 )
 _ENDS = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]*[A-Z\d])|\s*;\s+|\s*\n+\s*|\s+[–—]\s+")
 _OPENING = re.compile(
-    r"(?:(?:no|yes|wait|no"
-    r" wait|sorry|oh|hm+|ok|okay|well|so|and|but|also|then|actually|correction|update|updated|edit|note|fyi|btw|by"
-    r" the way|"
-    r"news|in fact|turns out|it turns out|as it turns out|please note|please"
-    r" remember|remember|reminder|important|attention|heads up|note that|"
-    r"it is true|to be clear|for the record|scratch that|good news|bad"
-    r" news|unfortunately|luckily|finally|strictly speaking|in the end|after "
-    r"all)(?:(?: that)?[,:.!]+\s*| that\s+)|(?:also|and|but|so|then|actually|finally) )+",
+    r"(?:(?:no|yes|wait|no wait|sorry|oh|hm+|ok|okay|well|so|and|but|also|then|actually|correction"
+    r"|update|updated|edit|note|fyi|btw|by the way|news|in fact|turns out|it turns out"
+    r"|as it turns out|please note|please remember|remember|reminder|important|attention|heads up"
+    r"|note that|it is true|to be clear|for the record|scratch that|good news|bad news"
+    r"|unfortunately|luckily|finally|strictly speaking|in the end"
+    r"|after all)(?:(?: that)?[,:.!]+\s*| that\s+)|(?:also|and|but|so|then|actually|finally) )+",
     re.IGNORECASE,
 )
 _NEW = (
-    r"from now on|from today(?: on)?|from tomorrow(?: on)?|these days|nowadays|now|any ?more|any"
-    r" longer|currently|at present|at the moment|by now|"
-    r"as of (?:now|today|\w+day|(?:this|last|next) \w+)|effective immediately|instead|meanwhile|in"
-    r" the meantime"
+    r"from now on|from today(?: on)?|from tomorrow(?: on)?|these days|nowadays|now|any ?more"
+    r"|any longer|currently|at present|at the moment|by now|as of (?:now|today|\w+day|(?:this|last"
+    r"|next) \w+)|effective immediately|instead|meanwhile|in the meantime"
 )
 _WHEN = (
-    r"(?:last|this|earlier this)"
-    r" (?:week|month|year|spring|summer|autumn|winter|\w+day|morning|evening|night)|yesterday|recently|lately|just|"
-    r"already|finally|after all|again|in fact|actually|officially|eventually|a (?:week|month|year)"
-    r" ago|\w+ (?:days|weeks|months|years) ago|too|as "
-    r"well|in the end"
+    r"(?:last|this|earlier this) (?:week|month|year|spring|summer|autumn|winter|\w+day|morning"
+    r"|evening|night)|yesterday|recently|lately|just|already|finally|after all|again|in fact"
+    r"|actually|officially|eventually|a (?:week|month|year) ago|\w+ (?:days|weeks|months"
+    r"|years) ago|too|as well|in the end"
 )
 _FRONT = re.compile(
-    rf"(?:(?P<new>{_NEW})|{_WHEN}|since [^,]{{2,30}}|as of [^,]{{2,30}}|starting"
-    r" [^,]{2,30}),?\s+(?=\S)",
+    rf"(?:(?P<new>{_NEW})|{_WHEN}|since [^,]{{2,30}}|as of [^,]{{2,30}}"
+    r"|starting [^,]{2,30}),?\s+(?=\S)",
     re.IGNORECASE,
 )
 _INSIDE_NEW = re.compile(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
 _INSIDE_WHEN = re.compile(rf",?\s*\b(?:{_WHEN})\b(?=[\s,.!]|$)", re.IGNORECASE)
 _QUESTION = re.compile(
-    r"\?\s*$|^(?:should|could|would|is|are|was|were|do|does|did|can|shall|what|where|who|whom|whose|which|why|how|if|unless|whether|suppose|"
-    r"supposing|imagine|let us|let's|assuming|in case|provided|please|when(?:ever)?|once|had|may"
-    r" (?=[a-z]))\b(?! not only)",
+    r"\?\s*$|^(?:should|could|would|is|are|was|were|do|does|did|can|shall|what|where|who|whom"
+    r"|whose|which|why|how|if|unless|whether|suppose|supposing|imagine|let us|let's|assuming"
+    r"|in case|provided|please|when(?:ever)?|once|had|may (?=[a-z]))\b(?! not only)",
     re.IGNORECASE,
 )
 _MODAL = re.compile(
-    r"\b(?:might|would|could|should|ought|shall|must|maybe|perhaps|possibly|probably|likely|supposedly|apparently|allegedly|presumably|hopefully|"
-    r"almost|nearly|if|unless|whether|plan(?:s|ned)? to|planning (?:to|on)|hop(?:es?|ing)"
-    r" (?:to|that)|want(?:s|ed)?\b(?=.*\bto\b)|wish(?:es)?|"
-    r"intends?|consider(?:s|ed|ing)?|thinking"
-    r" (?:of|about)|think|thinks|thought|dreams?|dreamt|dreaming|about"
-    r" to|tempted|propos(?:es|ed|ing)|"
-    r"suggest(?:s|ed|ing)?|recommend(?:s|ed)?|appl(?:y|ies|ied|ying)"
-    r" (?:for|to)|interview(?:s|ed|ing)?|hypothetically|not sure|unsure|guess|"
-    r"rumou?rs?|as if|for example|e\.g\.|supposed to|going to|not yet|tried|trying|tries|looking"
-    r" (?:for|into|at)|hardly|expects?|expected to|can "
-    r"not decide|need(?:s|ed)? to|has to|have to|had to|used to be"
-    r" able|pretend(?:s|ed)?|forgot|refused?|offered|asked? for|compar(?:es|ed|ing)|"
-    r"evaluat\w+|test(?:s|ed|ing)? (?:out"
-    r" )?(?=[A-Z])|toy(?:s|ed|ing)|wonder(?:s|ed|ing)?|fear(?:s|ed)? that|am afraid(?!"
-    r" of)|pray\w*|will "
-    r"(?:soon|probably|maybe|move|join|leave|switch|become|migrate|start|stop|change|be"
-    r" (?:moving|leaving|joining|switching|changing)))\b|\bmay "
-    r"(?=[a-z])"
+    r"\b(?:might|would|could|should|ought|shall|must|maybe|perhaps|possibly|probably|likely"
+    r"|supposedly|apparently|allegedly|presumably|hopefully|almost|nearly|if|unless|whether"
+    r"|plan(?:s|ned)? to|planning (?:to|on)|hop(?:es?|ing) (?:to|that)|want(?:s|ed)?\b(?=.*\bto\b)"
+    r"|wish(?:es)?|intends?|consider(?:s|ed|ing)?|thinking (?:of|about)|think|thinks|thought"
+    r"|dreams?|dreamt|dreaming|about to|tempted|propos(?:es|ed|ing)|suggest(?:s|ed|ing)?"
+    r"|recommend(?:s|ed)?|appl(?:y|ies|ied|ying) (?:for|to)|interview(?:s|ed|ing)?|hypothetically"
+    r"|not sure|unsure|guess|rumou?rs?|as if|for example|e\.g\.|supposed to|going to|not yet|tried"
+    r"|trying|tries|looking (?:for|into|at)|hardly|expects?|expected to|can not decide|need(?:s"
+    r"|ed)? to|has to|have to|had to|used to be able|pretend(?:s|ed)?|forgot|refused?|offered"
+    r"|asked? for|compar(?:es|ed|ing)|evaluat\w+|test(?:s|ed|ing)? (?:out )?(?=[A-Z])|toy(?:s|ed"
+    r"|ing)|wonder(?:s|ed|ing)?|fear(?:s|ed)? that|am afraid(?! of)|pray\w*|will (?:soon|probably"
+    r"|maybe|move|join|leave|switch|become|migrate|start|stop|change|be (?:moving|leaving|joining"
+    r"|switching|changing)))\b|\bmay (?=[a-z])"
 )
 _REPORTED = re.compile(
-    r"\b(?:said|says?|told|tells?|claim(?:s|ed)?|heard|hear|reports? that|reported|according"
-    r" to|ask(?:s|ed)|wrote|writes that|announced that|"
-    r"believes?|believed|assum(?:es?|ed)|suspects?|doubts?|doubted|denies|denied|mention(?:s|ed)|insists?|swears?|alleges?|jok(?:es|ed)|replied|"
-    r"shouted|quot(?:es|ed)|reads [\"Q]|stated that|warned|argued|read that|in the"
-    r" (?:story|novel|film|movie|book|song|play|game|dream|example))\b"
+    r"\b(?:said|says?|told|tells?|claim(?:s|ed)?|heard|hear|reports? that|reported|according to"
+    r"|ask(?:s|ed)|wrote|writes that|announced that|believes?|believed|assum(?:es?|ed)|suspects?"
+    r"|doubts?|doubted|denies|denied|mention(?:s|ed)|insists?|swears?|alleges?|jok(?:es|ed)"
+    r"|replied|shouted|quot(?:es|ed)|reads [\"Q]|stated that|warned|argued|read that"
+    r"|in the (?:story|novel|film|movie|book|song|play|game|dream|example))\b"
 )
 _BESIDES = re.compile(
-    r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one"
-    r" more|sometimes|occasionally|part-time|temporarily)\b",
+    r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one more"
+    r"|sometimes|occasionally|part-time|temporarily)\b",
     re.I,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`unasserted` says why it claims nothing, or is empty."""
+    """A plain sentence with its quotations. `unasserted` says why it asserts nothing, or is
+    empty."""
 
     text: str
     quotes: tuple[str, ...]
@@ -125,8 +116,8 @@ class Sentence:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Sentences in plain form: no control characters, no contractions, what stands in quotation
-    marks as one word Q0."""
+    """Yield the sentences of a text without control characters and contractions, each quotation
+    replaced by one word such as Q0Q."""
     plain = "".join(
         " "
         if unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp", "Zs") and char != "\n"
@@ -152,23 +143,22 @@ def sentences(text: str) -> Iterator[Sentence]:
         yield Sentence(
             sentence,
             tuple(quotes),
-            "it quotes what somebody said" if quoting else _unasserted(sentence),
+            "it is a quotation" if quoting else _unasserted(sentence),
         )
 
 
 def _unasserted(sentence: str) -> str:
     if _QUESTION.search(sentence):
-        return "it asks or supposes"
+        return "it is a question or a supposition"
     if _REPORTED.search(sentence):
-        return "it tells what somebody said"
+        return "it reports what somebody said"
     if _MODAL.search(sentence) or _MODAL.search(sentence[:1].lower() + sentence[1:]):
-        return "it says what may be, not what is"
+        return "it is a possibility, not a fact"
     return ""
 
 
 def without_times(clause: str) -> tuple[str, bool]:
-    """The clause without words that only say since when, and whether they say that something is
-    new."""
+    """Remove words that only say since when; also return whether they indicate a change."""
     change = False
     while match := _FRONT.match(clause):
         change = (
@@ -188,5 +178,5 @@ def without_times(clause: str) -> tuple[str, bool]:
 
 
 def says_besides(clause: str) -> bool:
-    """Whether a clause says that something holds too, and not instead."""
+    """Return whether a clause says that something holds in addition, not instead."""
     return _BESIDES.search(clause) is not None

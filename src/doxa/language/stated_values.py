@@ -1,16 +1,16 @@
-"""What a sentence says of a thing, brought to a form in which two sayings can be compared: "1.5
-hours" and "90 minutes" are one value.
+"""Normalise the value that a sentence states, so that values can be compared: "1.5 hours" and "90
+minutes" are equal.
 
-    "200 cm long"  ->  amount, dimension length, 2.0, beside it: long        "10 am"           ->
-    time, 600 (minutes of the day)
-    "16 GB of RAM" ->  amount, dimension data, 16e9, beside it: ram          "April 1, 2026"   ->
-    date, its first nanosecond and the one after
-    "five members" ->  amount, dimension count, 5, beside it: members        "on Tuesdays"     ->
-    weekday, {1}
+    "200 cm long"    ->  amount, dimension length, 2.0, unit words: long
+    "16 GB of RAM"   ->  amount, dimension data, 16e9, unit words: ram
+    "five members"   ->  amount, dimension count, 5, unit words: members
+    "10 am"          ->  time, 600 (minute of the day)
+    "April 1, 2026"  ->  date, its first nanosecond and the first one after it
+    "on Tuesdays"    ->  weekday, {1}
 
-What stands beside an amount says what is counted, so it belongs to the key and not to the value.
-Money of two currencies is one dimension and never equal. Everything else is text: its words without
-articles.
+The words after an amount say what is counted, so they belong to the key and not to the value.
+Amounts of money in two currencies are one category and never equal. Any other value is text: its
+words without articles.
 """
 
 from __future__ import annotations
@@ -91,15 +91,15 @@ _UNITS: dict[str, tuple[str, float]] = {
 }
 _MONEY = frozenset(("euro", "dollar", "pound", "yen", "franc", "krona", "cent"))
 _AMOUNT = re.compile(
-    r"(?:about |around |roughly |exactly |only |at least |at most |up to"
-    r" |~)?(?P<sign>-)?(?P<mark>[€$£¥])? ?"
-    r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)(?:"
-    r" ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
+    r"(?:about |around |roughly |exactly |only |at least |at most |up to "
+    r"|~)?(?P<sign>-)?(?P<mark>[€$£¥])? ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)(?: ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
     re.IGNORECASE,
 )
 _TIME = re.compile(
-    r"(?:(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap])\.?m\b\.?|(?P<h24>[01]?\d|2[0-3]):(?P<m24>[0-5]\d)(?!\d)|"
-    r"(?P<named>noon|midnight)\b|(?P<clock>[01]?\d) o'clock\b)",
+    r"(?:(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap])\.?m\b\.?"
+    r"|(?P<h24>[01]?\d|2[0-3]):(?P<m24>[0-5]\d)(?!\d)|(?P<named>noon|midnight)\b"
+    r"|(?P<clock>[01]?\d) o'clock\b)",
     re.IGNORECASE,
 )
 _WEEKDAY = re.compile(rf"\b({alternatives(WEEKDAYS)})s?\b", re.IGNORECASE)
@@ -112,7 +112,7 @@ _RATE = re.compile(
     r" )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(r"\d|://|@|\w[./]\w")  # a number, an address, a file: one word as it stands
+_WHOLE = re.compile(r"\d|://|@|\w[./]\w")  # a number, an address or a file name stays one word
 _LISTED = re.compile(r",| and | or |&|/")
 _ONE_UNIT = re.compile(
     r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE
@@ -126,20 +126,20 @@ _LITTLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class StatedValue:
-    """One value. `words` are its words; an amount has its dimension and number in base units, a
-    date its interval in ns, a time its minute of the day, a weekday its numbers; `beside` is what
-    an amount counts or measures, as words of the key."""
+    """One value. `words` are its words. `numbers` holds an amount in base units of its `dimension`,
+    the interval of a date in ns, the minute of the day of a time, or the numbers of weekdays.
+    `unit_words` say what an amount counts or measures; they are part of the key."""
 
     text: str
     type: ValueType
     words: frozenset[str]
     numbers: tuple[float, ...] = ()
     dimension: str = ""
-    beside: tuple[str, ...] = ()
+    unit_words: tuple[str, ...] = ()
 
     @property
-    def sort(self) -> str:
-        """What must agree for two values to stand in one place: days are days, money is money."""
+    def category(self) -> str:
+        """The category that must agree for one value to replace another: a day, money, ..."""
         if self.type in ("date", "weekday"):
             return "day"
         return "money" if self.dimension in _MONEY else self.dimension or self.type
@@ -150,7 +150,7 @@ NOTHING = StatedValue("", "none", frozenset())
 
 @lru_cache(maxsize=8_192)
 def read_value(text: str, time_ns: int | None) -> StatedValue:
-    """The value that a text says, at the time when it was said. Any text has one."""
+    """Read the value of any text; dates are resolved against the time of the message."""
     plain = " ".join(text.split()).strip(" .,;:!?")
     words = frozenset(words_of(plain))
     if not plain or not (words or plain.isdigit()):
@@ -167,8 +167,8 @@ def read_value(text: str, time_ns: int | None) -> StatedValue:
 
 
 def words_of(text: str) -> list[str]:
-    """Stems of the words, in order, without articles; what joins digits (10.0.0.8, C4, 555-0142)
-    stays one word."""
+    """Return the stems of the words in order, without articles. A word with digits (10.0.0.8, C4,
+    555-0142) is kept whole."""
     found = []
     for part in text.casefold().split():
         bare = part.strip(".,;:!?'\"“”()[]`*")
@@ -183,15 +183,15 @@ def words_of(text: str) -> list[str]:
     return [word for word in found if word]
 
 
-def alike(one: StatedValue, other: StatedValue) -> Likeness:
-    """Whether two values say the same, one says more of the same, or they differ."""
+def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
+    """Compare two values: "same", "part" if one is more specific than the other, or "other"."""
     if one.type == other.type == "amount":
         near = one.dimension == other.dimension and abs(
             one.numbers[0] - other.numbers[0]
         ) <= 1e-9 * max(abs(one.numbers[0]), 1e-9)
         return "same" if near else "other"
     if (
-        one.sort == other.sort == "day"
+        one.category == other.category == "day"
         and one.numbers
         and other.numbers
         and _clock(one) != _clock(other)
@@ -228,7 +228,7 @@ def alike(one: StatedValue, other: StatedValue) -> Likeness:
 
 
 def _clock(value: StatedValue) -> float | None:
-    """The minute of the day that a day is said with."""
+    """Return the minute of the day stated with a date or weekday, or None."""
     found = _TIME.search(value.text, len(value.text.split()[0]))
     return _minutes(found) if found else None
 

@@ -1,10 +1,10 @@
-"""What a sentence is about, as a key: the set of words of its subject, each in one form, by which
-two sentences are compared.
+"""Reduce the subject of a sentence to a key: the set of its normalised words, by which two
+sentences are compared.
 
-"The API port"          ->  {api}, and the predicate that its head noun stands for: port
-"Ana's home address"    ->  {ana, home, address}, which names a property: of this there is one
-"my cousin Anna" by Bo  ->  {bo, cousin, anna}
-"the flight to Lisbon"  ->  {flight, to, lisbon}
+    "The API port"          ->  {api}, and the predicate of its head noun: port
+    "Ana's home address"    ->  {ana, home, address}, a property with one value
+    "my cousin Anna" by Bo  ->  {bo, cousin, anna}
+    "the flight to Lisbon"  ->  {flight, to, lisbon}
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from doxa.language.predicates import ANY, NOUNS, SPELLINGS, Predicate
 
 SPEAKER, GROUP, LISTENER = "@me", "@we", "@you"
 _DETERMINER = re.compile(
-    r"(?:the|a|an|this|that|these|those|some|all|each|every|both|current|present|new(?= [a-z]+"
-    r" (?:is|was)))\s+",
+    r"(?:the|a|an|this|that|these|those|some|all|each|every|both|current|present"
+    r"|new(?= [a-z]+ (?:is|was)))\s+",
     re.I,
 )
 _KEPT_PREPOSITIONS = frozenset(
@@ -38,18 +38,19 @@ _PROPERTY = frozenset(
     " interval threshold location branch database framework editor provider password contact"
     " speaker headquarters temperature discount tax margin balance quota priority severity timezone"
     " deadline due schedule shift hostname server password mascot logo font background ceo cto cfo"
-    " mayor coach treasurer secretary capital successor accountant lawyer vet therapist trainer".split()
+    " mayor coach treasurer secretary capital successor accountant lawyer vet therapist"
+    " trainer".split()
 )
 PROPERTIES = frozenset(SPELLINGS.get(stem(word), stem(word)) for word in _PROPERTY)
 _WITH_NOUN = frozenset(
     ("is", "where", ANY, "kept at", "set", "switched", "home", "when", "given up")
-)  # the subject's noun says which property
-_NO_HEADS = frozenset(("home", "job", "start", "end", "day"))  # alone they are what is spoken of
+)  # with these predicates the head noun of the subject names the property
+_NO_HEADS = frozenset(("home", "job", "start", "end", "day"))  # alone they are the subject itself
 
 
 class About(NamedTuple):
-    """A subject: its key and the predicate that its head noun stands for; whether it names a
-    property (`settled`: by its noun alone); whether it is a name."""
+    """A subject: its key, the predicate of its head noun, whether it names a property (`settled`:
+    by its noun alone), and whether it is a proper name."""
 
     key: frozenset[str]
     predicate: str
@@ -59,7 +60,7 @@ class About(NamedTuple):
 
 
 def about_of(subject: str, predicate: str, *, speaker: str) -> About:
-    """What a subject names, where the sentence has this predicate."""
+    """Analyse the subject of a sentence that has this predicate."""
     plain = _DETERMINER.sub("", subject, count=1) if _DETERMINER.match(subject) else subject
     if predicate in _WITH_NOUN:
         noun, rest = _head(plain)
@@ -87,8 +88,8 @@ def about_of(subject: str, predicate: str, *, speaker: str) -> About:
 
 
 def _head(subject: str) -> tuple[Predicate | None, str]:
-    """The predicate that the head noun of a subject stands for, and the subject without it: "the
-    deadline of the report" is the report's."""
+    """Return the predicate of the head noun of a subject, and the rest of the subject: "the
+    deadline of the report" gives deadline and report."""
     before, of, after = subject.partition(" of ")
     words = split_joined(before).split()
     for count in (2, 1):
@@ -100,7 +101,7 @@ def _head(subject: str) -> tuple[Predicate | None, str]:
 
 
 def key_of(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
-    """The words of a subject, and whether it is a name alone."""
+    """Return the key of a subject, and whether the subject is only a name."""
     words: list[str] = []
     names = 0
     for part in split_joined(text).split():
@@ -136,5 +137,5 @@ def key_of(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
 
 
 def split_joined(text: str) -> str:
-    """ "maxRetries", "api-port" and "min_size" in words."""
+    """Split joined words such as "maxRetries", "api-port" and "min_size"."""
     return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W\d])[-_/](?=[^\W\d])", " ", text)

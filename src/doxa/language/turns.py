@@ -1,17 +1,16 @@
-"""One message of a conversation, and the id that makes reading it twice harmless.
+"""One message of a conversation, with an id that makes ingestion idempotent.
 
-Every history, whatever product wrote it, becomes a stream of turns before anything else looks at
-it. A history is read again and again while it grows at its end, so a turn's id comes from its
-content and not from its place in a file:
+Every history, from any product, becomes a stream of turns before it is processed further. A history
+is ingested repeatedly while it grows at its end, so the id of a turn is derived from its content
+and not from its position in a file:
 
-    content = blake2b-128( field, field, ... )       field = length as 8 bytes, little end first,
-    then UTF-8
-              fields: thread, session, speaker, text, time in ns as decimal digits (empty when
-              unknown)
-    id      = blake2b-64( content, ordinal as 8 bytes ), as 16 hexadecimal digits
+    field   = length as 8 bytes little-endian, then UTF-8
+    content = blake2b-128( thread, session, speaker, text, time ), each as a field;
+              time in ns as decimal digits, empty if unknown
+    id      = blake2b-64( content, ordinal as 8 bytes little-endian ), as 16 hexadecimal digits
 
-The ordinal counts earlier turns of the same content: two identical "ok" in one session keep two
-ids, and appending changes none.
+The ordinal counts earlier turns with the same content: two identical "ok" in one session have two
+ids, and appending turns changes none.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ _ID_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message. `time_ns` is UTC or None when the source has no time; `source_id` is the
-    source's own id or ""."""
+    """One message. `time_ns` is UTC, or None if the source has no time; `source_id` is the id in
+    the source, or ""."""
 
     thread: str
     session: str
@@ -49,14 +48,14 @@ class Turn:
 
 
 def turn_id(turn: Turn, ordinal: int) -> str:
-    """16 hexadecimal digits; `ordinal` counts from 0 the earlier turns of this content in the
-    thread."""
+    """Return the id as 16 hexadecimal digits. `ordinal` is the number of earlier turns with this
+    content in the thread."""
     return _id_of(_content(turn), ordinal)
 
 
 def identified(turns: Iterable[Turn]) -> Iterator[tuple[str, Turn]]:
-    """Pair each turn with its id, counting the ordinals. The thread is part of the content, so
-    threads may come mixed."""
+    """Pair each turn with its id, counting the ordinals. Turns of several threads may be
+    interleaved, since the thread is part of the content."""
     seen: dict[bytes, int] = {}
     for turn in turns:
         content = _content(turn)
@@ -69,8 +68,7 @@ def _content(turn: Turn) -> bytes:
     time = "" if turn.time_ns is None else str(turn.time_ns)
     digest = blake2b(digest_size=_CONTENT_BYTES)
     for field in (turn.thread, turn.session, turn.speaker, turn.text, time):
-        # A turn built in code may hold what no reader lets through; an id must exist for it all the
-        # same.
+        # A turn built in code may contain text that no reader produces; it needs an id too.
         data = field.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
@@ -82,21 +80,21 @@ def _id_of(content: bytes, ordinal: int) -> str:
 
 
 def turn_of(message: Mapping[str, object], *, thread: str, session: str) -> Turn:
-    """A turn from a message as callers give it: `text` (or `content`), and optionally speaker,
-    role, time, id, caption, thread, session.
+    """Build a turn from a caller's message: `text` (or `content`), and optionally speaker, role,
+    time, id, caption, thread, session.
 
-    Raises InputError naming the field that does not fit.
+    Raises InputError naming the invalid field.
     """
     if not isinstance(message, Mapping):
         raise InputError(
-            f"A message is a mapping; this is {type(message).__name__}.",
+            f"A message must be a mapping, not {type(message).__name__}.",
             next_step="Give {'speaker': ..., 'text': ...}.",
             field="message",
         )
     unknown = sorted(str(name)[:40] for name in message.keys() - _FIELDS)
     if unknown:
         raise InputError(
-            f"A message has no field {', '.join(unknown)[:200]}.",
+            f"A message has unknown fields: {', '.join(unknown)[:200]}.",
             next_step=f"Use {', '.join(sorted(_FIELDS))}.",
             field="message",
         )
@@ -109,13 +107,13 @@ def turn_of(message: Mapping[str, object], *, thread: str, session: str) -> Turn
     for name, value in (*values.items(), ("text", text)):
         if not isinstance(value, str):
             raise InputError(
-                f"{name} of a message is text; this is {type(value).__name__}.",
+                f"{name} of a message must be text, not {type(value).__name__}.",
                 next_step="Give it as text.",
                 field=name,
             )
     if role not in TURN_ROLES:
         raise InputError(
-            f"{str(role)[:40]!r} is no role.",
+            f"{str(role)[:40]!r} is not a role.",
             next_step=f"Use one of {', '.join(TURN_ROLES)}.",
             field="role",
         )
@@ -130,18 +128,18 @@ def turn_of(message: Mapping[str, object], *, thread: str, session: str) -> Turn
 
 
 def check_turn(turn: Turn) -> Turn:
-    """A turn that a caller built itself, whose fields nobody has looked at yet."""
+    """Check the fields of a turn that a caller built, and return it. Raises InputError."""
     for name in ("thread", "session", "speaker", "text", "source_id", "caption"):
         value = getattr(turn, name)
         if not isinstance(value, str):
             raise InputError(
-                f"{name} of a turn is text; this is {type(value).__name__}.",
+                f"{name} of a turn must be text, not {type(value).__name__}.",
                 next_step="Give it as text.",
                 field=name,
             )
     if turn.role not in TURN_ROLES:
         raise InputError(
-            f"{str(turn.role)[:40]!r} is no role.",
+            f"{str(turn.role)[:40]!r} is not a role.",
             next_step=f"Use one of {', '.join(TURN_ROLES)}.",
             field="role",
         )
@@ -151,18 +149,18 @@ def check_turn(turn: Turn) -> Turn:
 
 
 def refuse_seconds(value: int, field: str) -> None:
-    """Integers are nanoseconds. One of the first three years around 1970 is more likely of today,
-    in seconds, milliseconds or microseconds."""
+    """Reject an integer time that is probably not in nanoseconds. A value within three years of
+    1970 is more likely a recent time in seconds, milliseconds or microseconds."""
     if 0 < abs(value) < _NS_LIKELY_MIN:
         raise InputError(
-            f"{field} {value} would be {format_time(value)}: integers are nanoseconds since 1970.",
+            f"{field} {value} means {format_time(value)}: integers are nanoseconds since 1970.",
             next_step="Give nanoseconds, ISO 8601 text or a datetime.",
             field=field,
         )
 
 
 def readable(text: str) -> str:
-    """Text that can be stored: lone surrogates become U+FFFD, NULs go."""
+    """Make text storable: replace lone surrogates by U+FFFD and remove NULs."""
     return (
         text.encode("utf-8", "replace").decode().replace("\0", "")
         if "\0" in text or not text.isascii()

@@ -1,2 +1,2 @@
-"""What is believed and what follows: sentences, a solver, entrenchment and revision over belief
-bases. Pure, no I/O."""
+"""Belief logic: sentences, a solver, constraints, entrenchment, and revision of belief bases.
+Pure functions without I/O."""

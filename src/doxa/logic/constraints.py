@@ -1,13 +1,16 @@
-"""What cannot be true together in any world that memory believes in: declared once, known to every
-belief operation.
+"""Constraints on what can be believed together. They are declared once per project and apply to
+every belief operation.
 
-    functional   predicates that give an item one value ("lives in")
+    functional   predicates with one value per item ("lives in")
     exclusions   atoms of which at most one is true
     rules        sentences that always hold, such as an implication
 
-The item "*" in an exclusion or rule stands for any item, the same one throughout: {"if": ["*",
-"diet", "vegan"], "then": {"not": ["*", "eats", "meat"]}}. Constraints are laws, not beliefs: no
-revision gives them up.
+The item "*" in an exclusion or rule stands for any item, the same one throughout:
+
+    {"if": ["*", "diet", "vegan"], "then": {"not": ["*", "eats", "meat"]}}
+
+Constraints are not beliefs: no revision retracts them. A ground constraint is one whose "*" is
+replaced by an item.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from doxa.logic.sentence import (
 )
 from doxa.logic.solver import world_of
 
-# Predicates that have one value at a time in plain speech; a file may declare more, or other ones.
+# Predicates that usually have one value at a time; a project may declare others.
 FUNCTIONAL = frozenset(
     map(
         fold,
@@ -80,20 +83,21 @@ FUNCTIONAL = frozenset(
 
 
 @dataclass(frozen=True)
-class Constraints:
-    """Functional predicates are kept folded; each exclusion is a tuple of atoms."""
+class BeliefConstraints:
+    """The constraints of a project. Functional predicates are stored folded; each exclusion is a
+    tuple of atoms."""
 
     functional: frozenset[str] = FUNCTIONAL
     exclusions: tuple[tuple[Atom, ...], ...] = ()
     rules: tuple[Sentence, ...] = ()
 
     def is_single(self, topic: Topic) -> bool:
-        """Whether a topic has at most one value."""
+        """Return whether a topic has at most one value."""
         return topic[1] in self.functional
 
     @cached_property
-    def laws(self) -> tuple[Sentence, ...]:
-        """Exclusions and rules as sentences."""
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The exclusions and rules as sentences."""
         return (
             *(Not(And(pair)) for group in self.exclusions for pair in combinations(group, 2)),
             *self.rules,
@@ -101,27 +105,26 @@ class Constraints:
 
     @cached_property
     def _by_predicate(self) -> Mapping[str, tuple[Sentence, ...]]:
-        found: dict[
-            str, dict[str, Sentence]
-        ] = {}  # by their text: for Python the values 1, 1.0 and True are equal
-        for law in self.laws:
-            for atom in atoms(law):
-                found.setdefault(atom.topic[1], {})[stored(law)] = law
-        return {predicate: tuple(laws.values()) for predicate, laws in found.items()}
+        # keyed by text, because in Python the values 1, 1.0 and True are equal
+        found: dict[str, dict[str, Sentence]] = {}
+        for sentence in self.sentences:
+            for atom in atoms(sentence):
+                found.setdefault(atom.topic[1], {})[stored(sentence)] = sentence
+        return {predicate: tuple(several.values()) for predicate, several in found.items()}
 
     def about(self, topic: Topic) -> list[Sentence]:
-        """The laws that say something of a topic, each about its item."""
+        """Return the ground constraints that mention a topic."""
         found = []
-        for law in self._by_predicate.get(topic[1], ()):
+        for sentence in self._by_predicate.get(topic[1], ()):
             if any(
                 atom.topic == topic or (atom.topic[1] == topic[1] and atom.item == ANY_ITEM)
-                for atom in atoms(law)
+                for atom in atoms(sentence)
             ):
-                found.append(_about(law, topic[0]))
+                found.append(_ground(sentence, topic[0]))
         return found
 
     def as_data(self) -> dict[str, object]:
-        """The JSON value, as the catalogue holds it."""
+        """Return the JSON value as stored in the catalogue."""
         return {
             "functional": sorted(self.functional),
             "exclusions": [[list(atom) for atom in group] for group in self.exclusions],
@@ -129,15 +132,15 @@ class Constraints:
         }
 
 
-def _about(law: Sentence, item: str) -> Sentence:
+def _ground(sentence: Sentence, item: str) -> Sentence:
     return replace_atoms(
-        law, lambda atom: atom._replace(item=item) if atom.item == ANY_ITEM else atom
+        sentence, lambda atom: atom._replace(item=item) if atom.item == ANY_ITEM else atom
     )
 
 
-def parse_constraints(value: object) -> Constraints:
-    """Constraints from their JSON value; what is not given is as it is without a declaration.
-    Raises InputError, or LimitError for too many, and refuses rules that cannot all be true."""
+def parse_constraints(value: object) -> BeliefConstraints:
+    """Parse constraints from their JSON value; an omitted part keeps its default. Raises InputError
+    for invalid constraints and for rules that cannot all be true, LimitError for too many."""
     if not isinstance(value, Mapping) or not value.keys() <= {"functional", "exclusions", "rules"}:
         raise _no_constraints(value)
     functional, exclusions, rules = (
@@ -150,7 +153,7 @@ def parse_constraints(value: object) -> Constraints:
         raise _no_constraints(value)
     if sum(map(len, lists)) > CONSTRAINTS_ITEMS_MAX:
         raise LimitError(
-            f"A memory has at most {CONSTRAINTS_ITEMS_MAX:,} constraints.",
+            f"A memory can have at most {CONSTRAINTS_ITEMS_MAX:,} constraints.",
             next_step="Use rules about any item (*).",
             limit_items=CONSTRAINTS_ITEMS_MAX,
         )
@@ -164,29 +167,29 @@ def parse_constraints(value: object) -> Constraints:
     )
     if any(len(group) < 2 for group in groups):
         raise _no_constraints(exclusions)
-    found = Constraints(
+    found = BeliefConstraints(
         frozenset(map(fold, functional)),
         groups,
         tuple(parse_sentence(rule, rule=True) for rule in rules),
     )
-    for law in found.laws:
-        _check_items(law)
-    if world_of(found.laws, found.is_single) is None:
+    for sentence in found.sentences:
+        _check_items(sentence)
+    if world_of(found.sentences, found.is_single) is None:
         raise InputError(
             "These rules cannot all be true.",
-            next_step="Leave out what contradicts the rest.",
+            next_step="Remove the rules that contradict the others.",
             field="rules",
         )
     return found
 
 
-def _check_items(law: Sentence) -> None:
-    """A rule is about any item throughout, or about named ones: of both, what it says of the named
-    ones would depend on all items that there are."""
-    if len({atom.item == ANY_ITEM for atom in atoms(law)}) > 1:
+def _check_items(sentence: Sentence) -> None:
+    """Reject a rule that mixes "*" with named items: its meaning for the named ones would depend on
+    all items in memory."""
+    if len({atom.item == ANY_ITEM for atom in atoms(sentence)}) > 1:
         raise InputError(
-            f"A rule about any item (*) cannot name one as well: {worded(law)[:200]}.",
-            next_step="Name all items of it, or none.",
+            f"A rule about any item (*) cannot also name an item: {worded(sentence)[:200]}.",
+            next_step="Use * for all of its items, or for none.",
             field="rules",
         )
 
@@ -200,7 +203,7 @@ def _only_atom(value: object) -> Atom:
 
 def _no_constraints(value: object) -> InputError:
     return InputError(
-        f"These are no constraints: {str(value)[:80]!r}.",
+        f"These are not constraints: {str(value)[:80]!r}.",
         next_step=(
             "Give functional (predicates), exclusions (lists of two or more atoms) and rules"
             " (sentences)."
@@ -209,45 +212,47 @@ def _no_constraints(value: object) -> InputError:
     )
 
 
-class Places(NamedTuple):
-    """Where to look for sentences that may matter: atoms by key, and topics of one value by how the
-    keys of their atoms begin."""
+class LookupKeys(NamedTuple):
+    """Where to look up sentences that may be relevant: atoms by key, topics with one value by the
+    prefix of their atoms' keys."""
 
     keys: list[str]
-    starts: list[str]
+    prefixes: list[str]
 
 
-def connected(
-    said: Iterable[Atom], constraints: Constraints, holding: Callable[[Places], Iterable[Sentence]]
+def relevant_constraints(
+    said: Iterable[Atom],
+    constraints: BeliefConstraints,
+    holding: Callable[[LookupKeys], Iterable[Sentence]],
 ) -> list[Sentence]:
-    """The laws that may matter to what is said. `holding` gives the believed sentences at some
-    places; it is asked level by level, for each place once, until what it gave leads to no new one.
-    What it never gave can be true or false whatever becomes of the rest."""
+    """Return the ground constraints that may be relevant to some atoms. `holding` looks up the
+    believed sentences for keys; it is called level by level, once for each key, until its results
+    contain no new key. Sentences that it never returned are independent of the others."""
     seen: set[tuple[bool, str]] = set()
-    laws: dict[str, Sentence] = {}
-    due = list(said)
-    while due:
-        places = {_place(atom, constraints): atom.topic for atom in due}
+    relevant: dict[str, Sentence] = {}
+    pending = list(said)
+    while pending:
+        places = {_place(atom, constraints): atom.topic for atom in pending}
         new = {place: topic for place, topic in places.items() if place not in seen}
         seen |= new.keys()
-        found = [law for topic in sorted(set(new.values())) for law in constraints.about(topic)]
-        laws |= {stored(law): law for law in found}
+        found = [one for topic in sorted(set(new.values())) for one in constraints.about(topic)]
+        relevant |= {stored(one): one for one in found}
         if new:
             found += holding(
-                Places(
+                LookupKeys(
                     sorted(key for single, key in new if not single),
                     sorted(key for single, key in new if single),
                 )
             )
-        due = [
+        pending = [
             atom
             for sentence in found
             for atom in atoms(sentence)
             if _place(atom, constraints) not in seen
         ]
-    return list(laws.values())
+    return list(relevant.values())
 
 
-def _place(atom: Atom, constraints: Constraints) -> tuple[bool, str]:
+def _place(atom: Atom, constraints: BeliefConstraints) -> tuple[bool, str]:
     single = constraints.is_single(atom.topic)
     return single, key_start(atom.topic) if single else atom.key

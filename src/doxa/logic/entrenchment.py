@@ -1,10 +1,11 @@
-"""Which of two beliefs is given up first: a strict linear order with a reason for each comparison.
+"""Entrenchment: a strict linear order of beliefs that decides which of two is retracted first, with
+a reason for each comparison.
 
-Beliefs differ in what makes them firm. A preference is as firm as it is recent, a fact as it is
-independently supported, an inference as it is confident. So the order compares, one after the
-other: trust, family (facts before preferences before inferences), the measure of the family, then
-support, recency, and the number of the revision. Source: "Graph-Native Cognitive Memory for AI
-Agents" (Kumiho, 2026), section 7.2, which proposes an order by kind and leaves it open.
+What entrenches a belief depends on its kind: recency a preference, independent sources a fact,
+confidence an inference. The order compares these criteria in turn: trust, family (facts before
+preferences before inferences), the measure of the family, then support, recency, and the revision
+number. Source: "Graph-Native Cognitive Memory for AI Agents" (Kumiho, 2026), section 7.2, which
+proposes an order by kind and leaves it open.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from doxa.base.errors import InputError
 
 CRITERIA = ("trust", "family", "measure", "support", "recency", "revision")
 MEASURES = ("support", "recency", "confidence")
-FAMILIES: Mapping[str, str] = {  # of kinds that are no facts
+FAMILIES: Mapping[str, str] = {  # of kinds that are not facts
     "preference": "preference",
     "directive": "preference",
     "instruction": "preference",
@@ -28,8 +29,8 @@ FAMILIES: Mapping[str, str] = {  # of kinds that are no facts
 }
 
 
-class Standing(NamedTuple):
-    """What the order looks at. `trust` is a rank, `support` counts independent sources, `recency`
+class EntrenchmentFactors(NamedTuple):
+    """The inputs of the order. `trust` is a rank, `support` counts independent sources, `recency`
     is a time in ns, `revision` breaks ties."""
 
     kind: str
@@ -42,8 +43,8 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class Entrenchment:
-    """An order. `families` from least to most entrenched; `measures` says what counts first in
-    each; `kinds` which kind is of which family."""
+    """An order. `families` run from least to most entrenched, `measures` gives the first criterion
+    of each family, and `kinds` maps a kind to its family."""
 
     families: tuple[str, ...] = ("inference", "preference", "fact")
     measures: Mapping[str, str] = field(
@@ -57,21 +58,22 @@ class Entrenchment:
     criteria: tuple[str, ...] = CRITERIA
 
     def family(self, kind: str) -> str:
+        """Return the family of a kind; unknown kinds are facts."""
         return self.kinds.get(kind, "fact")
 
-    def key(self, standing: Standing) -> tuple[Any, ...]:
-        """Sorts beliefs from the least to the most entrenched; no two beliefs have the same."""
+    def key(self, standing: EntrenchmentFactors) -> tuple[Any, ...]:
+        """Return a unique sort key, from the least to the most entrenched."""
         return tuple(self._value(standing, criterion) for criterion in self.criteria)
 
-    def why(self, more: Standing, less: Standing) -> str:
-        """In words, why the first is more entrenched than the second."""
+    def why(self, more: EntrenchmentFactors, less: EntrenchmentFactors) -> str:
+        """Explain in words why the first is more entrenched than the second."""
         for criterion in self.criteria:
             one, other = self._value(more, criterion), self._value(less, criterion)
             if one != other:
                 return self._worded(criterion, more, less)
         return "it is the same belief"
 
-    def _value(self, standing: Standing, criterion: str) -> Any:
+    def _value(self, standing: EntrenchmentFactors, criterion: str) -> Any:
         match criterion:
             case "family":
                 return self.families.index(self.family(standing.kind))
@@ -80,14 +82,14 @@ class Entrenchment:
             case _:
                 return getattr(standing, criterion)
 
-    def _worded(self, criterion: str, more: Standing, less: Standing) -> str:
+    def _worded(self, criterion: str, more: EntrenchmentFactors, less: EntrenchmentFactors) -> str:
         name = self.measures[self.family(more.kind)] if criterion == "measure" else criterion
         match name:
             case "trust":
                 return "it is trusted more"
             case "family":
                 return (
-                    f"{_article(self.family(more.kind))} stands before"
+                    f"{_article(self.family(more.kind))} is more entrenched than"
                     f" {_article(self.family(less.kind))}"
                 )
             case "support":
@@ -116,8 +118,8 @@ def _article(word: str) -> str:
 
 
 def parse_entrenchment(value: object) -> Entrenchment:
-    """An order from its JSON value; what is not given is as by default. The revision always comes
-    last, so that no two beliefs tie."""
+    """Parse an order from its JSON value; an omitted part keeps its default. The revision number
+    always comes last, so that no two beliefs tie. Raises InputError."""
     default = Entrenchment()
     if not isinstance(value, Mapping) or not value.keys() <= {
         "families",
@@ -167,7 +169,7 @@ def _mapping(value: object) -> dict[str, str]:
 
 def _no_order(value: object) -> InputError:
     return InputError(
-        f"This is no order of entrenchment: {str(value)[:80]!r}.",
+        f"This is not an entrenchment order: {str(value)[:80]!r}.",
         next_step=(
             f"Give families (with fact), measures of each ({', '.join(MEASURES)}), kinds, criteria:"
             f" {', '.join(CRITERIA)}, family first."

@@ -1,16 +1,15 @@
-"""Belief revision over finite bases of sentences, with an order that says which belief is given up
-first. No database, so that every small case can be enumerated.
+"""Belief revision over finite bases of sentences, with an order that says which belief is retracted
+first. There is no database, so tests can enumerate every small case.
 
-    expand      the sentence joins the base, whatever it contradicts
-    revise      begin with the sentence; add beliefs from the most entrenched down while all can be
-    true together
-    contract    the same with the sentence denied: what stays does not entail it
-    consolidate the same with nothing to begin with: an inconsistent base becomes consistent
-    merge       the bases of several sources, more trusted ones first, consolidated
+    expand       add the sentence, whatever it contradicts
+    revise       start with the sentence; add beliefs, most entrenched first, if consistent
+    contract     start with the negated sentence, so that the result does not entail it
+    consolidate  start with nothing, so that an inconsistent base becomes consistent
+    merge        consolidate the bases of several sources, more trusted ones first
 
 This is linear prioritised base revision (Nebel, "Base Revision Operations and Schemes", ECAI 1994)
-and its counterpart by the Levi identity. One function, `maximal`, makes all of them; it knows
-neither sentences nor solver, only whether one more thing fits.
+and its counterpart by the Levi identity. One function, `maximal`, implements all of them; it knows
+neither sentences nor the solver, only whether an addition is consistent.
 """
 
 from __future__ import annotations
@@ -19,33 +18,31 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from doxa.base.errors import InputError
-from doxa.logic.constraints import Constraints
+from doxa.logic.constraints import BeliefConstraints
 from doxa.logic.sentence import And, Atom, Sentence, negation, worded
 from doxa.logic.solver import Theory, world_of
 
-_REASONS_MAX = (
-    200  # of more beliefs the several that a loss cannot stand beside are not singled out
-)
+_REASONS_MAX = 200  # with more kept beliefs, a minimal set of reasons is not computed
 S = TypeVar("S", contravariant=True)
 R = TypeVar("R", covariant=True)
 T = TypeVar("T")
 
 
-class Fitting(Protocol[S, R]):
-    """What sentences are added to, one after another, while they can all be true; the answer says
-    whether one fits."""
+class ConsistentSet(Protocol[S, R]):
+    """A set to which sentences are added one by one while they are consistent. `add` returns
+    whether the sentence was added."""
 
     def add(self, sentence: S, /) -> R: ...
 
 
-def maximal(ordered: Iterable[T], into: Fitting[T, R]) -> list[R]:
-    """Which of the sentences stay, given from the most entrenched down: each that fits with those
-    before it."""
+def maximal(ordered: Iterable[T], into: ConsistentSet[T, R]) -> list[R]:
+    """Add each sentence that is consistent with those before it, most entrenched first, and return
+    which were added."""
     return [into.add(sentence) for sentence in ordered]
 
 
 class Belief(NamedTuple):
-    """A sentence of a base with its place in the order: the greater `rank`, the more entrenched."""
+    """A sentence of a base. A greater `rank` is more entrenched."""
 
     id: Hashable
     sentence: Sentence
@@ -53,100 +50,107 @@ class Belief(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A belief that was given up, and the smallest set of kept ones it could not stand beside;
-    empty: the input (or the laws) alone."""
+    """A retracted belief and the smallest set of kept beliefs that it contradicts. Empty means that
+    it contradicts the input or the constraints alone."""
 
     belief: Belief
     because: tuple[Belief, ...]
 
 
 class Outcome(NamedTuple):
-    """A base after an operation, most entrenched first. `vain` says why nothing could be done."""
+    """A base after an operation, most entrenched first. `refusal` says why it was not possible."""
 
     kept: tuple[Belief, ...]
     lost: tuple[Loss, ...]
-    vain: str = ""
+    refusal: str = ""
 
 
 def expand(base: Iterable[Belief], belief: Belief) -> tuple[Belief, ...]:
-    """The base with one more belief, whatever it contradicts, most entrenched first."""
+    """Add a belief, whatever it contradicts. Returns the base, most entrenched first."""
     return _ordered([*base, belief])
 
 
 def revise(
     base: Iterable[Belief],
     sentence: Sentence,
-    constraints: Constraints,
+    constraints: BeliefConstraints,
     *,
-    laws: Sequence[Sentence] = (),
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
-    """The base that holds the sentence and as much of the old one as can be, in order. `laws` are
-    the ground constraints that matter. Raises InputError for a sentence that cannot be true."""
-    if world_of([*laws, sentence], constraints.is_single) is None:
+    """Revise the base by a sentence, keeping as much of it as is consistent, in order.
+    `ground_constraints` are the relevant ones. Raises InputError for a sentence that cannot be
+    true."""
+    if world_of([*ground_constraints, sentence], constraints.is_single) is None:
         raise InputError(
             f"This cannot be true: {worded(sentence)[:200]}.",
-            next_step="State something that the rules allow.",
+            next_step="State a sentence that the rules allow.",
             field="sentence",
         )
-    return _linear(base, (*laws, sentence), constraints)
+    return _linear(base, (*ground_constraints, sentence), constraints)
 
 
 def contract(
     base: Iterable[Belief],
     sentence: Sentence,
-    constraints: Constraints,
+    constraints: BeliefConstraints,
     *,
-    laws: Sequence[Sentence] = (),
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
-    """The most entrenched part of the base that does not entail the sentence. What follows from the
-    laws alone cannot be given up."""
+    """Contract the base to its most entrenched part that does not entail the sentence. A sentence
+    that follows from the constraints alone cannot be contracted."""
     denied = negation(sentence)
-    if world_of([*laws, denied], constraints.is_single) is None:
+    if world_of([*ground_constraints, denied], constraints.is_single) is None:
         return Outcome(
-            _ordered(base), (), vain=f"{worded(sentence)[:200]} follows from the rules alone"
+            _ordered(base), (), refusal=f"{worded(sentence)[:200]} follows from the rules alone"
         )
-    return _linear(base, (*laws, denied), constraints)
+    return _linear(base, (*ground_constraints, denied), constraints)
 
 
 def consolidate(
-    base: Iterable[Belief], constraints: Constraints, *, laws: Sequence[Sentence] = ()
+    base: Iterable[Belief],
+    constraints: BeliefConstraints,
+    *,
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
-    """The base without what contradicts its more entrenched part."""
-    return _linear(base, tuple(laws), constraints)
+    """Remove the beliefs that contradict more entrenched ones."""
+    return _linear(base, tuple(ground_constraints), constraints)
 
 
 def merge(
-    sources: Sequence[Iterable[Belief]], constraints: Constraints, *, laws: Sequence[Sentence] = ()
+    sources: Sequence[Iterable[Belief]],
+    constraints: BeliefConstraints,
+    *,
+    ground_constraints: Sequence[Sentence] = (),
 ) -> Outcome:
-    """One consistent base of several, the most trusted source first. A sentence that several hold
-    counts as held by the first of them."""
+    """Merge several bases into one consistent base, the most trusted source first. A sentence in
+    several bases counts for the first of them."""
     known: set[str] = set()
     together: list[Belief] = []
     for place, source in enumerate(sources):
         for belief in _ordered(source):
-            said = (
+            key = (
                 belief.sentence.key if isinstance(belief.sentence, Atom) else repr(belief.sentence)
             )
-            if said not in known:
-                known.add(said)
+            if key not in known:
+                known.add(key)
                 together.append(belief._replace(rank=(-place, *belief.rank)))
-    return _linear(together, tuple(laws), constraints)
+    return _linear(together, tuple(ground_constraints), constraints)
 
 
 def entails(
     base: Iterable[Sentence],
     sentence: Sentence,
-    constraints: Constraints,
+    constraints: BeliefConstraints,
     *,
-    laws: Sequence[Sentence] = (),
+    ground_constraints: Sequence[Sentence] = (),
 ) -> bool:
-    """Whether a sentence is true wherever the base and the laws are."""
-    return world_of([*laws, *base, negation(sentence)], constraints.is_single) is None
+    """Return whether the base and the constraints entail a sentence."""
+    return world_of([*ground_constraints, *base, negation(sentence)], constraints.is_single) is None
 
 
 def contract_whole(revisions: Iterable[frozenset[T]], atom: T) -> list[frozenset[T]]:
-    """Whole-revision contraction as Kumiho's paper defines it (7.5, 7.6): each revision that says
-    the atom goes, with all that it says."""
+    """Contract whole revisions as defined in the Kumiho paper (7.5, 7.6): drop each revision that
+    contains the atom, with everything else in it."""
     return [content for content in revisions if atom not in content]
 
 
@@ -155,7 +159,7 @@ def _ordered(base: Iterable[Belief]) -> tuple[Belief, ...]:
 
 
 def _linear(
-    base: Iterable[Belief], start: tuple[Sentence, ...], constraints: Constraints
+    base: Iterable[Belief], start: tuple[Sentence, ...], constraints: BeliefConstraints
 ) -> Outcome:
     ordered = _ordered(base)
     stays = maximal(
@@ -173,7 +177,7 @@ def _linear(
 
 
 def _parts(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The conjuncts one by one, so that a theory looks only at those that matter."""
+    """Yield the conjuncts one by one, so that a theory examines only relevant ones."""
     for sentence in sentences:
         if isinstance(sentence, And):
             yield from _parts(sentence.parts)
@@ -182,8 +186,8 @@ def _parts(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
 
 
 def _because(belief: Belief, kept: Sequence[Belief], begun: Theory) -> tuple[Belief, ...]:
-    """A smallest part of what was kept before a belief that it contradicts, with what the operation
-    began with: nothing, one, or several."""
+    """Return a minimal set of kept beliefs that, with the start of the operation, contradict a
+    belief: none, one, or several."""
 
     def clash(others: Sequence[Belief]) -> bool:
         return not begun.allows(
@@ -206,4 +210,5 @@ def _because(belief: Belief, kept: Sequence[Belief], begun: Theory) -> tuple[Bel
 
 
 def conjunction(sentences: Sequence[Sentence]) -> Sentence:
+    """Join sentences with and; a single sentence is returned unchanged."""
     return sentences[0] if len(sentences) == 1 else And(tuple(sentences))

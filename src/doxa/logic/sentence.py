@@ -1,15 +1,14 @@
-"""Sentences about the world: what beliefs say and what may be asked of them, as data that prints,
-parses and compares.
+"""Sentences: the logical content of beliefs, as data that can be parsed, printed and compared.
 
-An atom says that something has a value: (item, predicate, value). Sentences are built of atoms with
-not, and, or and if-then. As JSON:
+An atom states that an item has a value: (item, predicate, value). Sentences combine atoms with not,
+and, or, and if-then. As JSON:
 
-    ["Ana", "lives in", "Berlin"]      {"not": s}      {"and": [s, ...]}      {"or": [s, ...]}
-    {"if": s, "then": s}
+    ["Ana", "lives in", "Berlin"]
+    {"not": s}   {"and": [s, ...]}   {"or": [s, ...]}   {"if": s, "then": s}
 
-Two atoms are one if their values are and their items and predicates are the same text but for case,
-blanks and underscores. The item "*" stands for any item; only rules may say it. Source: the
-language L_G of "Graph-Native Cognitive Memory for AI Agents" (Kumiho, 2026), definition 7.8.
+Two atoms are equal if their values are equal and their items and predicates differ at most in case,
+whitespace and underscores. The item "*" stands for any item and is allowed only in rules. Source:
+the language L_G of "Graph-Native Cognitive Memory for AI Agents" (Kumiho, 2026), definition 7.8.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from doxa.base.values import canonical, check_text, decode
 
 AtomValue = bool | int | float | str
 ANY_ITEM = "*"
-Topic = tuple[str, str]  # of what an atom gives the value: item and predicate, folded
+Topic = tuple[str, str]  # the folded item and predicate of an atom
 
 
 @lru_cache(maxsize=65_536)
 def fold(text: str) -> str:
-    """The form in which names of items and predicates are compared."""
+    """Fold the name of an item or predicate for comparison."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("_", " ").split())
 
 
 class Atom(NamedTuple):
-    """Something has a value. Equality of the tuple is of the text as given; `key` is what counts as
-    one atom."""
+    """A statement that an item has a value. Tuple equality compares the texts as given; atoms with
+    the same `key` are the same atom."""
 
     item: str
     predicate: str
@@ -46,20 +45,22 @@ class Atom(NamedTuple):
 
     @property
     def topic(self) -> Topic:
+        """The folded item and predicate."""
         return fold(self.item), fold(self.predicate)
 
     @property
     def key(self) -> str:
+        """The canonical text that identifies the atom; 1.0 and 1 are the same value."""
         value = (
             int(self.value)
             if isinstance(self.value, float) and self.value.is_integer()
             else self.value
-        )  # 1.0 is said of what is 1
+        )
         return canonical([*self.topic, value]).decode()
 
 
 def key_start(topic: Topic) -> str:
-    """How the keys of all atoms of a topic begin."""
+    """Return the common prefix of the keys of all atoms of a topic."""
     return canonical(list(topic)).decode()[:-1] + ","
 
 
@@ -88,11 +89,12 @@ Sentence = Atom | Not | And | Or | Implies
 
 
 def negation(sentence: Sentence) -> Sentence:
+    """Negate a sentence; a double negation cancels out."""
     return sentence.of if isinstance(sentence, Not) else Not(sentence)
 
 
 def atoms(sentence: Sentence) -> Iterator[Atom]:
-    """Every atom of a sentence, in order, as often as it is said."""
+    """Yield every atom of a sentence in order, with repetitions."""
     match sentence:
         case Atom():
             yield sentence
@@ -107,7 +109,7 @@ def atoms(sentence: Sentence) -> Iterator[Atom]:
 
 
 def replace_atoms(sentence: Sentence, change: Callable[[Atom], Atom]) -> Sentence:
-    """The same sentence about other atoms."""
+    """Return the sentence with each atom replaced."""
     match sentence:
         case Atom():
             return change(sentence)
@@ -122,7 +124,7 @@ def replace_atoms(sentence: Sentence, change: Callable[[Atom], Atom]) -> Sentenc
 
 
 def as_data(sentence: Sentence) -> object:
-    """The JSON value of a sentence."""
+    """Return the JSON value of a sentence."""
     match sentence:
         case Atom():
             return list(sentence)
@@ -137,12 +139,12 @@ def as_data(sentence: Sentence) -> object:
 
 
 def stored(sentence: Sentence) -> str:
-    """The canonical JSON text, as a revision holds it."""
+    """Return the canonical JSON text that a revision stores."""
     return canonical(as_data(sentence)).decode()
 
 
 def worded(sentence: Sentence) -> str:
-    """A sentence for people."""
+    """Return a sentence as readable text."""
     match sentence:
         case Atom(item, predicate, value):
             return f"{item} {predicate} {value}"
@@ -153,7 +155,7 @@ def worded(sentence: Sentence) -> str:
         case And(parts):
             return " and ".join(map(_inner, parts)) or "nothing"
         case Or(parts):
-            return " or ".join(map(_inner, parts)) or "what cannot be"
+            return " or ".join(map(_inner, parts)) or "a contradiction"
         case Implies(given, then):
             return f"if {_inner(given)} then {_inner(then)}"
 
@@ -163,8 +165,8 @@ def _inner(sentence: Sentence) -> str:
 
 
 def parse_sentence(value: object, *, rule: bool = False) -> Sentence:
-    """A sentence from JSON text, from its JSON value (tuples are lists), or as it is. Raises
-    InputError or LimitError; also for one about any item, unless it is to be a rule."""
+    """Parse a sentence from JSON text, from its JSON value (tuples count as lists), or from a
+    Sentence. Raises InputError or LimitError; "*" is allowed only with `rule`."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
             value = decode(value)
@@ -173,15 +175,15 @@ def parse_sentence(value: object, *, rule: bool = False) -> Sentence:
     found = _parse(value, SENTENCE_DEPTH_MAX)
     if not rule and any(atom.item == ANY_ITEM for atom in atoms(found)):
         raise InputError(
-            "Only a rule may speak of any item (*).",
+            "Only a rule may use any item (*).",
             next_step="Name the item, or declare a rule with constrain.",
             field="sentence",
         )
-    said = sum(1 for _ in atoms(found))
-    if said > SENTENCE_ATOMS_MAX:
+    count = sum(1 for _ in atoms(found))
+    if count > SENTENCE_ATOMS_MAX:
         raise LimitError(
-            f"A sentence has at most {SENTENCE_ATOMS_MAX} atoms; this has {said}.",
-            next_step="Say it in several sentences.",
+            f"A sentence can have at most {SENTENCE_ATOMS_MAX} atoms; this one has {count}.",
+            next_step="Split it into several sentences.",
             field="sentence",
             limit_atoms=SENTENCE_ATOMS_MAX,
         )
@@ -191,8 +193,8 @@ def parse_sentence(value: object, *, rule: bool = False) -> Sentence:
 def _parse(value: object, depth: int) -> Sentence:
     if depth < 0:
         raise LimitError(
-            f"A sentence is nested at most {SENTENCE_DEPTH_MAX} deep.",
-            next_step="Say it in several sentences.",
+            f"A sentence can be nested at most {SENTENCE_DEPTH_MAX} levels deep.",
+            next_step="Split it into several sentences.",
             field="sentence",
             limit_depth=SENTENCE_DEPTH_MAX,
         )
@@ -238,7 +240,7 @@ def _atom(item: str, predicate: str, value: AtomValue) -> Atom:
 
 def _no_sentence(value: object) -> InputError:
     return InputError(
-        f"This is no sentence: {str(value)[:80]!r}.",
+        f"This is not a sentence: {str(value)[:80]!r}.",
         next_step=(
             'Give [item, predicate, value], {"not": s}, {"and": [s, ...]}, {"or": [s, ...]} or'
             ' {"if": s, "then": s}.'

@@ -1,11 +1,11 @@
-"""Whether sentences can be true together: a small complete solver with a stated limit.
+"""Decide whether sentences are consistent: a small complete SAT solver with a step limit.
 
-A `Theory` takes in one sentence after another and refuses what cannot be true with those before it.
-It keeps a world (the set of true atoms) in which all of them hold. A new sentence that holds there,
-or after making one atom true, needs no search; else a search decides: the sentences become clauses
-(Tseitin's translation: a part that is no atom gets a variable of its own), and DPLL (Davis,
-Logemann and Loveland, 1962) propagates what follows and tries the rest both ways. "At most one
-value for each item and predicate" is a group, not a clause for every pair.
+A `Theory` accepts sentences one by one and rejects those that are inconsistent with earlier ones.
+It keeps a model (the set of true atoms) that satisfies all of them. A new sentence that the model
+satisfies, or would satisfy with one more true atom, needs no search. Otherwise the sentences become
+clauses (Tseitin's translation: each part that is not an atom gets a variable) and DPLL (Davis,
+Logemann and Loveland, 1962) searches for a model. "At most one value per item and predicate" is a
+group, not a clause for every pair.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from doxa.base.errors import LimitError
 from doxa.base.limits import SOLVER_STEPS_MAX
 from doxa.logic.sentence import And, Atom, Implies, Not, Or, Sentence, Topic, atoms
 
-Clause = tuple[int, ...]  # literals: a variable's number, negative where it is denied
+Clause = tuple[int, ...]  # literals: the number of a variable, negative if it is negated
 World = frozenset[str]  # the keys of the true atoms
 
 
 def is_true(sentence: Sentence, world: Iterable[str]) -> bool:
-    """Whether a sentence holds where exactly these atoms do."""
+    """Return whether a sentence is true if exactly these atoms are."""
     match sentence:
         case Atom():
             return sentence.key in world
@@ -36,22 +36,21 @@ def is_true(sentence: Sentence, world: Iterable[str]) -> bool:
 
 
 class Theory:
-    """Sentences that can be true together. `single` says of a topic whether it has at most one
-    value."""
+    """A consistent set of sentences. `single` returns whether a topic has at most one value."""
 
     def __init__(self, single: Callable[[Topic], bool], sentences: Iterable[Sentence] = ()) -> None:
         """Raises ValueError if the first sentences contradict each other."""
         self._single = single
-        self._about: dict[str, list[Sentence]] = {}  # atom -> sentences that say it
-        self._values: dict[Topic, set[str]] = {}  # single topic -> its atoms said so far
+        self._about: dict[str, list[Sentence]] = {}  # atom -> sentences that contain it
+        self._values: dict[Topic, set[str]] = {}  # single topic -> its atoms so far
         self._world: set[str] = set()
         for sentence in sentences:
             if not self.add(sentence):
                 raise ValueError("the sentences contradict each other")
 
     def add(self, sentence: Sentence) -> bool:
-        """Take a sentence in; False, and nothing changed, if it cannot be true with what is there.
-        Raises LimitError if that takes too long."""
+        """Add a sentence. Returns False, and changes nothing, if it is inconsistent with the
+        others. Raises LimitError if deciding that takes too many steps."""
         if not is_true(sentence, self._world) and not (
             isinstance(sentence, Atom) and self._made_true(sentence)
         ):
@@ -67,20 +66,20 @@ class Theory:
         return True
 
     def allows(self, sentence: Sentence) -> bool:
-        """Whether a sentence can be true with what is there."""
+        """Return whether a sentence is consistent with the others."""
         return (
             is_true(sentence, self._world)
             or world_of([*self._connected(sentence)[0], sentence], self._single) is not None
         )
 
     def _connected(self, sentence: Sentence) -> tuple[list[Sentence], set[str]]:
-        """What was said that shares atoms, or topics of one value, with a sentence, directly or
-        not; and the atoms of it all. The rest of the world does not depend on it."""
+        """Return the sentences that share atoms or single topics with a sentence, directly or
+        indirectly, and all atoms of them. The rest of the model is independent of it."""
         found: dict[int, Sentence] = {}
         keys: set[str] = set()
-        due = list(atoms(sentence))
-        while due:
-            atom = due.pop()
+        pending = list(atoms(sentence))
+        while pending:
+            atom = pending.pop()
             for key in (
                 atom.key,
                 *(self._values.get(atom.topic, ()) if self._single(atom.topic) else ()),
@@ -90,11 +89,11 @@ class Theory:
                     for other in self._about.get(key, ()):
                         if id(other) not in found:
                             found[id(other)] = other
-                            due += atoms(other)
+                            pending += atoms(other)
         return list(found.values()), keys
 
     def _made_true(self, atom: Atom) -> bool:
-        """Make one atom true in the world that is at hand, if all that was said stays true in it."""
+        """Make one atom true in the current model if all sentences remain true."""
         if any(key in self._world for key in self._values.get(atom.topic, ())):
             return False
         self._world.add(atom.key)
@@ -105,7 +104,7 @@ class Theory:
 
 
 def world_of(sentences: Sequence[Sentence], single: Callable[[Topic], bool]) -> World | None:
-    """A world in which all the sentences hold, or None if there is none. Raises LimitError beyond
+    """Find a model of all the sentences, or return None if there is none. Raises LimitError after
     SOLVER_STEPS_MAX steps."""
     clauses = _Clauses(single)
     for sentence in sentences:
@@ -119,7 +118,7 @@ def world_of(sentences: Sequence[Sentence], single: Callable[[Topic], bool]) -> 
 
 
 class _Clauses:
-    """Sentences as clauses over numbered variables, and the groups of which at most one variable is
+    """Sentences as clauses over numbered variables, and groups in which at most one variable is
     true."""
 
     def __init__(self, single: Callable[[Topic], bool]) -> None:
@@ -131,8 +130,7 @@ class _Clauses:
         self.count = 0
 
     def state(self, sentence: Sentence) -> None:
-        """The sentence is true: its conjuncts one by one, so that most need no variable of their
-        own."""
+        """Assert a sentence: its conjuncts one by one, so that most need no extra variable."""
         match sentence:
             case And(parts):
                 for part in parts:
@@ -174,7 +172,7 @@ class _Clauses:
         return known
 
     def _any(self, parts: list[int]) -> int:
-        """A new variable that is true exactly where one of the parts is."""
+        """Return a new variable that is true if and only if one of the parts is."""
         self.count += 1
         made = self.count
         self.clauses.append((-made, *parts))
@@ -183,7 +181,7 @@ class _Clauses:
 
 
 class _Search:
-    """One run of DPLL: `holds` is the assignment so far, `trail` the order in which it was made."""
+    """One run of DPLL: `holds` is the current assignment, `_trail` the order of its decisions."""
 
     def __init__(self, problem: _Clauses) -> None:
         self._clauses = problem.clauses
@@ -203,7 +201,7 @@ class _Search:
             return None
         tried: list[tuple[int, int]] = []  # (length of the trail before, the literal tried)
         while (variable := self._undecided()) is not None:
-            literal = -variable  # false first: a world with few true atoms
+            literal = -variable  # false first, for a model with few true atoms
             tried.append((len(self._trail), literal))
             while not self._propagate([literal]):
                 while tried and tried[-1][1] > 0:
@@ -217,7 +215,8 @@ class _Search:
         return self.holds
 
     def _undecided(self) -> int | None:
-        """A variable of a clause that nothing makes true yet; the rest may be false."""
+        """Return a variable of a clause that is not yet true, or None; other variables may be
+        false."""
         for clause in self._clauses:
             self._step()
             if not any(self.holds.get(abs(literal)) == (literal > 0) for literal in clause):
@@ -225,7 +224,7 @@ class _Search:
         return None
 
     def _propagate(self, due: list[int]) -> bool:
-        """Make literals true and all that follows; False if something cannot be."""
+        """Make literals true with all their consequences. Returns False on a conflict."""
         due = list(due)
         while due:
             literal = due.pop()
@@ -240,16 +239,16 @@ class _Search:
                 due += [-other for other in self._group_of.get(literal, ()) if other != literal]
             for clause in self._in.get(-literal, ()):
                 self._step()
-                unit = self._last_chance(clause)
+                unit = self._unit(clause)
                 if unit == 0:
                     return False
                 if unit is not None:
                     due.append(unit)
         return True
 
-    def _last_chance(self, clause: Clause) -> int | None:
-        """The only literal that can still make the clause true; 0 if there is none, None if it is
-        true or several can."""
+    def _unit(self, clause: Clause) -> int | None:
+        """Return the only literal that can still make the clause true, 0 if there is none, or None
+        if the clause is true or several literals can."""
         found = 0
         for literal in clause:
             known = self.holds.get(abs(literal))
@@ -270,8 +269,8 @@ class _Search:
         self._steps += 1
         if self._steps > SOLVER_STEPS_MAX:
             raise LimitError(
-                "Whether these sentences can be true together was not decided within"
-                f" {SOLVER_STEPS_MAX:,} steps.",
+                "The solver could not decide within"
+                f" {SOLVER_STEPS_MAX:,} steps whether these sentences are consistent.",
                 next_step="State simpler sentences, or fewer rules about the same items.",
                 limit_steps=SOLVER_STEPS_MAX,
             )

@@ -1,1 +1,1 @@
-"""Keeps a memory healthy: pending vectors, forgetting, and what `doxa doctor` examines."""
+"""Maintenance of a memory: pending vectors, forgetting, and the checks of `doxa doctor`."""

@@ -1,5 +1,5 @@
-"""What `doxa doctor` looks at: the file, its invariants, its log, its index, its vectors, its
-model. Each finding says what to do."""
+"""The checks of `doxa doctor`: file, disk, invariants, log, erasures, vectors and embedder. Each
+result says what to do."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN
-from doxa.maintenance.embedding import Reembedding, given_up, pending, reembedding
+from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
 _RESTORE = (
-    "Keep the file as it is. Take the latest backup: `doxa restore BACKUP NEW` verifies it and"
-    " copies it to a new path. What this file can still read, `doxa export` writes out, and `doxa"
-    " import` adds it there."
+    "Do not modify the file. Take the latest backup: `doxa restore BACKUP NEW` verifies it and"
+    " copies it to a new path. `doxa export` writes what is still readable in this file, and `doxa"
+    " import` adds it to the copy."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of doctor: what was looked at, whether it is well, and what to do if not. One that
-    is well and has a `next_step` is a note: something can be switched on, nothing is wrong."""
+class HealthCheck:
+    """The result of one check: its name, whether it passed, details, and what to do. If it passed
+    and has a `next_step`, that is a suggestion; nothing is wrong."""
 
     name: str
     ok: bool
@@ -34,16 +34,15 @@ class Finding:
 
 
 def prove(store: Store) -> LogProof:
-    """Walk the whole log and compare the state with a replay of it. Raises CorruptError where
-    either does not fit."""
+    """Verify the whole log and compare the state with a replay of it. Raises CorruptError if either
+    check fails."""
     proof = verify_log(store)
     if digest(store) != replayed_digest(store):
         raise CorruptError(
-            f"The state of {store.path} is not what its log says: something wrote past the"
-            " transactions.",
+            f"The state of {store.path} differs from its log: something wrote to the file outside"
+            " of transactions.",
             next_step=(
-                "Keep the file as evidence and restore the latest backup that verifies to a new"
-                " path."
+                "Keep the file as evidence, and restore the latest verified backup to a new path."
             ),
             path=store.path,
         )
@@ -52,10 +51,10 @@ def prove(store: Store) -> LogProof:
 
 def examine(
     store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = ""
-) -> list[Finding]:
-    """All findings, the sound ones too. Raises nothing: what fails becomes a finding. `unasked`
-    names an embedder that is not to be asked."""
-    looks: tuple[tuple[str, Callable[[], Finding]], ...] = (
+) -> list[HealthCheck]:
+    """Run all checks and return their results. Failures become results and do not raise. `unasked`
+    names an embedder that must not be called."""
+    checks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
         ("file", lambda: _file(store)),
         ("disk", lambda: _space(store)),
         ("invariants", lambda: _invariants(store)),
@@ -64,12 +63,12 @@ def examine(
         ("vectors", lambda: _vectors(store, embedder, unasked)),
         ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
     )
-    return [_looked(name, look) for name, look in looks]
+    return [_run(name, check) for name, check in checks]
 
 
-def unopened(error: StoreError) -> Finding:
-    """A file that is too damaged to be opened."""
-    return Finding(
+def unopened(error: StoreError) -> HealthCheck:
+    """Return the result for a file that is too damaged to open."""
+    return HealthCheck(
         "file",
         False,
         error.message,
@@ -77,42 +76,42 @@ def unopened(error: StoreError) -> Finding:
     )
 
 
-def _looked(name: str, look: Callable[[], Finding]) -> Finding:
+def _run(name: str, check: Callable[[], HealthCheck]) -> HealthCheck:
     try:
-        return look()
+        return check()
     except ClosedError:
         raise
     except (DoxaError, OSError) as error:
         damaged = isinstance(error, CorruptError)
-        told = (
+        next_step = (
             error.next_step
             if isinstance(error, DoxaError)
             else "Check the path, its folder and permissions."
         )
-        return Finding(
+        return HealthCheck(
             name,
             False,
             error.message if isinstance(error, DoxaError) else str(error),
-            _RESTORE if damaged else told,
+            _RESTORE if damaged else next_step,
         )
 
 
-def _file(store: Store) -> Finding:
+def _file(store: Store) -> HealthCheck:
     path = Path(store.path)
     mode = path.stat().st_mode & 0o777
     private = os.name == "nt" or mode & 0o077 == 0
-    return Finding(
+    return HealthCheck(
         "file",
         private,
         f"{path}, mode {mode:03o}",
-        "" if private else f"Let only its owner read it: chmod 600 {path}",
+        "" if private else f"Make it readable by its owner only: chmod 600 {path}",
     )
 
 
-def _space(store: Store) -> Finding:
+def _space(store: Store) -> HealthCheck:
     free = shutil.disk_usage(Path(store.path).resolve().parent).free
     enough = free > FREE_BYTES_MIN
-    return Finding(
+    return HealthCheck(
         "disk",
         enough,
         f"{free / 1024**3:.1f} GiB free",
@@ -120,9 +119,9 @@ def _space(store: Store) -> Finding:
     )
 
 
-def _invariants(store: Store) -> Finding:
+def _invariants(store: Store) -> HealthCheck:
     problems = check(store)
-    return Finding(
+    return HealthCheck(
         "invariants",
         not problems,
         "; ".join(problems[:5]) or "all hold",
@@ -130,9 +129,9 @@ def _invariants(store: Store) -> Finding:
     )
 
 
-def _log(store: Store) -> Finding:
+def _log(store: Store) -> HealthCheck:
     proof = prove(store)
-    return Finding(
+    return HealthCheck(
         "log",
         True,
         f"{proof.receipts} receipts, {proof.entries} entries verify and replay; head"
@@ -140,71 +139,72 @@ def _log(store: Store) -> Finding:
     )
 
 
-def _erasures(store: Store) -> Finding:
+def _erasures(store: Store) -> HealthCheck:
     left = store.left_to_scrub()
-    told = "Close whatever else has this file open, then open it again." if left else ""
-    return Finding("erasures", not left, left or "nothing is left of them", told)
+    next_step = "Close all other programs that have this file open, then reopen it." if left else ""
+    return HealthCheck("erasures", not left, left or "no traces are left", next_step)
 
 
-def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> Finding:
+def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthCheck:
     with store.read() as snapshot:
         due, held, failed, coming = (
             pending(snapshot, in_use=True),
             snapshot.embedder_name(),
-            given_up(snapshot),
+            failed_embeddings(snapshot),
             reembedding(snapshot),
         )
     if coming is not None:
         return _coming(coming, held or "", embedder)
     if embedder is not None and held is not None and held != embedder.name:
-        return Finding(
+        return HealthCheck(
             "vectors",
             False,
-            f"they are of {held}, the model is {embedder.name}",
-            "Run `doxa embed --anew` to make them all again.",
+            f"they were computed by {held}, but the model is {embedder.name}",
+            "Run `doxa embed --anew` to recompute all of them.",
         )
     if failed:
-        return Finding(
+        return HealthCheck(
             "vectors",
             False,
             f"{failed} memories could not be embedded",
-            "Recall finds them by words; `doxa embed --anew` tries again.",
+            "Recall finds them by words; `doxa embed --anew` retries them.",
         )
     if not due:
-        return Finding("vectors", True, "all made")
+        return HealthCheck("vectors", True, "complete")
     if embedder is None and not unasked:
-        return Finding("vectors", True, f"{due} memories have none: recall finds them by words")
-    return Finding(
-        "vectors", False, f"{due} memories await theirs", "Run `doxa embed` to make them now."
+        return HealthCheck("vectors", True, f"{due} memories have none: recall finds them by words")
+    return HealthCheck(
+        "vectors", False, f"{due} memories are pending", "Run `doxa embed` to compute them now."
     )
 
 
-def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> Finding:
-    """Vectors of another model are under way."""
+def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> HealthCheck:
+    """Return the result while the vectors of another model are being computed."""
     total = coming.made + coming.due + coming.failed
     detail = (
-        f"{coming.made} of {total} memories have those of {coming.model}; until all are made,"
-        f" recall goes by those of {held}"
+        f"{coming.made} of {total} memories have vectors of {coming.model}; until all are complete,"
+        f" recall uses those of {held}"
     )
     if embedder is None or embedder.name == coming.model:
-        return Finding("vectors", False, detail, "Run `doxa embed` to go on with them.")
-    return Finding(
+        return HealthCheck("vectors", False, detail, "Run `doxa embed` to continue.")
+    return HealthCheck(
         "vectors",
         False,
         f"{detail}; the model is {embedder.name}",
-        f"Run `doxa embed` where {coming.model} is the embedder to go on.",
+        f"Run `doxa embed` with the embedder {coming.model} to continue.",
     )
 
 
-def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> Finding:
+def _embedder(embedder: Embedder | None, error: ModelError | None, unasked: str) -> HealthCheck:
     if error is not None:
-        missing = (
-            embedder is None and not {"path", "model", "url"} & error.fields.keys()
-        )  # one that is there and does not work is named
-        return Finding("embedder", missing, error.message, error.next_step)
+        # an embedder that exists but does not work is named in the error's fields
+        missing = embedder is None and not {"path", "model", "url"} & error.fields.keys()
+        return HealthCheck("embedder", missing, error.message, error.next_step)
     if unasked:
-        return Finding("embedder", True, f"{unasked}, not asked", "`doxa doctor --models` asks it.")
-    return Finding(
+        return HealthCheck(
+            "embedder", True, f"{unasked}, not asked", "`doxa doctor --models` asks it."
+        )
+    return HealthCheck(
         "embedder",
         True,
         "switched off: recall works by words" if embedder is None else embedder.name,

@@ -1,13 +1,14 @@
-"""Vectors come after the commit: a job that takes what has none yet, embeds it outside any
-transaction, and writes it in small ones.
+"""Embed texts after they are committed: a job takes pending rows, embeds them outside any
+transaction, and writes the vectors in small transactions.
 
-What is due is a column of the search row, written with the row itself, so a crash at any moment
-loses no work order. A text that cannot be embedded is tried again a limited number of times and
-stays findable by its words. Two processes may embed the same rows; the result is equal.
+The pending state is a column of the search row and is written with it, so a crash loses no work. A
+text that cannot be embedded is retried a limited number of times; full-text search still finds it.
+Two processes may embed the same rows; the results are equal.
 
-Another model's vectors are made beside those in use (store/indexing/vectors.py): `embed_anew` begins, and
-every job that has the model goes on until one short transaction puts them into use. Meanwhile what
-is new is embedded by the model in use first, if it is at hand, so that meaning finds it.
+Vectors of another model are built next to those in use (store/indexing/vectors.py).
+`begin_reembedding` starts this, and every job that has the model continues until one short
+transaction switches to the new vectors. Meanwhile, new texts are first embedded by the model in
+use, if it is available, so that vector search finds them.
 """
 
 from __future__ import annotations
@@ -51,14 +52,15 @@ _DUE = (
     " scope, doc LIMIT ?"
 )
 _DUE_NEXT = """
-SELECT q.scope, q.doc, d.node, q.attempts FROM vector_next_due q JOIN doc d ON d.scope = q.scope AND d.doc = q.doc
+SELECT q.scope, q.doc, d.node, q.attempts
+FROM vector_next_due q JOIN doc d ON d.scope = q.scope AND d.doc = q.doc
 WHERE q.attempts < ? ORDER BY q.scope, q.doc LIMIT ?
 """
 
 
 class Reembedding(NamedTuple):
-    """How far a second set of vectors is: how many memories have theirs, how many are due, and how
-    many were given up."""
+    """The progress of a second set of vectors: how many memories have theirs, are pending, and
+    failed."""
 
     model: str
     made: int
@@ -66,8 +68,9 @@ class Reembedding(NamedTuple):
     failed: int
 
 
-class _Work(NamedTuple):
-    """Texts of one memory by part. `attempts` that failed are known of the coming set only."""
+class _PendingDoc(NamedTuple):
+    """The texts of one memory by part. `attempts` counts failures and is known for the next set
+    only."""
 
     scope: int
     doc: int
@@ -75,12 +78,12 @@ class _Work(NamedTuple):
     texts: dict[int, str]
 
 
-_Packed = tuple[_Work, dict[int, tuple[bytes, bytes]]]
+_Packed = tuple[_PendingDoc, dict[int, tuple[bytes, bytes]]]
 
 
 def pending(reader: Reader, *, in_use: bool = False) -> int:
-    """How many memories await vectors of the set in use or of a coming one, and may still get them;
-    `in_use`: of the set in use only."""
+    """Count the memories with pending vectors, in the set in use or the next one; with `in_use`, in
+    the set in use only."""
     lacking = "SELECT scope, doc FROM doc INDEXED BY doc_unembedded WHERE vectors = 0"
     if in_use or reader.embedder_next() is None:
         return int(reader.rows(f"SELECT count(*) FROM ({lacking})")[0][0])
@@ -90,15 +93,15 @@ def pending(reader: Reader, *, in_use: bool = False) -> int:
     )
 
 
-def given_up(reader: Reader) -> int:
-    """How many memories could not be embedded at the last of their attempts."""
+def failed_embeddings(reader: Reader) -> int:
+    """Count the memories that could not be embedded in any attempt."""
     return int(
         reader.rows("SELECT count(*) FROM doc INDEXED BY doc_given_up WHERE vectors < 0")[0][0]
     )
 
 
 def reembedding(reader: Reader) -> Reembedding | None:
-    """How far the coming set of vectors is; None where there is none."""
+    """Return the progress of the next set of vectors, or None if there is none."""
     model = reader.embedder_next()
     if model is None:
         return None
@@ -108,10 +111,10 @@ def reembedding(reader: Reader) -> Reembedding | None:
     return Reembedding(model, total - left, left - failed, failed)
 
 
-def embed_anew(store: Store, model: str) -> None:
-    """Begin to make every vector again, by this model; recall goes on with those there are. Where
-    that is under way already it goes on. The model of the vectors in use takes a change to another
-    one back."""
+def begin_reembedding(store: Store, model: str) -> None:
+    """Start to recompute every vector with this model; recall uses the existing vectors until then.
+    If that is already in progress, it continues. The model of the vectors in use cancels a change
+    to another model."""
     with store.write(_IDENTITY, op="embed") as tx:
         tx.begin_vectors(model)
 
@@ -125,10 +128,10 @@ def embed_pending(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Embed what is due, oldest first, until nothing is, `limit` is reached or `stop` says so.
-    Returns how many memories got vectors; one that got those of two models counts twice. `former`
-    gives the model of the vectors in use by its name, where it is another and at hand. Raises
-    ConstraintError where something is due and neither set of vectors can be added to."""
+    """Embed pending texts, oldest first, until none is left, `limit` is reached or `stop` returns
+    True. Returns the number of memories embedded; one embedded by two models counts twice. `former`
+    returns the model of the vectors in use by name, if it is another one and available. Raises
+    ConstraintError if texts are pending and neither set of vectors can be extended."""
     job = _Job(store, stop, progress)
     while not stop() and (limit is None or job.done < limit):
         if job.drop_former():
@@ -147,7 +150,7 @@ def embed_pending(
 
 
 class _Job:
-    """One run over what is due. A batch that fails as a whole ends it, since then the model is
+    """One run over the pending texts. It ends when a whole batch fails, since then the model is
     down."""
 
     def __init__(
@@ -168,7 +171,8 @@ class _Job:
         former: Callable[[str], Embedder | None],
         count: int,
     ) -> bool:
-        """One batch for the set in use. False if there is nothing to do, or no model to do it with."""
+        """Embed one batch for the set in use. Returns False if nothing is pending or no model is
+        available."""
         batch = self._due(_DUE, (count,))
         if not batch:
             return False
@@ -187,9 +191,9 @@ class _Job:
         return made > 0
 
     def embed_coming(self, embedder: Embedder, count: int) -> bool:
-        """One batch for the coming set. False if nothing is left of it, or the model is down. Texts
-        that fail again while others do not are tried until they are given up, so that they do not
-        hold up the switch."""
+        """Embed one batch for the next set. Returns False if nothing is pending or the model is
+        down. Texts that keep failing while others succeed are retried up to the limit, so that they
+        do not delay the switch."""
         batch = self._due(_DUE_NEXT, (JOB_ATTEMPTS_MAX, count))
         if not batch or embedder.name in self._down:
             return False
@@ -198,7 +202,7 @@ class _Job:
         return made > 0 or (self._made_next and failed > 0 and all(work.attempts for work in batch))
 
     def drop_former(self) -> bool:
-        """Delete some of a set that is not wanted any more. True if there is more to do."""
+        """Delete part of an obsolete set. Returns True if more is left."""
         with self._store.read() as snapshot:
             if not snapshot.has_former_vectors():
                 return False
@@ -206,19 +210,19 @@ class _Job:
             return tx.drop_former_vectors()
 
     def switch(self, model: str) -> bool:
-        """Put the coming set into use if it is of this model and whole."""
+        """Switch to the next set if it is of this model and complete."""
         with self._store.read() as snapshot:
             if snapshot.embedder_next() != model or self._due(_DUE_NEXT, (JOB_ATTEMPTS_MAX, 1)):
                 return False
         with self._store.write(_IDENTITY, op="embed") as tx:
             return tx.switch_vectors(model)
 
-    def _due(self, sql: str, args: tuple[int, ...]) -> list[_Work]:
+    def _due(self, sql: str, args: tuple[int, ...]) -> list[_PendingDoc]:
         rules = self._store.search_rules()
         with self._store.read() as snapshot:
             rows = snapshot.rows(sql, args)
             nodes = {node.id: node for node in snapshot.nodes([row[2] for row in rows])}
-        found: list[_Work] = []
+        found: list[_PendingDoc] = []
         for scope, doc, identity, attempts in rows:
             node = nodes.get(identity)
             rule = (
@@ -234,26 +238,30 @@ class _Job:
                 if node and rule
                 else {0: ""}
             )
-            found.append(_Work(scope, doc, attempts, texts))
+            found.append(_PendingDoc(scope, doc, attempts, texts))
         return found
 
-    def _embed(self, embedder: Embedder, batch: list[_Work], *, coming: bool) -> tuple[int, int]:
-        """Group by group, each written before the next, so that little is lost by stopping. Returns
-        how many got vectors and how many failed."""
+    def _embed(
+        self, embedder: Embedder, batch: list[_PendingDoc], *, coming: bool
+    ) -> tuple[int, int]:
+        """Embed group by group and write each before the next, so that stopping loses little.
+        Returns the numbers of memories embedded and failed."""
         made, failed = 0, 0
         for group in _groups(batch):
             if self._stop():
                 break
             packed: list[_Packed] = []
-            bad: list[_Work] = []
+            bad: list[_PendingDoc] = []
             try:
                 _embed_group(embedder, group, packed, bad)
-            finally:  # what was made before an interruption is kept
+            finally:  # keep the vectors computed before an interruption
                 self._write(embedder.name, packed, bad, coming=coming)
             made, failed = made + len(packed), failed + len(bad)
         return made, failed
 
-    def _write(self, model: str, packed: list[_Packed], bad: list[_Work], *, coming: bool) -> None:
+    def _write(
+        self, model: str, packed: list[_Packed], bad: list[_PendingDoc], *, coming: bool
+    ) -> None:
         if not packed and not bad:
             return
         with self._store.write(_IDENTITY, op="embed") as tx:
@@ -267,9 +275,9 @@ class _Job:
 
 
 def parts(text: str, fields: Sequence[str] = ()) -> dict[int, str]:
-    """The texts that get a vector of their own, by the numbers of store/indexing/search.py: the text itself;
-    the passages of a long one, since the embedder would cut it off; the sentences of a short one,
-    where a question may meet one and not the rest; and what its fields say."""
+    """Return the texts that get their own vectors, by the part numbers of store/indexing/search.py:
+    the text itself; the passages of a long text, which the embedder would truncate; the sentences
+    of a short text, since a question may match one of them; and the texts of its fields."""
     found = {0: text}
     if len(text) > EMBED_PASSAGE_CHARS_MAX:
         found |= dict(enumerate(islice(_passages(text), EMBED_PARTS_PER_DOC_MAX), 1))
@@ -297,8 +305,8 @@ def _passages(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Lines, or where a line is too long its sentences, or where a sentence is too long its words
-    in runs."""
+    """Yield lines; for a line that is too long its sentences; for a sentence that is too long runs
+    of its words."""
     for line in text.split("\n"):
         if len(line) <= EMBED_PASSAGE_CHARS_MAX:
             if line.strip():
@@ -316,15 +324,14 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def text_to_embed(rule: SearchRule, props: Mapping[str, Any]) -> str:
-    """The caller's own text for the vector where one was given, else the text that is searched by
-    words."""
+    """Return the caller's embedding text if there is one, else the text of the full-text index."""
     override = props.get(EMBEDDING_TEXT)
     return override if isinstance(override, str) and override.strip() else text_of(rule, props)
 
 
-def _groups(batch: list[_Work]) -> Iterator[list[_Work]]:
-    """Memories whose texts fill one request to an endpoint."""
-    group: list[_Work] = []
+def _groups(batch: list[_PendingDoc]) -> Iterator[list[_PendingDoc]]:
+    """Group memories whose texts fill one request to an endpoint."""
+    group: list[_PendingDoc] = []
     texts, size = 0, 0
     for work in batch:
         added = sum(len(text.encode("utf-8", "surrogatepass")) for text in work.texts.values())
@@ -341,10 +348,10 @@ def _groups(batch: list[_Work]) -> Iterator[list[_Work]]:
 
 
 def _embed_group(
-    embedder: Embedder, group: list[_Work], packed: list[_Packed], bad: list[_Work]
+    embedder: Embedder, group: list[_PendingDoc], packed: list[_Packed], bad: list[_PendingDoc]
 ) -> None:
-    """All texts in one call. If that fails each memory is tried alone, so that one text does not
-    fail its neighbours."""
+    """Embed all texts in one call. If that fails, each memory is embedded separately, so that one
+    bad text does not affect the others."""
     try:
         vectors = embedder.embed([text for work in group for text in work.texts.values()])
     except ModelError:

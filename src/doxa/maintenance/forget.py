@@ -1,11 +1,11 @@
-"""Forgetting in two steps: a preview that names what would go, and the act, which takes the
-preview's token if more than one thing would.
+"""Forget in two steps: a preview lists the affected elements; the operation itself needs the token
+of the preview if there are several.
 
-Retiring takes things out of recall and can be undone. Erasing destroys content in the graph, its
-past, the log's payloads, the index and the vectors, and overwrites the freed pages; only an
-operator may. The token binds the exact set: if memory changes, a new preview is due. Erasing a
-project, space or thread takes the token even where it holds one thing: whoever names a container
-has not named what is in it.
+Retiring removes elements from recall and can be undone. Erasing destroys content in the graph, its
+history, the payloads of the log, the index and the vectors, and overwrites the freed pages; it
+needs the operator role. The token is bound to the exact set: if the set changes, a new preview is
+needed. Erasing a project, space or thread always needs the token, because naming a container does
+not name its contents.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from doxa.store import Identity, Reader, Store
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """`done` False is a preview. `krefs` shows the first few of `count`; `token` confirms exactly
-    this set and mode."""
+    """The result of `forget`; with `done` False, a preview. `krefs` lists the first of `count`
+    elements; `token` confirms exactly this set and mode."""
 
     done: bool
     mode: str
@@ -46,9 +46,9 @@ def forget(
     confirm: str = "",
     preview: bool = False,
 ) -> Forgotten:
-    """Forget an item, revision, exchange, thread, space or project. More than one thing needs
-    `confirm`, the token of a preview; so does erasing a container. A pin (?r=, ?t=, ?at=) means the
-    revision it leads to, never the whole item."""
+    """Forget an item, revision, exchange, thread, space or project. Several elements need
+    `confirm`, the token of a preview; so does erasing a container. A pinned address (?r=, ?t=,
+    ?at=) means the revision that it resolves to, never the whole item."""
     kref = parse_target(target)
     with store.read() as snapshot:
         kref = _settled(snapshot, kref, erase=erase)
@@ -59,22 +59,21 @@ def forget(
     mode = "erase" if erase else "retire"
     if preview:
         return Forgotten(False, mode, len(targets), tuple(targets[:PREVIEW_ITEMS_MAX]), token)
-    if not targets and not (
-        erase and _is_container(kref)
-    ):  # an empty place still has a name to erase
+    # an empty container still has a name to erase
+    if not targets and not (erase and _is_container(kref)):
         raise InputError(
-            f"{kref} holds nothing to forget.", next_step="Check the address.", kref=str(kref)
+            f"{kref} contains nothing to forget.", next_step="Check the address.", kref=str(kref)
         )
     if (len(targets) > 1 or (erase and _is_container(kref))) and not _same(confirm, token):
-        things = f"{len(targets)} things" if len(targets) > 1 else f"all that {kref} holds"
-        said = (
-            "The confirmation does not fit this set: it changed since the preview."
+        elements = f"{len(targets)} elements" if len(targets) > 1 else f"all contents of {kref}"
+        message = (
+            "The confirmation does not match: the set changed since the preview."
             if confirm
-            else f"This concerns {things}."
+            else f"This would forget {elements}."
         )
         raise ConfirmationError(
-            said,
-            next_step="Look at a new preview and give its token to go on.",
+            message,
+            next_step="Request a new preview and give its token as confirmation.",
             kref=str(kref),
             count=len(targets),
             mode=mode,
@@ -102,14 +101,14 @@ def _same(confirm: object, token: str) -> bool:
 
 
 def _settled(reader: Reader, kref: Kref, *, erase: bool) -> Kref:
-    """The address with its pin as a revision number, so that what is previewed is what is
-    forgotten."""
+    """Resolve the pin of an address to a revision number, so that the preview and the operation
+    affect the same revision."""
     if kref == kref.item():
         return kref
     if kref.artifact is not None and not erase:
         raise InputError(
-            f"{kref} is an artifact: it cannot be retired by itself.",
-            next_step="Forget the revision it belongs to.",
+            f"{kref} is an artifact, which cannot be retired by itself.",
+            next_step="Forget the revision that it belongs to.",
             kref=str(kref),
         )
     number = resolve(reader, replace(kref, artifact=None)).props["number"]
@@ -118,7 +117,7 @@ def _settled(reader: Reader, kref: Kref, *, erase: bool) -> Kref:
 
 
 def _targets(reader: Reader, kref: Kref) -> list[str]:
-    """Every item and exchange that an address covers."""
+    """Return the addresses of all items and exchanges at or below an address."""
     node = require(reader, kref)
     if kref.kind == "thread":
         return [
@@ -142,8 +141,7 @@ def _targets(reader: Reader, kref: Kref) -> list[str]:
 
 
 def _quoting(reader: Reader, targets: Sequence[str]) -> list[str]:
-    """Candidate beliefs that rules read from exchanges quote them word for word: what is erased
-    there is erased here too."""
+    """Return the candidate beliefs extracted from erased exchanges, which they quote verbatim."""
     found = reader.rows(
         "SELECT i.kref, r.kref, (SELECT count(*) FROM edge o WHERE o.src = i.id AND o.type ="
         " 'HAS_REVISION') FROM json_each(?) t CROSS JOIN node x ON x.kref = t.value JOIN edge d ON"
@@ -167,7 +165,8 @@ _KREFS = (
 
 
 def _token(reader: Reader, targets: Sequence[str], *, erase: bool) -> str:
-    """Keyed with the first receipt, so that it cannot be made without the file."""
+    """Compute the token, keyed with the first receipt so that it cannot be forged without the
+    file."""
     first = reader.receipts(limit=1)
     key = first[0].hash if first else b"empty"
     return hashlib.blake2b(

@@ -1,2 +1,2 @@
-"""Pure mathematics of persistence: decay, promotion, the times at which something is visible, and
-smoothing of noisy evidence. No I/O."""
+"""Persistence policies: decay, promotion, visibility over time, and smoothing of noisy evidence.
+Pure functions without I/O."""

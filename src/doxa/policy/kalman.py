@@ -1,5 +1,5 @@
-"""A scalar Kalman filter for noisy evidence, robust to single wild values and quick to follow
-values that stay away.
+"""A scalar Kalman filter for noisy evidence, robust to single outliers and quick to follow a
+lasting change.
 
 A level that may drift is observed with noise (x is the estimate, P its variance, z the
 observation):
@@ -8,20 +8,19 @@ observation):
     innovation             ν = z − x,   S = P + R
     one-sidedness          c ← c + β (clip(ν / √S, ±k) − c)
     prediction             P ← P + Q + γ c² S,   S = P + R
-    weight                 w = min(1, k √S / |ν|)                       an outlier counts as a
-    noisier measurement: R / w
+    weight                 w = min(1, k √S / |ν|)      treats an outlier as noisier, R / w
     update                 K = P / (P + R/w),   x ← x + K ν,   P ← (1 − K) P
     noise (adaptive)       R ← R + α (max(R_min, (w ν)² R / S) − R)
 
-The gain is at most 1, so the estimate never passes what was observed. Noise around a level has c
-near 0; values that stay on one side drive c to k, which widens P until the estimate follows: it is
-never deaf, however quiet it was before. One wild value moves c by β k only.
+The gain is at most 1, so the estimate never overshoots the observation. Noise around a level keeps
+c near 0. Observations that stay on one side drive c to k, which widens P until the estimate
+follows, even after a long quiet period. One outlier moves c by β k only.
 
-The weight is Huber's (1964); it sees the innovation before the gain is taken. Widening P by
-one-sided innovations is the idea of a CUSUM test (Page 1954).
+The weight is Huber's (1964), computed from the innovation before the gain. Widening P by one-sided
+innovations is the idea of a CUSUM test (Page 1954).
 
-Modes: without numbers R adapts and Q is a share of it; with {q} the share is given; with {q, r}
-both are fixed, the textbook filter, which at first weighs all observations alike.
+Modes: without parameters R adapts and Q is a fraction of it; with {q} the fraction is given; with
+{q, r} both are fixed, which is the textbook filter and at first weights all observations equally.
 """
 
 from __future__ import annotations
@@ -29,21 +28,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-K_MAX = 2.0  # k: standard deviations beyond which a value is wild
-WINDOW = 8  # how many observations, about, one-sidedness and noise are remembered over: β = α = 1/8
+K_MAX = 2.0  # k: standard deviations beyond which a value is an outlier
+WINDOW = 8  # the memory of one-sidedness and noise in observations: β = α = 1/8
 GAMMA = 2.0
-NOISE, NOISE_MIN = (
-    1e-3,
-    1e-4,
-    # R at first and at least, for values between 0 and 1; both grow with the square of the first
-    # value
-)
-SHARE = 0.01  # Q as a share of R
+# The initial and the minimum R for values between 0 and 1; the initial one grows with the square of
+# the first value.
+NOISE, NOISE_MIN = 1e-3, 1e-4
+SHARE = 0.01  # Q as a fraction of R
 
 
 @dataclass(slots=True)
 class Filter:
-    """The state of one smoothed property; every field but `n` is a finite float."""
+    """The state of one smoothed property. Every field except `n` is a finite float."""
 
     x: float = 0.0
     p: float = 0.0
@@ -62,9 +58,9 @@ def observe(
     scale: float = 1.0,
     window: int = WINDOW,
 ) -> float:
-    """Take one observation in; the estimate after it. `q` and `r` as `WITH KALMAN {q, r}` gives
-    them. Where R adapts, `scale` multiplies it: more dampens harder; `window` is about how many
-    observations it remembers."""
+    """Add one observation and return the new estimate. `q` and `r` are those of `WITH KALMAN {q,
+    r}`. If R adapts, `scale` multiplies it (a larger one dampens more) and `window` is the number
+    of observations that it remembers, approximately."""
     state.n += 1
     if state.n == 1:
         size = max(1.0, z * z)

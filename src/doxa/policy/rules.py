@@ -1,21 +1,22 @@
-"""The persistence policies of a catalogue, and which of them an element is under.
+"""Resolve which persistence policies of a catalogue apply to an element.
 
-Catalogue entries, each with "order" (when it was registered) and "enabled":
-    policy:bundle:<name>    {"half_life": ns, "function", "threshold", "floor", "from": anchor,
-    "property": of CUSTOM, "scope", "decay": bool}
-    policy:binding:<name>   {"edge": bool, "names": [labels, or one type; none: wildcard], **LEVERS,
-    "properties": {name: LEVERS}}
-    policy:profile:<name>   {"multiplier", "floor", "cap", "scope"}
-    policy:policy:<name>    {"edge", "names", "variable", "rules": [{"when": expression, "profile":
-    name}],
-                             "access": [{"property", "value": expression, "kalman": null or some of
-                             {"q", "r", "scale", "window"}}]}
-LEVERS: "profile": bundle, "half_life": ns, "floor", "threshold", "none": bool; null where the
-binding does not say.
+Catalogue entries, each with "order" (of registration) and "enabled":
 
-A binding, or promotion policy, is for elements that have all its labels. Of several the one with
-the most labels counts, then the one registered first; a wildcard comes last. A binding and a policy
-are found independently of each other.
+    policy:bundle:<name>   {"half_life": ns, "function", "threshold", "floor", "from": anchor,
+                            "property": for CUSTOM, "scope", "decay": bool}
+    policy:binding:<name>  {"edge": bool, "names": [labels, or one type; empty: wildcard],
+                            **LEVERS, "properties": {name: LEVERS}}
+    policy:profile:<name>  {"multiplier", "floor", "cap", "scope"}
+    policy:policy:<name>   {"edge", "names", "variable",
+                            "rules": [{"when": expression, "profile": name}],
+                            "access": [{"property", "value": expression, "kalman": null or some
+                                        of {"q", "r", "scale", "window"}}]}
+    LEVERS                 "profile": bundle, "half_life": ns, "floor", "threshold", "none": bool;
+                           null if the binding does not set it
+
+A binding or promotion policy applies to elements that have all its labels. If several match, the
+one with the most labels wins, then the one registered first; a wildcard comes last. Bindings and
+policies are resolved independently of each other.
 
 Source: the paper "Persistence Semantics" (NornicDB, 2026), sections 4.2 and 4.4.
 """
@@ -31,7 +32,8 @@ from doxa.policy.decay import NO_DECAY, NO_PROMOTION, Decay, Promotion
 SECOND = 1_000_000_000
 PREFIX = "policy:"
 KINDS = ("bundle", "binding", "profile", "policy")
-# What a WHEN may apply without a declaration of its own; one of the same name takes its place.
+# Profiles that a WHEN may apply without a declaration. A declared profile of the same name
+# overrides the standard one.
 STANDARD_PROFILES: Mapping[str, Promotion] = {
     "reinforced": Promotion(1.25, 0.0, 1.0),
     "reinforced_tier": Promotion(1.25, 0.0, 1.0),
@@ -43,8 +45,8 @@ STANDARD_PROFILES: Mapping[str, Promotion] = {
 
 
 class Target(NamedTuple):
-    """What a binding or policy is for: nodes with all these labels, or edges of this type; no name
-    means any."""
+    """The elements that a binding or policy applies to: nodes with all these labels, or edges of
+    this type. No names mean any."""
 
     edge: bool
     names: frozenset[str]
@@ -55,7 +57,7 @@ class Target(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A decay with where its ages count from, and the bundle that it is of, or none."""
+    """A decay, the anchor that its ages count from, and the bundle that defines it, if any."""
 
     decay: Decay = NO_DECAY
     anchor: str = "CREATED"
@@ -63,7 +65,7 @@ class Curve(NamedTuple):
     bundle: str | None = None
 
 
-class Clause(NamedTuple):
+class WhenClause(NamedTuple):
     """WHEN … APPLY PROFILE …"""
 
     when: str
@@ -72,8 +74,8 @@ class Clause(NamedTuple):
 
 
 class Setter(NamedTuple):
-    """One SET of an ON ACCESS block; `kalman` is None for a plain one, else what was given to the
-    filter."""
+    """One SET of an ON ACCESS block. `kalman` holds the parameters of the filter, or None for a
+    plain assignment."""
 
     property: str
     value: str
@@ -95,18 +97,18 @@ class Policy:
     target: Target
     order: int
     variable: str
-    clauses: tuple[Clause, ...]
+    clauses: tuple[WhenClause, ...]
     setters: tuple[Setter, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an element of certain labels, or of a type, is under. `chain` names all that would fit,
-    the one in force first."""
+    """The binding and policy that apply to nodes with certain labels or edges of a type. `chain`
+    names all that match, the effective one first."""
 
     binding: Binding | None
     policy: Policy | None
-    immune: frozenset[str]  # properties of structural indexes, whose rules do not count
+    immune: frozenset[str]  # properties in structural indexes, to which property rules do not apply
     chain: tuple[str, ...] = ()
     ties: tuple[str, ...] = ()
 
@@ -128,8 +130,8 @@ class Rule:
 
 @dataclass(slots=True)
 class Rules:
-    """All policies of a catalogue. `structural` names the properties that range, text, point and
-    window indexes hold, by (edge, label or type)."""
+    """All policies of a catalogue. `structural` maps (edge, label or type) to the properties in
+    range, text, point and window indexes."""
 
     catalogue: Mapping[str, Any]
     structural: Mapping[tuple[bool, str], frozenset[str]] = field(default_factory=dict)
@@ -152,7 +154,7 @@ class Rules:
         ]
 
     def of(self, kind: str) -> dict[str, dict[str, Any]]:
-        """The entries of a kind by name, in the order of registration."""
+        """Return the entries of a kind by name, in the order of registration."""
         if kind not in self._of:
             prefix = f"{PREFIX}{kind}:"
             found = {
@@ -165,23 +167,23 @@ class Rules:
 
     @property
     def any(self) -> bool:
-        """Whether any element may be under a rule."""
+        """Whether a rule may apply to any element."""
         return bool(self.bindings or self.policies)
 
     def about(self, *, edge: bool) -> bool:
-        """Whether any binding or policy is about nodes, or about edges."""
+        """Return whether any binding or policy applies to nodes, or to edges."""
         targets = [one.target for one in self.bindings] + [one.target for one in self.policies]
         return any(target.edge is edge for target in targets)
 
     def hides(self, *, edge: bool) -> bool:
-        """Whether a node, or an edge, may be hidden by a rule."""
+        """Return whether a rule may hide a node, or an edge."""
         return any(
             binding.target.edge is edge and binding.curve.decay.threshold > 0
             for binding in self.bindings
         )
 
     def fades(self, *, edge: bool) -> bool:
-        """Whether a single property of a node, or of an edge, may be hidden."""
+        """Return whether a rule may hide a single property of a node, or of an edge."""
         return any(
             binding.target.edge is edge
             and any(curve.decay.threshold > 0 for curve in binding.properties.values())
@@ -189,8 +191,8 @@ class Rules:
         )
 
     def rule(self, names: Iterable[str], *, edge: bool) -> Rule | None:
-        """What nodes of these labels, or edges of this type, are under; None if nothing is for
-        them."""
+        """Return the rule for nodes with these labels, or edges of this type; None if there is
+        none."""
         key = (edge, tuple(names))
         if key not in self._found:
             self._found[key] = self._resolve(frozenset(key[1]), edge)
@@ -238,7 +240,7 @@ class Rules:
 
     def _policy(self, name: str, held: Mapping[str, Any]) -> Policy:
         clauses = tuple(
-            Clause(one["when"], one["profile"], self.promotion(one["profile"]))
+            WhenClause(one["when"], one["profile"], self.promotion(one["profile"]))
             for one in held["rules"]
         )
         setters = tuple(
@@ -254,8 +256,8 @@ class Rules:
         )
 
     def promotion(self, profile: str) -> Promotion:
-        """A promotion profile by name: a declared one, else a standard one; one that is disabled
-        changes nothing."""
+        """Return a promotion profile by name: a declared one, else a standard one. A disabled
+        profile has no effect."""
         held = self.catalogue.get(f"{PREFIX}profile:{profile}")
         if held is None:
             return STANDARD_PROFILES.get(profile, NO_PROMOTION)
@@ -267,7 +269,7 @@ class Rules:
 
 
 def _fitting(found: list[Any], names: frozenset[str], edge: bool) -> list[Any]:
-    """Those for such an element, the most specific first."""
+    """Return those that apply to such an element, the most specific first."""
     fitting = [one for one in found if one.target.edge is edge and one.target.names <= names]
     return sorted(fitting, key=lambda one: (-len(one.target.names), one.order))
 
@@ -279,8 +281,8 @@ def _curve(
     *,
     part: bool = False,
 ) -> Curve:
-    """The bundle that is named, then what is said besides. A property without a bundle of its own
-    keeps the anchor and threshold of the whole."""
+    """Build a curve from the named bundle and explicit levers, which override it. A property
+    without its own bundle keeps the anchor and threshold of the element."""
     bundle = bundles.get(levers["profile"]) if levers["profile"] is not None else None
     if bundle is not None and not (bundle["enabled"] and bundle["decay"]):
         bundle = {**bundle, "function": "none"}

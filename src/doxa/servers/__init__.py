@@ -1,2 +1,2 @@
-"""Floor 6: doors that know a protocol. Each calls inward on the one Session; none holds rules of
-its own."""
+"""Servers for network protocols: MCP, Bolt and HTTP. Each calls the same Session; none implements
+rules of its own."""

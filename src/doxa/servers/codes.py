@@ -1,9 +1,9 @@
-"""Every error as a Neo4j status code and a GQL status, in one table, because clients decide by the
-code what to raise and what to try again.
+"""Map every error to a Neo4j status code and a GQL status. Clients decide by the code which
+exception to raise and what to retry.
 
-A code is Neo.<class>.<category>.<title>. Drivers repeat managed transactions that fail with
-Neo.TransientError, so only what may go well the second time is of that class: a query that is too
-big for its limits is not.
+A code is Neo.<class>.<category>.<title>. Drivers retry managed transactions that fail with
+Neo.TransientError, so only errors that may succeed on a second attempt have that class; a query
+that exceeds a limit does not.
 
 Sources: the Neo4j status codes manual, "List of Neo4j error codes" and "List of GQLSTATUS error
 codes".
@@ -17,7 +17,7 @@ from doxa.base.errors import DoxaError
 
 
 class Status(NamedTuple):
-    """A Neo4j code, the GQL status and that status's condition."""
+    """A Neo4j code, the GQL status and its condition."""
 
     code: str
     gql: str
@@ -96,7 +96,7 @@ _SCHEMA = Status(
     "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists", "22000", "data exception"
 )
 
-# By openCypher's type and detail, then by the type alone, then by the class of the error.
+# Looked up by openCypher's error type and detail, then by the type, then by the error's class.
 _BY_DETAIL: dict[tuple[str, str], Status] = {
     ("TransactionError", "AccessMode"): Status(
         "Neo.ClientError.Statement.AccessMode",
@@ -180,10 +180,10 @@ _BY_CLASS: dict[str, Status] = {
 }
 
 
-class DoorError(DoxaError):
-    """A failure of the conversation with a client itself, with its status."""
+class RequestError(DoxaError):
+    """A request that a server rejects, with its status."""
 
-    code = "door"
+    code = "request"
 
     def __init__(self, message: str, *, status: Status, next_step: str) -> None:
         super().__init__(message, next_step=next_step)
@@ -191,8 +191,8 @@ class DoorError(DoxaError):
 
 
 def status_of(error: BaseException) -> Status:
-    """The line of the table for an error."""
-    if isinstance(error, DoorError):
+    """Return the status of an error."""
+    if isinstance(error, RequestError):
         return error.status
     if not isinstance(error, DoxaError):
         return _UNKNOWN
@@ -203,10 +203,10 @@ def status_of(error: BaseException) -> Status:
 
 
 def message_of(error: BaseException) -> str:
-    """What the client reads. Of an error that is not ours only that it happened: the rest is for
-    the server's log."""
+    """Return the message for the client. Details of an unexpected error go to the server's log
+    only."""
     if isinstance(error, DoxaError):
         return str(error)
     if isinstance(error, RecursionError):
-        return "The query or its values nest too deep. Use fewer levels."
-    return "The server met an unexpected error; its log says more. Report it, with the query."
+        return "The query or its values are nested too deeply. Use fewer levels."
+    return "An unexpected error occurred; see the server's log. Report it with the query."

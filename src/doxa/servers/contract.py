@@ -1,7 +1,7 @@
-"""What a server needs of the room that gives it a database, written as protocols so that the door
-knows no room below.
+"""The database interface that servers use, as protocols, so that they do not depend on the query
+engine.
 
-The sessions of `doxa.query` are such sessions. All calls on a session come from one thread, except
+The sessions of `doxa.query` implement it. All calls on a session come from one thread, except
 `cancel`.
 """
 
@@ -13,31 +13,31 @@ from typing import Any, Protocol
 from doxa.servers.credentials import Principal
 
 
-class Checked(Protocol):
+class CheckedStatement(Protocol):
     @property
     def writes(self) -> bool: ...
 
 
-class Statement(Protocol):
+class ParsedStatement(Protocol):
     @property
     def mode(self) -> str | None:
         """EXPLAIN, PROFILE or None."""
 
 
-class Plan(Protocol):
+class StatementPlan(Protocol):
     @property
-    def checked(self) -> Checked: ...
+    def checked(self) -> CheckedStatement: ...
 
     @property
-    def statement(self) -> Statement: ...
+    def statement(self) -> ParsedStatement: ...
 
     @property
     def steps(self) -> object | None:
-        """None: a command that changes the schema, or one that shows nothing."""
+        """The steps, or None for a schema command and a statement without a plan to show."""
 
 
-class Described(Protocol):
-    """A step of a plan: `rows` and `milliseconds` only of a PROFILE."""
+class PlanStep(Protocol):
+    """A step of a plan. `rows` and `milliseconds` are set for PROFILE only."""
 
     name: str
     detail: str
@@ -45,11 +45,11 @@ class Described(Protocol):
     milliseconds: float | None
 
     @property
-    def children(self) -> Sequence[Described]: ...
+    def children(self) -> Sequence[PlanStep]: ...
 
 
-class Notice(Protocol):
-    """A remark on a statement, in Neo4j's terms."""
+class Notification(Protocol):
+    """A notification about a statement, in Neo4j's terms."""
 
     code: str
     title: str
@@ -63,34 +63,35 @@ class Notice(Protocol):
     column: int
 
 
-class Result(Protocol):
-    """Rows of one statement, taken once. `counters` are final when the rows are."""
+class StatementResult(Protocol):
+    """The rows of one statement, which can be iterated once. `counters` are final after that."""
 
     columns: tuple[str, ...]
 
     @property
-    def plan(self) -> Plan | None: ...
+    def plan(self) -> StatementPlan | None: ...
 
     @property
     def counters(self) -> dict[str, int]: ...
 
-    def description(self) -> Described | None:
-        """The plan of an EXPLAIN or PROFILE, once the rows are taken; None for other statements."""
+    def description(self) -> PlanStep | None:
+        """Return the plan of an EXPLAIN or PROFILE after the rows are consumed; None for other
+        statements."""
 
     def notices(self) -> Sequence[Any]:
-        """What is odd about the statement, each a Notice, once the rows are taken."""
+        """Return the notifications about the statement after the rows are consumed."""
 
     def __iter__(self) -> Iterator[Sequence[Any]]: ...
 
     def close(self) -> None: ...
 
 
-class GraphSession(Protocol):
-    """Statements of one principal on one database, one by one or in a transaction."""
+class DatabaseSession(Protocol):
+    """Runs statements of one principal on one database, one by one or in a transaction."""
 
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
-    ) -> Result: ...
+    ) -> StatementResult: ...
 
     def begin(self, *, read_only: bool = False) -> None: ...
 
@@ -107,13 +108,13 @@ class Database(Protocol):
     """The databases behind a server."""
 
     def names(self) -> Sequence[str]:
-        """Their names; the first is the default."""
+        """Return their names; the first is the default."""
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
-    ) -> GraphSession:
-        """A session for one unit of work. `metadata` is what the client attached to it;
-        `timeout_ms` bounds each statement."""
+    ) -> DatabaseSession:
+        """Open a session for one unit of work. `metadata` comes from the client; `timeout_ms`
+        limits each statement."""
 
     def last_transaction(self, database: str) -> int:
-        """The number of the last transaction that was committed, for bookmarks."""
+        """Return the number of the last committed transaction, for bookmarks."""

@@ -1,15 +1,14 @@
-"""Who may log in to a server: a private file of users with hashed passwords and of hashed tokens,
-so that no door keeps a secret.
+"""Users and tokens that may log in to a server, in a private file with hashed passwords and tokens.
 
     {"format": 1,
-     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"}],      hash = scrypt(password, salt,
-     n, r, p), hexadecimal
-     "tokens": [{"name", "role", "label", "hash"}]}                    hash = SHA-256(token): a
-     token is 256 random bits, nothing to guess
+     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"}],
+                hash = scrypt(password, salt, n, r, p), hexadecimal
+     "tokens": [{"name", "role", "label", "hash"}]}
+                hash = SHA-256(token): a token is 256 random bits
 
-The file is its owner's alone (mode 600) and is replaced as a whole. Servers read it again when it
-changes. A wrong name costs as much time as a wrong password. `Guard` slows guessing down for every
-door alike.
+Only its owner can read the file (mode 600), and it is replaced as a whole. Servers reload it when
+it changes. An unknown name takes as long as a wrong password. `LoginThrottle` limits guessing in
+all servers.
 
 Source: RFC 7914 (scrypt), with the parameters of OWASP's password storage cheat sheet.
 """
@@ -41,25 +40,25 @@ from doxa.base.limits import (
 )
 
 LOGIN_ROLES: tuple[Role, ...] = ("agent", "operator")
-ANONYMOUS = "anonymous"  # who came in where no login is asked for
-TOKEN_PREFIX = "doxa-"  # noqa: S105 - a mark by which secret scanners know our tokens, no secret
+ANONYMOUS = "anonymous"  # the principal if no login is required
+TOKEN_PREFIX = "doxa-"  # noqa: S105 - identifies tokens to secret scanners; not a secret
 
 _FORMAT = 1
 _MODE = 0o600
-_SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and some 60 ms for each attempt
+_SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and about 60 ms per attempt
 _SCRYPT_MEMORY_BYTES = 64 * 1024**2
-_PARALLEL_LOGINS = 2  # what hashing may take of memory and processors, whoever knocks
+_PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
 
 
 class Principal(NamedTuple):
-    """Who logged in: the name for the record, and the role that decides what is allowed."""
+    """An authenticated user: the name for the log and the role for authorisation."""
 
     name: str
     role: Role
 
 
 class Authenticator(Protocol):
-    """Who a client is. Both return None for a wrong name, password or token."""
+    """Verifies logins. Both methods return None for a wrong name, password or token."""
 
     def verify(self, name: str, password: str) -> Principal | None: ...
 
@@ -67,7 +66,7 @@ class Authenticator(Protocol):
 
 
 class Credentials:
-    """The users and tokens of one file, which need not exist yet. Safe to share between threads."""
+    """The users and tokens of one file, which need not exist yet. Thread-safe."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -78,7 +77,7 @@ class Credentials:
     # Logging in
 
     def verify(self, name: str, password: str) -> Principal | None:
-        """The user, if the password is right. Takes the same time for a name that does not exist."""
+        """Return the user if the password is correct. An unknown name takes the same time."""
         user = next((user for user in self._read()["users"] if user["name"] == name), None)
         found = _hashed(
             password, bytes.fromhex(user["salt"]) if user else b"nobody's salt...", user or _SCRYPT
@@ -89,27 +88,27 @@ class Credentials:
         return Principal(user["name"], user["role"]) if user and right else None
 
     def verify_token(self, token: str) -> Principal | None:
-        """Who the token was made for. Every token is compared, so that time tells nothing."""
+        """Return the owner of a token. Every token is compared, so that timing reveals nothing."""
         digest = hashlib.sha256(token.encode(errors="replace")[:LOGIN_SECRET_BYTES_MAX]).hexdigest()
         right = [
             entry for entry in self._read()["tokens"] if hmac.compare_digest(entry["hash"], digest)
         ]
         return Principal(right[0]["name"], right[0]["role"]) if right else None
 
-    # Keeping users
+    # Managing users
 
     def add(self, name: str, password: str, *, role: Role = "agent") -> Principal:
-        """A new user. Raises InputError for a name, password or role that cannot be, ConflictError
-        if the name is taken."""
+        """Add a user. Raises InputError for an invalid name, password or role, ConflictError if the
+        name is taken."""
         _check_name(name, role)
         if (
             len(password) < LOGIN_SECRET_CHARS_MIN
             or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
         ):
             raise InputError(
-                f"A password has at least {LOGIN_SECRET_CHARS_MIN} characters and at most"
+                f"A password must have at least {LOGIN_SECRET_CHARS_MIN} characters and at most"
                 f" {LOGIN_SECRET_BYTES_MAX:,} bytes.",
-                next_step="Give another one.",
+                next_step="Choose another password.",
                 field="password",
             )
         salt = secrets.token_bytes(16)
@@ -123,14 +122,16 @@ class Credentials:
         with self._changing() as held:
             if any(user["name"] == name for user in held["users"]):
                 raise ConflictError(
-                    f"The user {name!r} exists already.", next_step="Take another name.", name=name
+                    f"The user {name!r} already exists.",
+                    next_step="Choose another name.",
+                    name=name,
                 )
             held["users"].append(entry)
         return Principal(name, role)
 
     def add_token(self, name: str, *, role: Role = "agent", label: str = "") -> str:
-        """A new token, shown once: only its hash is kept. `label` says what it is for, so that it
-        can be found again."""
+        """Create and return a token. Only its hash is stored. `label` identifies it in `users` and
+        `remove`."""
         _check_name(name, role)
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         entry = {
@@ -144,8 +145,8 @@ class Credentials:
         return token
 
     def remove(self, name: str, *, label: str | None = None) -> int:
-        """Take a user with all its tokens away, or only its tokens of that label; how many entries.
-        Raises NotFoundError if there is none."""
+        """Remove a user with all its tokens, or only its tokens with a label. Returns the number of
+        entries removed. Raises NotFoundError if there is none."""
         with self._changing() as held:
             before = len(held["users"]) + len(held["tokens"])
             if label is None:
@@ -158,14 +159,14 @@ class Credentials:
             gone = before - len(held["users"]) - len(held["tokens"])
             if not gone:
                 raise NotFoundError(
-                    f"There is no such login of {name!r}.",
+                    f"There is no such login for {name!r}.",
                     next_step="List the users to see their names.",
                     name=name,
                 )
         return gone
 
     def users(self) -> list[tuple[str, Role, str]]:
-        """Name, role and what with (`password`, or `token` and its label), without any secret."""
+        """List name, role and login method (`password`, or `token` with its label)."""
         held = self._read()
         found = [(user["name"], user["role"], "password") for user in held["users"]]
         return found + [
@@ -185,7 +186,7 @@ class Credentials:
             if stamp != self._read_at:
                 if seen.st_mode & 0o077:
                     raise StoreError(
-                        f"Others than its owner may read {self.path}, which holds password hashes.",
+                        f"{self.path} contains password hashes and is readable by other users.",
                         next_step="Set its mode to 600.",
                         path=str(self.path),
                     )
@@ -202,15 +203,15 @@ class Credentials:
             ):
                 return dict(held)
         raise StoreError(
-            f"{self.path} is no file of users of this doxa.",
+            f"{self.path} is not a valid users file.",
             next_step="Give the path of another file, which need not exist yet.",
             path=str(self.path),
         )
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Any]]:
-        """What the file holds, to change; afterwards the file is replaced. Changes of several
-        processes queue on a lock file."""
+        """Yield the content of the file for changes, then replace the file. Changes by several
+        processes are serialised by a lock file."""
         guard = os.open(
             self.path.with_name(self.path.name + ".lock"), os.O_CREAT | os.O_RDWR, _MODE
         )
@@ -225,8 +226,8 @@ class Credentials:
             yield held
             if max(len(held["users"]), len(held["tokens"])) > LOGIN_USERS_ITEMS_MAX:
                 raise LimitError(
-                    f"{self.path} holds no more than {LOGIN_USERS_ITEMS_MAX:,} users.",
-                    next_step="Use one login for programs that act as one.",
+                    f"{self.path} can contain at most {LOGIN_USERS_ITEMS_MAX:,} users.",
+                    next_step="Share one login between programs that act together.",
                     items_max=LOGIN_USERS_ITEMS_MAX,
                 )
             part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.part")
@@ -239,9 +240,9 @@ class Credentials:
             os.close(guard)
 
 
-class Guard:
-    """An authenticator that slows guessing down: a name pauses after wrong passwords in a row, and
-    few hashes are computed at a time."""
+class LoginThrottle:
+    """An authenticator that limits guessing: a name is blocked for a while after several wrong
+    passwords in a row, and only a few hashes are computed at a time."""
 
     def __init__(self, inner: Authenticator) -> None:
         self._inner = inner
@@ -250,13 +251,14 @@ class Guard:
         self._wrong: dict[str, tuple[int, float]] = {}
 
     def verify(self, name: str, password: str) -> Principal | None:
-        """As the authenticator inside. Raises LimitError while the name pauses."""
+        """Verify a password with the inner authenticator. Raises LimitError while the name is
+        blocked."""
         with self._lock:
             count, until = self._wrong.get(name, (0, 0.0))
         if count >= LOGIN_ATTEMPTS_MAX and time.monotonic() < until:
             raise LimitError(
                 "There were too many attempts with a wrong password.",
-                next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then try again.",
+                next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then retry.",
                 attempts_max=LOGIN_ATTEMPTS_MAX,
             )
         if (
@@ -280,13 +282,13 @@ class Guard:
         return self._inner.verify_token(token)
 
 
-def guarded(authenticator: Authenticator | None) -> Authenticator | None:
-    """Behind a guard, once: doors that are given the same guard count wrong passwords together.
-    None asks nobody."""
+def throttled(authenticator: Authenticator | None) -> Authenticator | None:
+    """Wrap an authenticator in a LoginThrottle unless it is one. Servers that share a throttle
+    count wrong passwords together. None, which means no login, stays None."""
     return (
         authenticator
-        if authenticator is None or isinstance(authenticator, Guard)
-        else Guard(authenticator)
+        if authenticator is None or isinstance(authenticator, LoginThrottle)
+        else LoginThrottle(authenticator)
     )
 
 
@@ -334,7 +336,7 @@ def _check_name(name: str, role: str) -> None:
         or name != name.strip()
     ):
         raise InputError(
-            f"{name[:80]!r} is no name of a user.",
+            f"{name[:80]!r} is not a valid user name.",
             next_step=(
                 f"Use up to {LOGIN_NAME_CHARS_MAX} printable characters without spaces around them."
             ),
@@ -342,7 +344,7 @@ def _check_name(name: str, role: str) -> None:
         )
     if role not in LOGIN_ROLES:
         raise InputError(
-            f"{role!r} is no role that can log in.",
+            f"{role!r} is not a role that can log in.",
             next_step=f"Use {' or '.join(LOGIN_ROLES)}.",
             field="role",
         )

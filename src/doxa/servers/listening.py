@@ -1,11 +1,11 @@
-"""What every door that listens on an address shares: when it may, with which TLS, and how it runs
-until it is told to stop.
+"""What all servers that listen on an address share: the security requirements, TLS, and running
+until stopped.
 
-    serve(door, door)                  from this thread, until SIGINT or SIGTERM
-    with running(door): ...            on a thread of its own, for tests and notebooks
+    serve(server, server)              on this thread, until SIGINT or SIGTERM
+    with running(server): ...          on a separate thread, for tests and notebooks
 
-Secure unless told otherwise: an address that others can reach needs a login, and TLS unless
-something else encrypts the line.
+Secure by default: an address that other machines can reach requires a login, and TLS unless the
+connection is encrypted by other means.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from doxa.base.hosts import is_loopback
 BACKLOG = 128
 
 
-class Door(Protocol):
+class Server(Protocol):
     """A server on an event loop."""
 
     async def start(self) -> None:
-        """Listen. Raises StoreError when the address is taken or not ours."""
+        """Start to listen. Raises StoreError if the address is in use or not available."""
 
     async def stop(self) -> None:
-        """Take no more clients, let what runs finish for a while, then end it."""
+        """Accept no more clients, wait a while for running requests, then end them."""
 
 
-AnyDoor = TypeVar("AnyDoor", bound=Door)
+AnyServer = TypeVar("AnyServer", bound=Server)
 
 
 def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
-    """TLS 1.2 or newer with this certificate chain and key (PEM). Raises InputError if they cannot
-    be used."""
+    """Create a context for TLS 1.2 or newer with this certificate chain and key (PEM). Raises
+    InputError if they cannot be used."""
     if not certificate or not key:
         raise InputError(
-            "TLS needs a certificate and its key.",
+            "TLS requires a certificate and its key.",
             next_step="Give the paths of both, in PEM.",
             field="certificate",
         )
@@ -61,70 +61,69 @@ def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.S
 
 
 def require_safe(host: str, *, login: bool, encrypted: bool) -> None:
-    """Raises InputError for an address that others can reach without a login, or with secrets in
-    clear text."""
+    """Raise InputError for an address that other machines can reach if it has no login, or if
+    passwords would be sent in clear text."""
     if is_loopback(host):
         return
     if not login:
         raise InputError(
-            f"{host} can be reached from outside, and there is no login.",
+            f"{host} can be reached from outside, and no login is required.",
             next_step="Give an authenticator.",
             field="host",
         )
     if not encrypted:
         raise InputError(
-            f"{host} can be reached from outside, and passwords would travel in clear text.",
+            f"{host} can be reached from outside, and passwords would be sent in clear text.",
             next_step=(
-                "Give a certificate and its key, or allow plaintext if something else encrypts the"
-                " line."
+                "Give a certificate and its key, or allow plaintext if the connection is encrypted"
+                " by other means."
             ),
             field="host",
         )
 
 
-def serve(*doors: Door, ready: Callable[[], None] | None = None) -> None:
-    """Serve from this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when
-    all of them listen."""
+def serve(*servers: Server, ready: Callable[[], None] | None = None) -> None:
+    """Serve on this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when all
+    servers listen."""
 
     async def run() -> None:
-        started: list[Door] = []
+        started: list[Server] = []
         try:
-            for door in doors:
-                await door.start()
-                started.append(door)
+            for server in servers:
+                await server.start()
+                started.append(server)
             asked = asyncio.Event()
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                with suppress(
-                    NotImplementedError, RuntimeError, ValueError
-                ):  # not the main thread, or a system without
+                # not the main thread, or a system without signal handlers
+                with suppress(NotImplementedError, RuntimeError, ValueError):
                     loop.add_signal_handler(number, asked.set)
-            if ready is not None:  # only now: who hears of the server may stop it at once
+            if ready is not None:  # only now: the callee may stop the server at once
                 ready()
             await asked.wait()
         finally:
-            await asyncio.gather(*(door.stop() for door in started))
+            await asyncio.gather(*(server.stop() for server in started))
 
     asyncio.run(run())
 
 
 @contextmanager
-def running(door: AnyDoor) -> Iterator[AnyDoor]:
-    """A door on a thread of its own, listening when the block begins, stopped when it ends."""
+def running(server: AnyServer) -> Iterator[AnyServer]:
+    """Run a server on a separate thread: it listens when the block begins and stops at its end."""
     ready, problems = threading.Event(), list[BaseException]()
     loop = asyncio.new_event_loop()
     asked = asyncio.Event()
 
     async def run() -> None:
         try:
-            await door.start()
+            await server.start()
         except BaseException as error:
             problems.append(error)
             return
         finally:
             ready.set()
         await asked.wait()
-        await door.stop()
+        await server.stop()
 
     def main() -> None:
         try:
@@ -132,14 +131,14 @@ def running(door: AnyDoor) -> Iterator[AnyDoor]:
         finally:
             loop.close()
 
-    thread = threading.Thread(target=main, name="door-loop", daemon=True)
+    thread = threading.Thread(target=main, name="server-loop", daemon=True)
     thread.start()
     ready.wait()
     if problems:
         thread.join()
         raise problems[0]
     try:
-        yield door
+        yield server
     finally:
         loop.call_soon_threadsafe(asked.set)
         thread.join()

@@ -1,5 +1,5 @@
-"""An opened memory as the server's database: each unit of work is a session of the memory under the
-name and role that logged in."""
+"""Serve an open memory as a database: each unit of work is a session of the memory with the name
+and role of the login."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from doxa.app import Memory
-from doxa.servers.contract import GraphSession
+from doxa.servers.contract import DatabaseSession
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"
-SYSTEM_TIME, VALID_TIME = (
-    "as_of_system_time",
-    "as_of_valid_time",
-)  # metadata that let a session or transaction read another time
+# Metadata that let a session or transaction read at another time.
+SYSTEM_TIME, VALID_TIME = "as_of_system_time", "as_of_valid_time"
 
 
 class MemoryDatabase:
-    """One memory under one name. It must be opened as operator if operators log in: a session has
-    no more power than its memory."""
+    """Serves one memory under one name. It must be opened as operator if operators log in: a
+    session cannot have more rights than its memory."""
 
     def __init__(self, memory: Memory, *, name: str = DATABASE, project: str = "") -> None:
         self._memory, self._name, self._project = memory, name, project
@@ -30,9 +28,9 @@ class MemoryDatabase:
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
-    ) -> GraphSession:
-        """A session of the memory. Raises RoleError if the memory was opened with less power than
-        the principal has."""
+    ) -> DatabaseSession:
+        """Open a session of the memory. Raises RoleError if the memory was opened with fewer rights
+        than the principal has."""
         session = self._memory.session(
             actor=principal.name, role=principal.role, project=self._project
         )
@@ -46,7 +44,7 @@ class MemoryDatabase:
         with self._memory.store.read() as snapshot:
             last = snapshot.last_receipt()
         number = last.tx if last else 0
-        if number != self._seen:  # somebody wrote: there may be something to embed
+        if number != self._seen:  # something was written and may need to be embedded
             self._seen = number
             self._memory.wake()
         return number

@@ -1,9 +1,9 @@
-"""Threads that are kept, one for each connection at a time, because a database transaction belongs
-to its thread and opening files costs.
+"""A cache of worker threads, one per connection at a time, because a database transaction belongs
+to its thread and opening a file is expensive.
 
-The standard library's executor waits for its threads when the interpreter ends; these are daemons,
-so that a statement that does not end cannot keep a process alive. The database undoes what such a
-thread left open.
+The executors of the standard library wait for their threads at interpreter exit. These threads are
+daemons, so that a statement that does not end cannot keep the process alive. The database rolls
+back what such a thread left open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Job = Callable[[], None]
 
 
 class Workers:
-    """Runs jobs, each on a thread of its own. The caller bounds how many."""
+    """Runs each job on a separate thread. The caller limits their number."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -26,7 +26,7 @@ class Workers:
         self._closed = False
 
     def start(self, job: Job) -> None:
-        """Run a job on a thread that is free, or on a new one."""
+        """Run a job on an idle thread, or on a new one."""
         with self._lock:
             inbox = self._idle.pop() if self._idle else None
             if inbox is None:
@@ -38,7 +38,7 @@ class Workers:
         inbox.put(job)
 
     def close(self) -> None:
-        """Let every thread end when its job has."""
+        """Let every thread end after its current job."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -48,7 +48,7 @@ class Workers:
     def _loop(self, inbox: SimpleQueue[Job | None]) -> None:
         while (job := inbox.get()) is not None:
             job()
-            del job  # or it would keep the last connection until the next
+            del job  # would otherwise keep the last connection alive until the next job
             with self._lock:
                 if self._closed:
                     return

@@ -1,1 +1,1 @@
-"""Moves memory between files: export and import as JSON lines."""
+"""Export and import of memories as JSON lines."""

@@ -1,21 +1,18 @@
-"""Memory out and in again as JSON lines, in a format that is documented here and carries no
-database of ours.
+"""Export a memory as JSON lines and import it, in a format that is independent of the database.
 
     {"type": "doxa-export", "format": 1, "time": ...}
-    {"type": "exchange", "kref", "project", "space", "thread", "session", "speaker", "role", "text",
-    "time", "id", "caption", ...}     one turn
+    {"type": "exchange", "kref", "project", "space", "thread", "session", "speaker", "role",
+     "text", "time", "id", "caption", ...}                         one turn
     {"type": "revision", "kref", "status", "number", "tags", "project", "space", "name", "kind",
-    "summary", ...}       item by item, oldest first
+     "summary", ...}                                               item by item, oldest first
     {"type": "artifact", "kref", "location", "sha256", "size_bytes"}
-    right after the revision that has it
-    {"type": "bundle", "kref", "members", "deprecated"}
-    members in order of joining
-    {"type": "edge", "edge", "source", "target", "metadata"}
-    between revisions and exchanges
+                                                                   directly after its revision
+    {"type": "bundle", "kref", "members", "deprecated"}            members in order of joining
+    {"type": "edge", "edge", "source", "target", "metadata"}       between revisions and exchanges
 
-Times are ISO 8601 UTC. Exporting an imported file gives the same lines but for the export's own
-time; when a file recorded a revision is its log's to say and is no part of a line. An item comes in
-by one transaction, so that an import that was stopped can be repeated.
+Times are ISO 8601 UTC. Exporting an imported file gives the same lines except for the time of the
+export. The time at which a file recorded a revision is in its log and is not exported. Each item is
+imported in one transaction, so that an interrupted import can be repeated.
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ from doxa.belief.writes import (
     set_deprecated,
 )
 from doxa.ingestion.arguments import unusable
-from doxa.ingestion.ingest import Ingest, Ingested, Prepared, cleaned
+from doxa.ingestion.ingest import Ingest, Ingested, PreparedTurn, cleaned
 from doxa.ingestion.readers.sources import EXPORT_START, head, lines
 from doxa.ingestion.remember import clean_draft, clean_properties
 from doxa.language.turns import Turn, TurnRole, readable
@@ -105,9 +102,10 @@ _HELD_EDGE = "SELECT 1 FROM edge WHERE src = ? AND dst = ? AND type = ?"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: new exchanges and those already known, revisions, artifacts, bundles and
-    edges made, edges and artifacts passed over because what they belong to is not here (the first
-    of them are named in `places`), secrets left out, the threads, and the changes."""
+    """The result of an import: numbers of new and known exchanges, of revisions, artifacts, bundles
+    and edges created, of edges and artifacts skipped because their element is missing here (the
+    first are in `places`), and of redacted secrets; the threads and the changes. `losses` are
+    beliefs retracted because they contradict more entrenched ones, imported or existing."""
 
     added: int = 0
     known: int = 0
@@ -120,12 +118,7 @@ class Imported:
     threads: tuple[str, ...] = ()
     changes: tuple[int, ...] = ()
     places: tuple[str, ...] = ()
-    losses: tuple[
-        Lost,
-        ...,
-        # beliefs that could not stand beside what came in, or beside what was here: the less
-        # entrenched ones
-    ] = ()
+    losses: tuple[Lost, ...] = ()
 
 
 _NOTHING = msgspec.Raw(b"{}")
@@ -136,7 +129,7 @@ class _Header(msgspec.Struct, tag="doxa-export"):
     format: int
 
 
-class _Said(msgspec.Struct, tag="exchange"):
+class _ExchangeLine(msgspec.Struct, tag="exchange"):
     kref: str
     project: str
     space: str
@@ -153,7 +146,7 @@ class _Said(msgspec.Struct, tag="exchange"):
     dates: tuple[str, ...] = ()
 
 
-class _Stated(msgspec.Struct, tag="revision"):
+class _RevisionLine(msgspec.Struct, tag="revision"):
     kref: str
     item: str
     number: _Number
@@ -183,36 +176,36 @@ class _Stated(msgspec.Struct, tag="revision"):
     entities: tuple[str, ...] = ()
 
 
-class _Link(msgspec.Struct, tag="edge"):
+class _EdgeLine(msgspec.Struct, tag="edge"):
     edge: str
     source: str
     target: str
     metadata: msgspec.Raw = _NOTHING
 
 
-class _Attached(msgspec.Struct, tag="artifact"):
+class _ArtifactLine(msgspec.Struct, tag="artifact"):
     kref: str
     location: str
     sha256: str = ""
     size_bytes: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class _Grouped(msgspec.Struct, tag="bundle"):
+class _BundleLine(msgspec.Struct, tag="bundle"):
     kref: str
     members: tuple[str, ...] = ()
     deprecated: bool = False
 
 
-_Line = _Header | _Said | _Stated | _Attached | _Grouped | _Link
-_decoder = msgspec.json.Decoder(_Line)
+_ExportLine = _Header | _ExchangeLine | _RevisionLine | _ArtifactLine | _BundleLine | _EdgeLine
+_decoder = msgspec.json.Decoder(_ExportLine)
 
 
-# Out
+# Export
 
 
 def export_lines(store: Store) -> Iterator[bytes]:
-    """Every exchange, revision, artifact, bundle and typed edge, one JSON object a line, from one
-    snapshot."""
+    """Yield every exchange, revision, artifact, bundle and typed edge of one snapshot, one JSON
+    object per line."""
     encode = msgspec.json.encode
     with store.read() as snapshot:
         yield encode({"type": "doxa-export", "format": FORMAT, "time": format_time(snapshot.now)})
@@ -261,9 +254,9 @@ def export_lines(store: Store) -> Iterator[bytes]:
 
 
 def write_export(store: Store, target: Path) -> int:
-    """The same into a new file, readable by its owner alone as the memory itself is; it appears
-    under its name when it is whole. Returns the number of lines. Raises InputError where something
-    is there, StoreError or DiskFullError where the system refuses."""
+    """Write an export to a new file, readable by its owner only, as the memory itself is. The file
+    appears under its name when it is complete. Returns the number of lines. Raises InputError if
+    the path exists, StoreError or DiskFullError if writing fails."""
     if target.exists() or target.is_symlink():
         raise InputError(
             f"{target} exists already.",
@@ -309,9 +302,9 @@ def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
     owner = reader.node(item)
     for node in revisions_of(reader, item):
         held = read_revision(reader, node)
-        tags = [tag for tag in held.tags if tag != UNSUPPORTED]  # it follows from the edges
+        tags = [tag for tag in held.tags if tag != UNSUPPORTED]  # derived from the edges
         if owner is not None and owner.props.get(RETIRED_REVISION) == held.number:
-            tags.append("current")  # it was, when the item was retired
+            tags.append("current")  # it was current when the item was retired
         line = asdict(held) | {
             "type": "revision",
             "name": parse_kref(held.item).name,
@@ -338,11 +331,11 @@ def _item_lines(reader: Reader, item: NodeId) -> Iterator[dict[str, object]]:
             }
 
 
-# In
+# Import
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file begins as an export of doxa does."""
+    """Return whether a file starts like an export of doxa."""
     try:
         return path.is_file() and EXPORT_START.match(head(path, _START_BYTES)) is not None
     except (InputError, ValueError):
@@ -350,42 +343,44 @@ def is_export(path: Path) -> bool:
 
 
 def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
-    """Take an export in, each thing under the address it had. What is here already, or was erased
-    here, is passed over, so importing twice changes nothing. Raises InputError naming the line, or
+    """Import an export; every element keeps its address. Elements that exist here or were erased
+    here are skipped, so importing twice changes nothing. Raises InputError naming the line, or
     RoleError, before anything is written."""
     if EXPORT_START.match(head(path, _START_BYTES)) is None:
         raise InputError(
-            f"{path} is no export of doxa.",
-            next_step="Take a conversation in with ingest or `doxa import`.",
+            f"{path} is not an export of doxa.",
+            next_step="Read a conversation with ingest or `doxa import`.",
             path=str(path),
         )
     found = list(_lines(path))
-    stated = [line for line in found if isinstance(line, _Stated)]
-    attached: dict[str, list[_Attached]] = {}
+    stated = [line for line in found if isinstance(line, _RevisionLine)]
+    attached: dict[str, list[_ArtifactLine]] = {}
     for line in found:
-        if isinstance(line, _Attached):
+        if isinstance(line, _ArtifactLine):
             kref = parse_kref(line.kref)
             if kref.artifact is None or kref.revision is None:
-                raise _unfit(
+                raise _invalid_line(
                     line.kref,
-                    "an artifact's address has a revision and a name, such as ?r=1&a=report.pdf",
+                    "an artifact's address needs a revision and a name, such as ?r=1&a=report.pdf",
                 )
             attached.setdefault(str(kref.pinned(kref.revision)), []).append(line)
-        elif isinstance(line, _Grouped) and not _is_bundle(parse_kref(line.kref)):
-            raise _unfit(line.kref, "a bundle's address ends in .bundle")
-    _may_import(identity, stated)
-    said = _import_said(store, identity, [line for line in found if isinstance(line, _Said)])
-    bundles = [line for line in found if isinstance(line, _Grouped)]
+        elif isinstance(line, _BundleLine) and not _is_bundle(parse_kref(line.kref)):
+            raise _invalid_line(line.kref, "a bundle's address must end in .bundle")
+    _check_import_role(identity, stated)
+    said = _import_exchanges(
+        store, identity, [line for line in found if isinstance(line, _ExchangeLine)]
+    )
+    bundles = [line for line in found if isinstance(line, _BundleLine)]
     job = _Import(store, identity, bundles={line.kref for line in bundles}, attached=attached)
     for item, together in _by_item(stated):
         job.take_item(item, together)
     job.attach_rest()
     job.take_bundles(bundles)
-    job.take_edges([line for line in found if isinstance(line, _Link)])
+    job.take_edges([line for line in found if isinstance(line, _EdgeLine)])
     return job.result(said)
 
 
-def _may_import(identity: Identity, stated: list[_Stated]) -> None:
+def _check_import_role(identity: Identity, stated: list[_RevisionLine]) -> None:
     if identity.role != "agent":
         return
     for line in stated:
@@ -403,8 +398,8 @@ def _is_bundle(kref: Kref) -> bool:
     return kref.kind == "bundle" and kref == kref.item()
 
 
-def _by_item(stated: list[_Stated]) -> list[tuple[str, list[_Stated]]]:
-    items: dict[str, list[_Stated]] = {}
+def _by_item(stated: list[_RevisionLine]) -> list[tuple[str, list[_RevisionLine]]]:
+    items: dict[str, list[_RevisionLine]] = {}
     for line in stated:
         items.setdefault(line.item, []).append(line)
     return [
@@ -412,9 +407,10 @@ def _by_item(stated: list[_Stated]) -> list[tuple[str, list[_Stated]]]:
     ]
 
 
-def _import_said(store: Store, identity: Identity, said: list[_Said]) -> list[Ingested]:
-    """Exchanges under the addresses they had, in the order of the lines; nothing is read from them
-    that the export does not say."""
+def _import_exchanges(
+    store: Store, identity: Identity, said: list[_ExchangeLine]
+) -> list[Ingested]:
+    """Import exchanges under their addresses, in the order of the lines, without extraction."""
     jobs: dict[tuple[str, str], Ingest] = {}
     results: dict[tuple[str, str], Ingested] = {}
     for place, together in groupby(said, key=lambda line: (line.project, line.space)):
@@ -427,7 +423,7 @@ def _import_said(store: Store, identity: Identity, said: list[_Said]) -> list[In
     return list(results.values())
 
 
-def _prepared(line: _Said) -> Prepared:
+def _prepared(line: _ExchangeLine) -> PreparedTurn:
     texts = (
         readable(text)
         for text in (line.thread, line.session, line.speaker, line.text, line.id, line.caption)
@@ -440,12 +436,12 @@ def _prepared(line: _Said) -> Prepared:
         tuple(redact(one).text for one in ones) for ones in (line.entities, line.dates)
     )
     identity = refuse_secret(parse_kref(line.kref).name, field="id")
-    return Prepared(identity, turn, entities, dates, redacted=redacted, retired=line.deprecated)
+    return PreparedTurn(identity, turn, entities, dates, redacted=redacted, retired=line.deprecated)
 
 
 class _Import:
-    """Items, artifacts, bundles and edges into one store: each method a transaction or a few, each
-    harmless to repeat."""
+    """Imports items, artifacts, bundles and edges into one store. Each method runs one or a few
+    transactions and is idempotent."""
 
     def __init__(
         self,
@@ -453,7 +449,7 @@ class _Import:
         identity: Identity,
         *,
         bundles: set[str],
-        attached: dict[str, list[_Attached]],
+        attached: dict[str, list[_ArtifactLine]],
     ) -> None:
         self._store = store
         self._identity = identity
@@ -463,7 +459,7 @@ class _Import:
             ("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0
         )
         self._changes: list[int] = []
-        self._gave_way: list[Lost] = []
+        self._losses: list[Lost] = []
         self._places: list[str] = []
 
     def result(self, said: list[Ingested]) -> Imported:
@@ -475,23 +471,23 @@ class _Import:
             threads=tuple(thread for one in said for thread in one.threads),
             changes=(*(change for one in said for change in one.changes), *self._changes),
             places=tuple(self._places),
-            losses=tuple(self._gave_way),
+            losses=tuple(self._losses),
         )
 
-    def take_item(self, item: str, stated: list[_Stated]) -> None:
-        """The revisions that are new here, under their own numbers, then the tags and the status,
-        all or nothing."""
+    def take_item(self, item: str, stated: list[_RevisionLine]) -> None:
+        """Import the new revisions of an item under their numbers, then its tags and status, in one
+        transaction."""
         kref = parse_kref(item)
         drafts = [(line, self._draft(line, kref)) for line in stated]
         with self._store.write(self._identity, op="import") as tx:
             node = tx.node_by_kref(item) or create_item(
                 tx, kref, labels=("Bundle",) if item in self._bundles else ()
             )
-            made: list[_Stated] = []
+            made: list[_RevisionLine] = []
             for line, draft in drafts:
                 following = next_number(tx, node)
                 if line.number < following:
-                    continue  # it is here, or it was erased here
+                    continue  # it exists here, or was erased here
                 if line.number > following:
                     tx.set_node(node.id, node.props | {"next_number": line.number})
                     node = tx.node(node.id) or node
@@ -499,19 +495,19 @@ class _Import:
                 self._attach(tx, revision.id, str(revision.props["kref"]))
                 made.append(line)
             if made:
-                _point_tags(tx, node, stated)
-                self._gave_way += reconcile(tx, node)
+                _set_tags(tx, node, stated)
+                self._losses += reconcile(tx, node)
         self._counts["revisions"] += len(made)
-        self._done(tx)
+        self._record_change(tx)
 
-    def _draft(self, line: _Stated, item: Kref) -> Draft:
+    def _draft(self, line: _RevisionLine, item: Kref) -> Draft:
         if (item.project, "/".join(item.spaces), item.name, item.kind) != (
             line.project,
             line.space,
             line.name,
             line.kind,
         ):
-            raise _unfit(line.kref, f"it does not fit its item {str(item)[:200]}")
+            raise _invalid_line(line.kref, f"it does not match its item {str(item)[:200]}")
         draft = Draft(
             summary=line.summary,
             project=line.project,
@@ -556,7 +552,7 @@ class _Import:
             tx.create_edge("HAS_ARTIFACT", revision, dst=tx.create_node(("Artifact",), props))
 
     def attach_rest(self) -> None:
-        """Artifacts of revisions that were here before."""
+        """Attach the artifacts of revisions that already existed here."""
         with self._store.write(self._identity, op="import") as tx:
             for kref in list(self._attached):
                 node = tx.node_by_kref(kref)
@@ -565,11 +561,11 @@ class _Import:
                         self._pass_over(line.kref)
                 else:
                     self._attach(tx, node.id, kref)
-        self._done(tx)
+        self._record_change(tx)
 
-    def take_bundles(self, bundles: list[_Grouped]) -> None:
-        """All bundles first, since they may hold one another; then the members of those that never
-        had any here."""
+    def take_bundles(self, bundles: list[_BundleLine]) -> None:
+        """Create all bundles first, since they may contain each other, then add the members of
+        those that never had any here."""
         with self._store.write(self._identity, op="import") as tx:
             for line in bundles:
                 refuse_secret(line.kref, field="bundle")
@@ -587,16 +583,16 @@ class _Import:
                         self._pass_over(f"{kref} in {line.kref}")
                     else:
                         tx.create_edge("MEMBER", bundle.id, dst=member.id)
-        self._done(tx)
+        self._record_change(tx)
 
-    def take_edges(self, links: list[_Link]) -> None:
+    def take_edges(self, links: list[_EdgeLine]) -> None:
         for first in range(0, len(links), INGEST_BATCH_TURNS):
             with self._store.write(self._identity, op="import") as tx:
                 for line in links[first : first + INGEST_BATCH_TURNS]:
                     self._take_edge(tx, line)
-            self._done(tx)
+            self._record_change(tx)
 
-    def _take_edge(self, tx: Transaction, line: _Link) -> None:
+    def _take_edge(self, tx: Transaction, line: _EdgeLine) -> None:
         kind = check_edge_type(refuse_secret(line.edge, field="edge type"))
         source, target = tx.node_by_kref(line.source), tx.node_by_kref(line.target)
         if source is None or target is None:
@@ -617,13 +613,14 @@ class _Import:
         if len(self._places) < SKIPPED_ITEMS_MAX:
             self._places.append(place[:500])
 
-    def _done(self, tx: Transaction) -> None:
+    def _record_change(self, tx: Transaction) -> None:
         if tx.receipt_made:
             self._changes.append(tx.tx)
 
 
-def _point_tags(tx: Transaction, item: Node, stated: list[_Stated]) -> None:
-    """Every tag where the export says. What it does not name and what is gone here stays as it is."""
+def _set_tags(tx: Transaction, item: Node, stated: list[_RevisionLine]) -> None:
+    """Set every tag as in the export. Tags that it does not name, and tags of missing revisions,
+    stay unchanged."""
     for line in stated:
         revision = tx.node_by_kref(f"{item.props['kref']}?r={line.number}")
         for tag in line.tags:
@@ -636,51 +633,55 @@ def _point_tags(tx: Transaction, item: Node, stated: list[_Stated]) -> None:
     set_deprecated(tx, node, stated[-1].status == "deprecated")
 
 
-def _lines(path: Path) -> Iterator[_Said | _Stated | _Attached | _Grouped | _Link]:
+def _lines(
+    path: Path,
+) -> Iterator[_ExchangeLine | _RevisionLine | _ArtifactLine | _BundleLine | _EdgeLine]:
     for number, line in lines(path):
         if line is None:
-            raise _bad(path, number, f"the line is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
+            raise _unreadable_line(
+                path, number, f"the line is longer than {IMPORT_LINE_BYTES_MAX:,} bytes"
+            )
         try:
             value = _decoder.decode(line)
         except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
-            raise _bad(path, number, str(error)) from None
+            raise _unreadable_line(path, number, str(error)) from None
         if isinstance(value, _Header) != (number == 1):
-            raise _bad(path, number, "an export begins with its header and has no other")
+            raise _unreadable_line(path, number, "an export has one header, in its first line")
         if not isinstance(value, _Header):
             yield value
         elif value.format != FORMAT:
-            raise _bad(path, number, f"format {value.format} is not {FORMAT}")
+            raise _unreadable_line(path, number, f"format {value.format} is not {FORMAT}")
 
 
 def _metadata(kref: str, raw: msgspec.Raw) -> dict[str, Any]:
-    """Properties in the stored form, in which a date, a point or bytes is an object of one key
-    (base/values.py)."""
+    """Decode properties in the stored form, in which a date, a point or bytes is an object with one
+    key (base/values.py)."""
     try:
         values = decode_properties(bytes(raw).decode())
         for value in values.values():
-            str(value)  # a value that cannot be written cannot be meant
+            str(value)  # a value that cannot be printed is invalid
             if isinstance(value, msgspec.Struct) and any(
                 isinstance(p, int) and abs(p) > TIME_MAX for p in msgspec.structs.astuple(value)
             ):
                 raise ValueError("a number beyond 64 bits")
         return dict(values)
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise _unfit(kref, f"its metadata is unreadable ({str(error)[:200]})") from None
+        raise _invalid_line(kref, f"its metadata is unreadable ({str(error)[:200]})") from None
 
 
-def _bad(path: Path, number: int, reason: str) -> InputError:
+def _unreadable_line(path: Path, number: int, reason: str) -> InputError:
     return InputError(
-        f"{path} line {number} cannot be read: {reason}.",
-        next_step="Export again, or mend that line.",
+        f"{path}, line {number}, cannot be read: {reason}.",
+        next_step="Export again, or correct that line.",
         path=str(path),
         line=number,
     )
 
 
-def _unfit(kref: str, reason: str) -> InputError:
+def _invalid_line(kref: str, reason: str) -> InputError:
     return InputError(
-        f"The line of {kref[:200]} cannot be taken in: {reason}.",
-        next_step="Export again, or mend that line.",
+        f"The line of {kref[:200]} cannot be imported: {reason}.",
+        next_step="Export again, or correct that line.",
         kref=kref[:200],
     )
 

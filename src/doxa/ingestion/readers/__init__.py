@@ -1,5 +1,5 @@
-"""Readers of histories: what other products wrote, as turns. `formats.py` shows the whole path;
-each other file draws one format."""
+"""Read conversation histories of other products as turns. `formats.py` shows the whole path; each
+reader module documents one format."""
 
 from doxa.ingestion.readers.formats import FORMATS, detect, read
 from doxa.ingestion.readers.sources import ReadReport

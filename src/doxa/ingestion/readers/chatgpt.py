@@ -1,18 +1,17 @@
-"""Reads ChatGPT's data export: conversations.json, alone, in the export's folder, or inside its
-zip.
+"""Read ChatGPT's data export: conversations.json by itself, in the export's folder, or in its zip.
 
 Each conversation is a tree, because an edited question keeps its first version as another branch.
-What the person last saw is the chain of parents from `current_node`; the other branches are left
-out.
+The conversation that the user last saw is the chain of parents from `current_node`; other branches
+are skipped.
 
     [ { "conversation_id": "...", "title": "...", "current_node": "n3",
         "mapping": { "n3": { "parent": "n2", "message": {
-            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25, "recipient":
-            "all",
+            "id": "...", "author": {"role": "user"}, "create_time": 1772460000.25,
+            "recipient": "all",
             "content": {"content_type": "text", "parts": ["text", {"asset_pointer": ...}]} } } } } ]
 
-The thread is "chatgpt", the session the conversation's id, the speaker the role. Tool traffic and
-hidden context are left out.
+The thread is "chatgpt", the session the conversation id, the speaker the role. Tool traffic and
+hidden context are skipped.
 """
 
 from __future__ import annotations
@@ -23,51 +22,52 @@ from pathlib import Path
 import msgspec
 
 from doxa.base.clock import TIME_MAX
+from doxa.ingestion.readers.conversations import conversations
 from doxa.ingestion.readers.sources import ReadReport, clean, decode
-from doxa.ingestion.readers.whole import conversations
 from doxa.language.turns import Turn, TurnRole
 
 
-class _Author(msgspec.Struct):
+class _ChatGptAuthor(msgspec.Struct):
     role: str = ""
 
 
-class _Content(msgspec.Struct):
+class _ChatGptContent(msgspec.Struct):
     parts: list[object] = msgspec.field(default_factory=list)
 
 
-class _Metadata(msgspec.Struct):
+class _ChatGptMetadata(msgspec.Struct):
     is_visually_hidden_from_conversation: bool | None = None
 
 
-class _Message(msgspec.Struct):
-    author: _Author
+class _ChatGptMessage(msgspec.Struct):
+    author: _ChatGptAuthor
     id: str = ""
     create_time: float | None = None
     recipient: str | None = None
-    content: _Content | None = None
-    metadata: _Metadata | None = None
+    content: _ChatGptContent | None = None
+    metadata: _ChatGptMetadata | None = None
 
 
-class _Node(msgspec.Struct):
+class _ChatGptNode(msgspec.Struct):
     parent: str | None = None
     message: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Conversation(msgspec.Struct):
-    mapping: dict[str, _Node]
+class _ChatGptConversation(msgspec.Struct):
+    mapping: dict[str, _ChatGptNode]
     conversation_id: str | None = None
     id: str | None = None
     title: str | None = None
     current_node: str | None = None
 
 
-_conversation = msgspec.json.Decoder(_Conversation)
-_message = msgspec.json.Decoder(_Message | None)
+_conversation = msgspec.json.Decoder(_ChatGptConversation)
+_message = msgspec.json.Decoder(_ChatGptMessage | None)
 
 
 def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
-    """Yield the turns conversation by conversation. One that does not parse is skipped and counted."""
+    """Yield the turns conversation by conversation. A conversation that cannot be parsed is skipped
+    and counted."""
     for name, position, raw in conversations(path, report):
         place = f"{name}, conversation {position}"
         try:
@@ -91,14 +91,13 @@ def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
                 yield turn
 
 
-def _chain(conversation: _Conversation) -> list[str]:
-    """Node ids from the root to the current node. Parents may form a ring in a damaged file: each
-    node is taken once."""
+def _chain(conversation: _ChatGptConversation) -> list[str]:
+    """Return the node ids from the root to the current node. Parents may form a cycle in a damaged
+    file, so each node is taken once."""
     mapping = conversation.mapping
     node = conversation.current_node
     if node not in mapping:
-        # Without a usable pointer the export's last node is the nearest thing to what was last
-        # seen.
+        # Without a usable pointer, the last node of the export is the best approximation.
         node = next(reversed(mapping), None)
     taken: dict[str, None] = {}
     while node is not None and node in mapping and node not in taken:
@@ -107,7 +106,7 @@ def _chain(conversation: _Conversation) -> list[str]:
     return list(reversed(taken))
 
 
-def _turn(session: str, message: _Message | None) -> Turn | None:
+def _turn(session: str, message: _ChatGptMessage | None) -> Turn | None:
     if (
         message is None
         or message.content is None
@@ -139,8 +138,8 @@ def _part_text(part: object) -> str:
 
 
 def _time_ns(seconds: float | None) -> int | None:
-    # A float of this size is exact to less than a microsecond; digits beyond would be noise in the
-    # turn's id.
+    # A float of this magnitude is precise to less than a microsecond; further digits would add
+    # noise to the turn's id.
     if seconds is None or not abs(seconds) < TIME_MAX / 1e9:
         return None
     return round(seconds * 1_000_000) * 1_000

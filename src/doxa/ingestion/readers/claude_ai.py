@@ -1,15 +1,13 @@
-"""Reads Claude.ai's data export: conversations.json, alone, in the export's folder, or inside its
-zip.
+"""Read Claude.ai's data export: conversations.json by itself, in the export's folder, or its zip.
 
     [ { "uuid": "...", "name": "Trip", "chat_messages": [
-          { "uuid": "...", "sender": "human" | "assistant", "created_at":
-          "2026-03-02T14:00:00.000000Z",
-            "text": "...", "content": [ {"type": "text", "text": "..."}, {"type": "tool_use", ...} ]
-            } ] } ]
+          { "uuid": "...", "sender": "human" | "assistant",
+            "created_at": "2026-03-02T14:00:00.000000Z", "text": "...",
+            "content": [ {"type": "text", "text": "..."}, {"type": "tool_use", ...} ] } ] } ]
 
-The text blocks of `content` are what was said; `text` flattens tool traffic into the same string
-and serves only where there are no blocks. The thread is "claude-ai", the session the conversation's
-uuid, the speaker "user" or "assistant".
+The message is the text blocks of `content`; `text` mixes in tool traffic and is used only if there
+are no blocks. The thread is "claude-ai", the session the conversation's uuid, the speaker "user" or
+"assistant".
 """
 
 from __future__ import annotations
@@ -21,36 +19,36 @@ import msgspec
 
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
+from doxa.ingestion.readers.conversations import conversations
 from doxa.ingestion.readers.sources import ReadReport, clean, decode
-from doxa.ingestion.readers.whole import conversations
 from doxa.language.turns import Turn, TurnRole
 
 
-class _Block(msgspec.Struct):
+class _ClaudeAiBlock(msgspec.Struct):
     type: str = ""
     text: str | None = None
 
 
-class _Message(msgspec.Struct):
+class _ClaudeAiMessage(msgspec.Struct):
     sender: str
     uuid: str = ""
     text: str | None = None
-    content: list[_Block] | None = None
+    content: list[_ClaudeAiBlock] | None = None
     created_at: str | None = None
 
 
-class _Conversation(msgspec.Struct):
+class _ClaudeAiConversation(msgspec.Struct):
     chat_messages: list[msgspec.Raw]
     uuid: str = ""
     name: str | None = None
 
 
-_conversation = msgspec.json.Decoder(_Conversation)
-_message = msgspec.json.Decoder(_Message)
+_conversation = msgspec.json.Decoder(_ClaudeAiConversation)
+_message = msgspec.json.Decoder(_ClaudeAiMessage)
 
 
 def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
-    """Yield the turns conversation by conversation. A conversation or message that does not parse
+    """Yield the turns conversation by conversation. A conversation or message that cannot be parsed
     is skipped and counted."""
     for name, position, raw in conversations(path, report):
         place = f"{name}, conversation {position}"
@@ -72,7 +70,7 @@ def read_claude_ai(path: Path, *, report: ReadReport) -> Iterator[Turn]:
                 yield turn
 
 
-def _turn(session: str, message: _Message) -> Turn | None:
+def _turn(session: str, message: _ClaudeAiMessage) -> Turn | None:
     if message.sender not in ("human", "assistant"):
         raise ValueError(f"{message.sender[:40]!r} is not a known sender")
     blocks = [

@@ -1,21 +1,20 @@
-"""Reads Claude Code's session files: what a person and the assistant said, without the machinery
-between.
+"""Read Claude Code's session files: the messages of the user and the assistant, without tool
+traffic.
 
-The product keeps one file per session in a folder per project, one JSON object a line, appended
+The product keeps one file per session in a folder per project, one JSON object per line, appended
 while the session runs:
 
     projects/-home-ana-atlas/<session>.jsonl
-    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...", "timestamp":
-    "2026-03-02T14:00:00.000Z",
-     "isSidechain": false, "isMeta": false, "message": {"role": "user", "content": "text" | [ block,
-     ... ]}}
-    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...} |
-    {"type": "tool_result", "content": ...}
+    {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...",
+     "timestamp": "2026-03-02T14:00:00.000Z", "isSidechain": false, "isMeta": false,
+     "message": {"role": "user", "content": "text" | [ block, ... ]}}
+    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...}
+           | {"type": "tool_result", "content": ...}
 
-Other line types (summary, system, snapshots) hold no conversation. The thread is the last part of
-the first working directory, or the project folder's name where no line has one; the session is
-`sessionId`. A line that does not parse is skipped and counted: a program that was killed while
-writing leaves one, and it must not cost the history.
+Other line types (summary, system, snapshots) contain no conversation. The thread is the last part
+of the first working directory, or the name of the project folder if no line has one; the session is
+`sessionId`. A line that cannot be parsed is skipped and counted: a process killed while writing
+leaves one, and the rest of the history must remain readable.
 """
 
 from __future__ import annotations
@@ -33,32 +32,33 @@ from doxa.language.turns import Turn, TurnRole
 
 EXTRAS = frozenset({"tools", "thinking", "sidechains"})
 
-# The host writes these into the user's side of the conversation; no person typed them.
+# The host inserts these into the user's messages; no person typed them.
 _INJECTED = re.compile(
-    r"\s*<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout|stderr)|system-reminder|task-notification"
-    r"|ide_(?:opened_file|selection|diagnostics))>|\s*\[Request interrupted by user"
+    r"\s*<(?:command-(?:name|message|args)|local-command-(?:stdout|stderr|caveat)|bash-(?:stdout"
+    r"|stderr)|system-reminder|task-notification|ide_(?:opened_file|selection|diagnostics))>"
+    r"|\s*\[Request interrupted by user"
 )
 
 
-class _Kind(msgspec.Struct):
+class _ClaudeCodeKind(msgspec.Struct):
     type: str = ""
     cwd: str | None = None
 
 
-class _Block(msgspec.Struct):
+class _ClaudeCodeBlock(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
     content: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Message(msgspec.Struct):
-    content: str | list[_Block] = ""
+class _ClaudeCodeMessage(msgspec.Struct):
+    content: str | list[_ClaudeCodeBlock] = ""
 
 
-class _Line(msgspec.Struct):
+class _ClaudeCodeLine(msgspec.Struct):
     type: str
-    message: _Message
+    message: _ClaudeCodeMessage
     timestamp: str | None = None
     sessionId: str = ""
     uuid: str = ""
@@ -67,18 +67,17 @@ class _Line(msgspec.Struct):
     isCompactSummary: bool = False
 
 
-_kind = msgspec.json.Decoder(_Kind)
-_line = msgspec.json.Decoder(_Line)
-_result = msgspec.json.Decoder(str | list[_Block])
+_kind = msgspec.json.Decoder(_ClaudeCodeKind)
+_line = msgspec.json.Decoder(_ClaudeCodeLine)
+_result = msgspec.json.Decoder(str | list[_ClaudeCodeBlock])
 
 
 def read_claude_code(
     path: Path, *, report: ReadReport, include: Collection[str] = ()
 ) -> Iterator[Turn]:
-    """Yield the turns of one session file, or of every *.jsonl below a folder in the order of their
-    paths.
+    """Yield the turns of one session file, or of every *.jsonl below a folder, ordered by path.
 
-    `include` adds what is left out by default: "tools" (results, role tool), "thinking",
+    `include` adds content that is skipped by default: "tools" (results, role tool), "thinking",
     "sidechains" (sub-agents).
     """
     if not path.is_dir():
@@ -87,7 +86,7 @@ def read_claude_code(
     for file in files_below(path, ".jsonl"):
         try:
             yield from _read_session(file, report=report, include=include)
-        except InputError as error:  # one file that cannot be opened must not cost the others
+        except InputError as error:  # one unreadable file must not block the others
             report.skip(error.message)
 
 
@@ -127,10 +126,10 @@ def _read_session(path: Path, *, report: ReadReport, include: Collection[str]) -
             )
 
 
-def _spoken(record: _Line, include: Collection[str]) -> Iterator[tuple[TurnRole, str]]:
+def _spoken(record: _ClaudeCodeLine, include: Collection[str]) -> Iterator[tuple[TurnRole, str]]:
     role: TurnRole = "user" if record.type == "user" else "assistant"
     content = record.message.content
-    blocks = [_Block(type="text", text=content)] if isinstance(content, str) else content
+    blocks = [_ClaudeCodeBlock(type="text", text=content)] if isinstance(content, str) else content
     said = [
         text
         for block in blocks
@@ -156,7 +155,7 @@ def _injected(role: TurnRole, text: str) -> bool:
     return role == "user" and _INJECTED.match(text) is not None
 
 
-def _result_text(block: _Block) -> str:
+def _result_text(block: _ClaudeCodeBlock) -> str:
     data = bytes(block.content)
     content = decode(_result, data) if data and data != b"null" else ""
     if isinstance(content, str):

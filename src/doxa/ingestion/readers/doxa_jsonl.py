@@ -1,15 +1,15 @@
-"""Reads doxa's own transcript lines: the format to write when no product's export fits.
+"""Read doxa's own transcript format, for histories that no other reader supports.
 
-One JSON object a line, UTF-8, blank lines allowed, fields in any order, unknown fields refused (a
-misspelt "time" must not pass silently):
+One JSON object per line in UTF-8. Blank lines are allowed, fields may come in any order, and
+unknown fields are rejected, so that a misspelt "time" is noticed:
 
     {"thread": "atlas", "session": "2026-03-02", "speaker": "Ana", "text": "We ship on Friday.",
      "role": "person", "time": "2026-03-02T14:00:00Z", "id": "m1", "caption": ""}
 
     thread    text, required    the lasting scope (a project, a channel)
-    session   text, required    one sitting within it
-    speaker   text, required    who said it
-    text      text, required    what was said
+    session   text, required    one conversation within it
+    speaker   text, required    the author of the message
+    text      text, required    the message
     role      user | assistant | system | tool | person (default)
     time      ISO 8601, no zone = UTC; null or absent = unknown
     id        the id in the source, default ""
@@ -30,7 +30,7 @@ from doxa.ingestion.readers.sources import clean, decode, lines
 from doxa.language.turns import Turn, TurnRole
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True):
+class _DoxaJsonlLine(msgspec.Struct, forbid_unknown_fields=True):
     thread: str
     session: str
     speaker: str
@@ -41,12 +41,12 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     caption: str = ""
 
 
-_decoder = msgspec.json.Decoder(_Line)
+_decoder = msgspec.json.Decoder(_DoxaJsonlLine)
 
 
 def read_doxa_jsonl(path: Path) -> Iterator[Turn]:
     """Yield the turns in the order of the lines. Raises InputError with file and line at the first
-    line that does not fit."""
+    invalid line."""
     for number, line in lines(path):
         if line is None:
             raise LimitError(

@@ -1,7 +1,8 @@
-"""Tells the formats of histories apart and reads any of them: start here.
+"""Detect the format of a conversation history and read it. Start here.
 
-path --detect--> format --reader--> Turn, Turn, Turn ...        (ReadReport: turns, skipped, places,
-titles)
+    path --detect--> format --reader--> Turn, Turn, Turn ...
+
+A ReadReport collects counts, skipped parts and session titles.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from doxa.ingestion.readers.sources import (
 from doxa.language.turns import Turn
 
 FORMATS = {
-    "doxa-jsonl": "doxa JSONL (one object a line: thread, session, speaker, text)",
+    "doxa-jsonl": "doxa JSONL (one object per line: thread, session, speaker, text)",
     "claude-code": "Claude Code sessions (a .jsonl file, or a folder of them)",
     "chatgpt": "ChatGPT export (conversations.json, its folder or its zip)",
     "claude-ai": "Claude.ai export (conversations.json, its folder or its zip)",
@@ -58,11 +59,11 @@ def read(
     report: ReadReport | None = None,
     include: Collection[str] = (),
 ) -> Iterator[Turn]:
-    """Yield the turns of a history in order; `report` is filled as they come.
+    """Yield the turns of a history in order, updating `report` along the way.
 
-    `include` is for Claude Code only: "tools", "thinking", "sidechains". Raises InputError when the
-    path cannot be read as the format, at once for the format itself and while iterating for what
-    the file holds; also when everything in it had to be skipped.
+    `include` is for Claude Code only: "tools", "thinking", "sidechains". Raises InputError at once
+    for an unknown format, and during iteration for content that cannot be read in the format or if
+    every part of it was skipped.
     """
     place = Path(path)
     name = detect(place) if format is None else format
@@ -75,7 +76,7 @@ def read(
         )
     if unknown:
         raise InputError(
-            f"Nothing called {', '.join(sorted(unknown))!r} can be included.",
+            f"Unknown content to include: {', '.join(sorted(unknown))!r}.",
             next_step=f"Choose from: {', '.join(sorted(EXTRAS))}.",
         )
     return _counted(place, name, report=ReadReport() if report is None else report, include=include)
@@ -91,8 +92,8 @@ def _counted(
         yield turn
     if not found and report.skipped:
         raise InputError(
-            f"{path} holds nothing that reads as {name}: {report.skipped} parts were skipped, first"
-            f" {report.places[0]}.",
+            f"{path} contains nothing in the format {name}: {report.skipped} parts were skipped,"
+            f" first {report.places[0]}.",
             next_step=f"Name the right format: {', '.join(FORMATS)}.",
             path=str(path),
             skipped=report.skipped,
@@ -116,8 +117,8 @@ def _reader(
 
 
 def detect(path: str | Path) -> str:
-    """The format's name, from what the files hold and not from what they are called. Raises
-    InputError listing what is supported."""
+    """Detect the format from the content of the files, not from their names. Raises InputError with
+    the supported formats."""
     place = Path(path)
     if place.is_dir():
         found = _detect_documents(place) or _detect_folder(place)
@@ -127,7 +128,7 @@ def detect(path: str | Path) -> str:
         found = _detect_file(place)
     if found is None:
         raise InputError(
-            f"{place} is in none of the supported formats: {'; '.join(FORMATS.values())}.",
+            f"{place} is not in a supported format: {'; '.join(FORMATS.values())}.",
             next_step="Give one of these, or name the format.",
             path=str(place),
             formats=list(FORMATS),
@@ -148,7 +149,7 @@ def _detect_documents(path: Path) -> str | None:
 
 def _detect_folder(path: Path) -> str | None:
     for file in files_below(path, ".jsonl"):
-        with suppress(InputError):  # one that cannot be read tells nothing of the others
+        with suppress(InputError):  # an unreadable file says nothing about the others
             if _detect_file(file) == "claude-code":
                 return "claude-code"
     return None
@@ -159,7 +160,7 @@ def _detect_file(path: Path) -> str | None:
     if EXPORT_START.match(start):
         raise InputError(
             f"{path} is an export of doxa, not a conversation.",
-            next_step="Take it in with `doxa import` or Memory.import_.",
+            next_step="Read it with `doxa import` or Memory.import_.",
             path=str(path),
         )
     if not start.startswith((b"{", b"[")):
@@ -184,5 +185,5 @@ def _format_of_lines(start: bytes) -> str | None:
             return "doxa-jsonl"
         if "type" in keys and keys & {"sessionId", "leafUuid", "isSidechain"}:
             return "claude-code"
-    # The first line may be longer than what was looked at.
+    # The first line may be longer than the part that was read.
     return "claude-code" if b"\n" not in start and _CLAUDE_CODE_KEY.search(start) else None

@@ -1,16 +1,16 @@
-"""Reads the LoCoMo benchmark's conversations, so that its questions can be asked of a memory filled
-the ordinary way.
+"""Read the conversations of the LoCoMo benchmark, so that its questions can be asked of a memory
+that was filled by normal ingestion.
 
     [ { "sample_id": "conv-26",
         "conversation": {
           "speaker_a": "Caroline", "speaker_b": "Melanie",
           "session_1_date_time": "1:56 pm on 8 May, 2023",
-          "session_1": [ { "speaker": "Caroline", "dia_id": "D1:1", "text": "...", "blip_caption":
-          "a photo of ..." } ] } } ]
+          "session_1": [ { "speaker": "Caroline", "dia_id": "D1:1", "text": "...",
+                           "blip_caption": "a photo of ..." } ] } } ]
 
-The source has one time per session and no zone: it is read as UTC, and each turn comes one second
-after the one before, which keeps their order without moving any turn to another day in practice.
-Questions, summaries and observations are not conversation and are left out.
+The source has one time per session and no zone. It is read as UTC, and each turn is one second
+after the previous one, which keeps the order and in practice moves no turn to another day.
+Questions, summaries and observations are not conversation and are skipped.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ _TIME = re.compile(
 )
 
 
-class _Sample(msgspec.Struct):
+class _LocomoSample(msgspec.Struct):
     conversation: dict[str, msgspec.Raw]
     sample_id: str = ""
 
 
-class _Message(msgspec.Struct):
+class _LocomoMessage(msgspec.Struct):
     speaker: str
     text: str = ""
     dia_id: str = ""
     blip_caption: str | None = None
 
 
-_samples = msgspec.json.Decoder(list[_Sample])
-_sample = msgspec.json.Decoder(_Sample)
-_messages = msgspec.json.Decoder(list[_Message])
+_samples = msgspec.json.Decoder(list[_LocomoSample])
+_sample = msgspec.json.Decoder(_LocomoSample)
+_messages = msgspec.json.Decoder(list[_LocomoMessage])
 _text = msgspec.json.Decoder(str)
 
 
 def read_locomo(path: Path) -> Iterator[Turn]:
-    """Yield the turns sample by sample, session by session. Raises InputError where the file is not
-    in the official form."""
+    """Yield the turns sample by sample and session by session. Raises InputError if the file is not
+    in the published form."""
     for name, data in documents(path):
         try:
             samples = (
@@ -66,7 +66,7 @@ def read_locomo(path: Path) -> Iterator[Turn]:
             yield from _read_sample(name, position, sample=sample)
 
 
-def _read_sample(name: str, position: int, *, sample: _Sample) -> Iterator[Turn]:
+def _read_sample(name: str, position: int, *, sample: _LocomoSample) -> Iterator[Turn]:
     thread = clean(sample.sample_id) or f"sample-{position}"
     sessions = sorted(
         (int(match.group(1)), key)
@@ -95,13 +95,13 @@ def _read_sample(name: str, position: int, *, sample: _Sample) -> Iterator[Turn]
 
 
 def session_time_ns(text: str) -> int:
-    """ "1:56 pm on 8 May, 2023" as ns UTC. Raises ValueError when it has another form."""
+    """Parse "1:56 pm on 8 May, 2023" to ns UTC. Raises ValueError for another form."""
     match = _TIME.fullmatch(text)
     if not match or match.group(5)[:3].lower() not in MONTH_NUMBERS:
         raise ValueError(f"{text[:80]!r} is not a session time such as '1:56 pm on 8 May, 2023'")
     hour, minute, half, day, month, year = match.groups()
     if not 1 <= int(hour) <= 12:
-        raise ValueError(f"{text[:80]!r} has no such hour")
+        raise ValueError(f"{text[:80]!r} has an invalid hour")
     hours = int(hour) % 12 + (12 if half.lower() == "pm" else 0)
     moment = datetime(
         int(year), MONTH_NUMBERS[month[:3].lower()], int(day), hours, int(minute), tzinfo=UTC
@@ -114,8 +114,8 @@ def session_time_ns(text: str) -> int:
 
 def _not_locomo(name: str, place: str, *, error: ValueError) -> InputError:
     return InputError(
-        f"{name}: {place} is not in LoCoMo's form: {error}.",
-        next_step="Give the JSON file as the benchmark publishes it.",
+        f"{name}: {place} is not in the LoCoMo format: {error}.",
+        next_step="Give the JSON file as published by the benchmark.",
         path=name,
         place=place,
     )

@@ -1,9 +1,9 @@
-"""Bytes from files, folders and archives that nobody has vouched for: sizes are limited, links stay
-inside, nothing is written.
+"""Read untrusted files, folders and archives: sizes are limited, links must stay inside the folder,
+and nothing is written.
 
-A history comes as a file, as a folder some product keeps, or as the zip of an export. The readers
-of the formats ask here for lines (streamed) or for whole documents (formats that are one JSON
-value), and for the one JSON decoder that survives what products write.
+A history is a file, a folder that a product maintains, or the zip of an export. The format readers
+use this module for lines (streamed), for whole documents (formats that are one JSON value), and for
+a JSON decoder that tolerates the errors of those products.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _OTHER_BOMS = {
 }
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
 EXPORT_START = re.compile(rb'\s*\{\s*"type"\s*:\s*"doxa-export"')
@@ -43,8 +44,7 @@ _DOCUMENT = re.compile(r"conversations(?:-\d{1,4})?\.json")
 
 @dataclass(slots=True)
 class ReadReport:
-    """What a reading met besides turns. `places` names the first skipped ones; `titles` maps a
-    session to its title, where there is one."""
+    """The report of a read: counts, the first skipped places, and session titles."""
 
     turns: int = 0
     skipped: int = 0
@@ -58,14 +58,14 @@ class ReadReport:
 
 
 def clean(text: str) -> str:
-    """The text without NUL, each lone surrogate replaced by U+FFFD: what SQLite and UTF-8 can hold."""
+    """Remove NULs and replace lone surrogates by U+FFFD, as SQLite and UTF-8 require."""
     if "\0" in text:
         text = text.replace("\0", "")
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
-    """Decode one JSON value. Raises ValueError with a reason when it is malformed, not UTF-8, or
+    """Decode one JSON value. Raises ValueError with a reason if it is malformed, not UTF-8, or
     nested too deeply."""
     try:
         return decoder.decode(data)
@@ -74,8 +74,8 @@ def decode(decoder: msgspec.json.Decoder[T], data: bytes) -> T:
     except msgspec.ValidationError:
         raise
     except ValueError:
-        # JavaScript cuts strings between the halves of a surrogate pair and writes the half; strict
-        # decoders refuse the whole value.
+        # JavaScript may cut a string inside a surrogate pair and write one half; strict decoders
+        # reject the whole value.
         repaired = _ESCAPE.sub(_repair_escape, data)
         if repaired == data:
             raise
@@ -90,7 +90,7 @@ def _repair_escape(match: re.Match[bytes]) -> bytes:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """(number from 1, line) for every line that is not blank; None stands for a line beyond the
+    """Yield (number from 1, line) for every line that is not blank, with None for a line beyond the
     limit."""
     size_max = limits.IMPORT_LINE_BYTES_MAX
     with open_file(path) as file:
@@ -115,8 +115,7 @@ def _read_line(path: Path, file: IO[bytes]) -> bytes:
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Open a regular file of UTF-8 text within the size limit. Raises InputError when it is
-    anything else."""
+    """Open a regular UTF-8 file within the size limit. Raises InputError otherwise."""
     try:
         if not path.is_file():
             raise InputError(
@@ -141,10 +140,11 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def refuse_other_encodings(name: str, start: bytes) -> None:
+    """Reject a file that starts with the byte order mark of another encoding."""
     for bom, encoding in _OTHER_BOMS.items():
         if start.startswith(bom):
             raise InputError(
-                f"{name} is {encoding} text; only UTF-8 is read.",
+                f"{name} is {encoding} text; only UTF-8 is supported.",
                 next_step="Save a copy as UTF-8 and read that.",
                 path=name,
                 encoding=encoding,
@@ -152,9 +152,8 @@ def refuse_other_encodings(name: str, start: bytes) -> None:
 
 
 def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) of each JSON document: the file itself, or every conversations.json of an
-    export's folder or zip. With a report, one of several that cannot be read is skipped and named
-    there."""
+    """Yield (name, bytes) of each JSON document: the file itself, or every conversations.json of an
+    export's folder or zip. With a report, an unreadable document is skipped and recorded there."""
     if path.is_dir():
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
@@ -171,18 +170,18 @@ def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[st
 
 
 def skip_or_raise(report: ReadReport | None, error: InputError) -> None:
-    """What is wrong with one of several files is told beside the turns of the others."""
+    """Record the error of one of several files in the report, or raise it without a report."""
     if report is None:
         raise error
     report.skip(error.message)
 
 
 def document_heads(path: Path, size_bytes: int) -> Iterator[bytes]:
-    """The first bytes of each document, for telling formats apart."""
+    """Yield the first bytes of each document, for format detection."""
     if path.is_dir():
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
-                with suppress(InputError):  # the others may tell
+                with suppress(InputError):  # other documents may be readable
                     yield head(inner, size_bytes)
     else:
         try:
@@ -203,13 +202,15 @@ def document_heads(path: Path, size_bytes: int) -> Iterator[bytes]:
 
 
 def head(path: Path, size_bytes: int) -> bytes:
+    """Return the first bytes of a file."""
     with open_file(path) as file:
         return file.read(size_bytes).removeprefix(_BOM)
 
 
 def is_zip(path: Path) -> bool:
+    """Return whether a path is a regular file that starts like a zip."""
     try:
-        # Opening a pipe would wait for its writer.
+        # Opening a pipe would block until it has a writer.
         if not path.is_file():
             return False
         with path.open("rb") as file:
@@ -219,8 +220,8 @@ def is_zip(path: Path) -> bool:
 
 
 def files_below(root: Path, suffix: str) -> Iterator[Path]:
-    """Regular files below a folder, by path. A link that leads outside the folder, or to a file met
-    before, is left out."""
+    """Yield the regular files below a folder, ordered by path. A link that leads outside the folder
+    or to a file already listed is skipped."""
     real_root = root.resolve()
     found: dict[Path, Path] = {}
     for folder, folders, names in os.walk(root, followlinks=False):
@@ -257,15 +258,15 @@ def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[
             members = _members(archive)
             if not members:
                 raise InputError(
-                    f"{path} holds no conversations.json.",
-                    next_step="Give the zip as the product exported it.",
+                    f"{path} contains no conversations.json.",
+                    next_step="Give the zip as exported by the product.",
                     path=str(path),
                 )
             for member in members:
                 name = f"{path}:{member.filename}"
                 with archive.open(member) as file:
-                    # The directory of an archive may lie about sizes, so what counts is what comes
-                    # out.
+                    # The directory of an archive may declare wrong sizes, so the actual size
+                    # counts.
                     data = file.read(left + 1)
                 if len(data) > left:
                     raise _too_large(name, size=len(data), limit=limits.ARCHIVE_BYTES_MAX)
@@ -299,8 +300,8 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _too_large(name: str, *, size: int, limit: int) -> LimitError:
     return LimitError(
-        f"{name} unpacks to or has at least {size:,} bytes; the limit is {limit:,}.",
-        next_step="Split the export and read the parts one after another.",
+        f"{name} has at least {size:,} bytes (unpacked); the limit is {limit:,}.",
+        next_step="Split the export and read the parts separately.",
         path=name,
         size_bytes=size,
         limit_bytes=limit,
@@ -318,7 +319,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 def _broken_archive(path: Path, error: Exception) -> InputError:
     return InputError(
-        f"{path} is not a zip that can be read: {error or type(error).__name__}.",
+        f"{path} is not a readable zip: {error or type(error).__name__}.",
         next_step="Export it again, or unpack it and give the folder.",
         path=str(path),
     )

@@ -1,13 +1,12 @@
-"""The edge: one socket, read by the event loop, answered by a thread. Bytes become messages here,
-and pressure is handed both ways.
+"""A client connection: a socket read by the event loop and answered by a thread, with backpressure
+in both directions.
 
-    socket -> data_received -> handshake | Dechunker -> inbox -> [thread] Conversation.handle ->
-    send -> socket
-                                              RESET: Conversation.interrupt at once, then to the
-                                              inbox like any message
+    socket -> data_received -> handshake | Dechunker -> inbox -> [thread] Conversation.handle
+           -> send -> socket
+    RESET: Conversation.interrupt at once, then to the inbox like any message
 
-Reading pauses while too much waits in the inbox; the thread pauses while too much waits to be sent.
-A client that is silent before its login, or does not read what it asked for, loses its connection.
+Reading pauses while the inbox is full; the thread pauses while the output buffer is full. A client
+that does not log in in time, or does not read its results, is disconnected.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from doxa.base.limits import (
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
-from doxa.servers.bolt.conversation import Conversation, Interrupted, State
+from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
     MANIFEST,
@@ -46,29 +45,29 @@ _RESET = 0x0F
 _CANCEL_AGAIN_S = 0.05
 _WAKE = b""
 _HIGH_WATER_BYTES = 262_144
-_MESSAGE_BYTES = 128  # what a waiting message takes besides its bytes
+_MESSAGE_BYTES = 128  # the overhead of a queued message
 
 
 class Host(Protocol):
-    """What a connection asks of its server."""
+    """The server of a connection."""
 
     workers: Workers
     login_ms: int
 
-    def admit(self, connection: Connection) -> bool: ...
+    def admit(self, connection: BoltConnection) -> bool: ...
 
-    def dismiss(self, connection: Connection) -> None: ...
+    def dismiss(self, connection: BoltConnection) -> None: ...
 
-    def converse(self, connection: Connection, version: Version) -> Conversation: ...
+    def converse(self, connection: BoltConnection, version: Version) -> Conversation: ...
 
 
-class Connection(asyncio.Protocol):
-    """One client. Methods run on the event loop unless they say otherwise."""
+class BoltConnection(asyncio.Protocol):
+    """One client. Methods run on the event loop unless noted otherwise."""
 
     def __init__(self, host: Host, number: int) -> None:
         self.number = number
         self.conversation: Conversation | None = None
-        self.ended = threading.Event()  # the thread is done with it
+        self.ended = threading.Event()  # set when the thread is done
         self._host = host
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -102,6 +101,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def logged_in(self) -> bool:
+        """Whether the client has logged in."""
         return self.conversation is not None and self.conversation.principal is not None
 
     def pause_writing(self) -> None:
@@ -204,7 +204,8 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _cancel_again(self) -> None:
-        """A statement may have started just after it was told to end: tell it until it has heard."""
+        """Cancel repeatedly until the conversation has noticed, because a statement may start right
+        after a cancellation."""
         conversation = self.conversation
         self._cancel_timer = None
         if conversation is not None and conversation.interrupted and not self.ended.is_set():
@@ -212,7 +213,7 @@ class Connection(asyncio.Protocol):
             self._cancel_timer = self._loop.call_later(_CANCEL_AGAIN_S, self._cancel_again)
 
     def _login_late(self) -> None:
-        if self.conversation is None:  # else the conversation looks after it
+        if self.conversation is None:  # otherwise the conversation checks the deadline
             _LOG.info("bolt-%d: no login in time", self.number)
             self.abort()
 
@@ -230,7 +231,7 @@ class Connection(asyncio.Protocol):
                 self._cond.notify_all()
 
     def hang_up(self) -> None:
-        """Send what is waiting, then close."""
+        """Send the pending output, then close."""
         if self._transport is not None:
             self._transport.close()
 
@@ -240,28 +241,28 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def wake(self) -> None:
-        """Let the thread look whether it should stop."""
+        """Wake the thread so that it checks whether to stop."""
         self._inbox.put(_WAKE)
 
     # On the connection's thread
 
     def send(self, data: bytes) -> None:
-        """Hand bytes to the event loop; waits while the client does not read. Raises Interrupted
-        when it is no longer wanted."""
+        """Pass bytes to the event loop; blocks while the client does not read. Raises
+        RequestInterrupted if the client is gone."""
         conversation = self.conversation
         assert conversation is not None
         with self._cond:
-            room = self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full
-            if not room:
-                room = self._cond.wait_for(
+            ready = self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full
+            if not ready:
+                ready = self._cond.wait_for(
                     lambda: self._lost or (self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full),
                     timeout=BOLT_SEND_MS / 1000,
                 )
-            if not room:
+            if not ready:
                 _LOG.warning("bolt-%d: the client does not read", self.number)
                 self._loop.call_soon_threadsafe(self.abort)
-            if self._lost or not room:
-                raise Interrupted
+            if self._lost or not ready:
+                raise RequestInterrupted
             self._unsent += len(data)
         self._loop.call_soon_threadsafe(self._write, data)
 
@@ -270,7 +271,7 @@ class Connection(asyncio.Protocol):
         assert conversation is not None
         try:
             self._converse(conversation)
-        except Interrupted:
+        except RequestInterrupted:
             pass
         except RuntimeError:
             if not self._loop.is_closed():
@@ -278,7 +279,7 @@ class Connection(asyncio.Protocol):
         finally:
             conversation.close()
             self.ended.set()
-            with suppress(RuntimeError):  # the loop has ended before
+            with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self.hang_up)
 
     def _converse(self, conversation: Conversation) -> None:
@@ -300,7 +301,7 @@ class Connection(asyncio.Protocol):
                 if full:
                     self._loop.call_soon_threadsafe(self._read_on)
                 conversation.handle(message)
-            if welcome and conversation.state is State.READY:
+            if welcome and conversation.state is BoltState.READY:
                 welcome = False
                 self._dechunker.bytes_max = BOLT_MESSAGE_BYTES_MAX
             if conversation.done:

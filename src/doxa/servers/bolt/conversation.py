@@ -1,19 +1,20 @@
-"""The server's side of one Bolt conversation: a state, a message, the answers. No sockets, no clock
-of its own; it runs on one thread.
+"""The state machine of the server side of Bolt: a state, a message, the responses. It has no socket
+and runs on one thread.
 
-    NEGOTIATION --HELLO--> AUTHENTICATION --LOGON--> READY --RUN----> STREAMING ----PULL, DISCARD-->
-    READY
-     (4.4, 5.0: HELLO logs on, straight to READY)      |    --BEGIN--> TX_READY --RUN-->
-     TX_STREAMING --PULL, DISCARD--> TX_READY
-                                                       |               TX_READY, TX_STREAMING
-                                                       --COMMIT, ROLLBACK--> READY
-    any failure -> FAILED: all is IGNORED until RESET -> READY
-    RESET on the way -> INTERRUPTED: what runs ends, all is IGNORED until that RESET's turn -> READY
-    a message that its state does not know, or a failed login -> FAILURE, DEFUNCT: the connection
-    ends
+    NEGOTIATION     --HELLO-->             AUTHENTICATION (before 5.1: READY, HELLO logs on)
+    AUTHENTICATION  --LOGON-->             READY
+    READY           --RUN-->               STREAMING     --PULL, DISCARD--> READY
+    READY           --BEGIN-->             TX_READY
+    TX_READY        --RUN-->               TX_STREAMING  --PULL, DISCARD--> TX_READY
+    TX_READY, TX_STREAMING  --COMMIT, ROLLBACK-->  READY
 
-Only `interrupt` and `hang_up` may be called from other threads. Source: the Bolt documentation,
-"Bolt Protocol server state specification".
+    an error                               FAILED: everything is IGNORED until RESET -> READY
+    a RESET that has arrived               INTERRUPTED: the running statement is cancelled and
+                                           everything is IGNORED until that RESET -> READY
+    an unexpected message, a failed login  FAILURE, then DEFUNCT: the connection ends
+
+Only `interrupt`, `hang_up` and `cancel` may be called from other threads. Source: the Bolt
+documentation, "Bolt Protocol server state specification".
 """
 
 from __future__ import annotations
@@ -31,26 +32,26 @@ from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
 from doxa.servers import codes
 from doxa.servers.bolt.failures import BoltError, failure
 from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.notifications import notification_filter, summary_notifications
 from doxa.servers.bolt.packstream import Unpacker, chunked
-from doxa.servers.bolt.remarks import notice_filter, remarks
 from doxa.servers.bolt.values import hydrate, packer
-from doxa.servers.codes import DoorError, message_of, status_of
-from doxa.servers.contract import Database, Described
+from doxa.servers.codes import RequestError, message_of, status_of
+from doxa.servers.contract import Database, PlanStep
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
-from doxa.servers.notices import ALL_NOTICES
-from doxa.servers.work import SYSTEM_ALIAS, Row, Stream, Work, bookmark, resolve
+from doxa.servers.notifications import ALL_NOTIFICATIONS
+from doxa.servers.unit_of_work import SYSTEM_ALIAS, Row, Stream, UnitOfWork, bookmark, resolve
 
-SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers read the edition and version of the language from it
+SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers derive the edition and language version from it
 ROUTING_TTL_S = 300
 
 _LOG = logging.getLogger("doxa.bolt")
 _FLUSH_BYTES = 65_536
-_PLAN_DEPTH_MAX = 40  # two levels of a message for each of the plan
+_PLAN_DEPTH_MAX = 40  # each level of a plan takes two levels of a message
 
 SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
 
 
-class State(Enum):
+class BoltState(Enum):
     NEGOTIATION = "NEGOTIATION"
     AUTHENTICATION = "AUTHENTICATION"
     READY = "READY"
@@ -63,7 +64,7 @@ class State(Enum):
 
 
 class Request(NamedTuple):
-    """A message a client may send: its name, its number of fields, the version that brought it."""
+    """A message type: its name, number of fields, and the version that introduced it."""
 
     name: str
     fields: int
@@ -102,22 +103,22 @@ REQUESTS = {
 
 _IN_TRANSACTION = frozenset((RUN, PULL, DISCARD, COMMIT, ROLLBACK))
 ALLOWED = {
-    State.NEGOTIATION: frozenset((HELLO,)),
-    State.AUTHENTICATION: frozenset((LOGON,)),
-    State.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)),
-    State.STREAMING: frozenset((PULL, DISCARD)),
-    State.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
-    State.TX_STREAMING: _IN_TRANSACTION,
+    BoltState.NEGOTIATION: frozenset((HELLO,)),
+    BoltState.AUTHENTICATION: frozenset((LOGON,)),
+    BoltState.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)),
+    BoltState.STREAMING: frozenset((PULL, DISCARD)),
+    BoltState.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
+    BoltState.TX_STREAMING: _IN_TRANSACTION,
 }
 
 
-class Interrupted(Exception):
-    """A RESET came while something ran, or the client is gone."""
+class RequestInterrupted(Exception):
+    """A RESET arrived while a statement was running, or the client is gone."""
 
 
 class Conversation:
-    """One client's conversation. `send` takes bytes for the client and may block; `done` says that
-    the connection should end."""
+    """The protocol state of one client. `send` takes bytes for the client and may block; `done`
+    means that the connection should be closed."""
 
     def __init__(
         self,
@@ -132,7 +133,7 @@ class Conversation:
         login_ms: int = BOLT_LOGIN_MS,
     ) -> None:
         self.version = version
-        self.state = State.NEGOTIATION
+        self.state = BoltState.NEGOTIATION
         self.principal: Principal | None = None
         self.stopping = False
         self._database, self._authenticator = database, authenticator
@@ -145,13 +146,13 @@ class Conversation:
         self._login_ms = login_ms
         self._login_by = time.monotonic() + login_ms / 1000
         self._utc = version >= (5, 0)
-        self._wanted_notices = ALL_NOTICES
+        self._notifications = ALL_NOTIFICATIONS
         self._packer = packer(element_ids=version >= (5, 0), utc=self._utc)
         self._out: list[bytes] = []
         self._out_bytes = 0
-        self._work: Work | None = None
-        self._expired: DoorError | None = None
-        self._resets_seen = 0  # written by whoever interrupts
+        self._work: UnitOfWork | None = None
+        self._expired: RequestError | None = None
+        self._resets_seen = 0  # written by the thread that interrupts
         self._resets_done = 0  # written by the thread of the conversation
         self._gone = False
         self._handlers: dict[Request, Callable[..., None]] = {
@@ -171,39 +172,42 @@ class Conversation:
     # From any thread
 
     def interrupt(self) -> None:
-        """A RESET has arrived: what is before it ends now. The RESET itself is still to be handled."""
+        """Record that a RESET has arrived and cancel what precedes it. The RESET itself is handled
+        later."""
         self._resets_seen += 1
         self.cancel()
 
     def hang_up(self) -> None:
-        """The client is gone: what runs ends now."""
+        """Record that the client is gone and cancel the running statement."""
         self._gone = True
         self.cancel()
 
     def cancel(self) -> None:
-        """End the statement that runs. To be called again until `interrupted` is false: a statement
-        may start just after."""
+        """Cancel the running statement. Call this repeatedly until `interrupted` is false, because
+        a statement may start right after a call."""
         work = self._work
         if work is not None:
             work.cancel()
 
     @property
     def interrupted(self) -> bool:
+        """Whether a RESET is pending or the client is gone."""
         return self._gone or self._resets_seen != self._resets_done
 
-    # The conversation's own thread
+    # From the conversation's thread
 
     @property
     def done(self) -> bool:
-        return self.state is State.DEFUNCT
+        """Whether the conversation has ended."""
+        return self.state is BoltState.DEFUNCT
 
     @property
     def idle(self) -> bool:
-        """Nothing is open that a stop would have to wait for."""
+        """Whether no unit of work is open."""
         return self._work is None
 
     def seconds_left(self) -> float | None:
-        """After how many seconds of silence `expire` is due; None for never."""
+        """Return after how many seconds without a message to call `expire`; None means never."""
         until = (
             self._login_by
             if self.principal is None
@@ -214,30 +218,30 @@ class Conversation:
         return None if until is None else max(0.0, until - time.monotonic())
 
     def expire(self) -> None:
-        """The client was silent for too long: without a login that is the end; an open unit of work
-        ends, and the next message tells."""
+        """End the conversation of a client that did not log in in time, or roll back a unit of work
+        whose deadline has passed; the next message then fails."""
         if self.principal is None:
             if self._login_by <= time.monotonic():
                 _LOG.info("%s: no login in time", self._connection_id)
-                self.state = State.DEFUNCT
+                self.state = BoltState.DEFUNCT
         elif self._work is not None and self._work.deadline <= time.monotonic():
             self._expired = self._work.timed_out()
             self._abandon()
 
     def handle(self, message: bytes) -> None:
-        """Answer one message. Never raises for what a client sends; errors of the server's own are
-        logged and answered too."""
+        """Respond to one message. Never raises for client input; unexpected errors are logged and
+        become a FAILURE."""
         try:
             self._answer(message)
-        except Interrupted:
+        except RequestInterrupted:
             self._abandon()
             self._ignore()
-            if self.state is not State.DEFUNCT:
-                self.state = State.INTERRUPTED
+            if self.state is not BoltState.DEFUNCT:
+                self.state = BoltState.INTERRUPTED
         except Exception as error:
             self._abandon()
             if self.interrupted and not (isinstance(error, BoltError) and error.fatal):
-                self.state = State.INTERRUPTED
+                self.state = BoltState.INTERRUPTED
                 self._ignore()
                 return
             if status_of(error).code.startswith("Neo.DatabaseError") and not isinstance(
@@ -247,12 +251,12 @@ class Conversation:
             self._fail(error)
 
     def close(self) -> None:
-        """End the conversation: roll back what is open."""
+        """End the conversation and roll back the open unit of work."""
         self._abandon()
-        self.state = State.DEFUNCT
+        self.state = BoltState.DEFUNCT
 
     def flush(self) -> None:
-        """Hand over the answers so far."""
+        """Send the buffered responses."""
         if self._out:
             data = b"".join(self._out)
             self._out.clear()
@@ -265,33 +269,33 @@ class Conversation:
             request = self._request(tag)
             if len(fields) != request.fields:
                 raise InputError(
-                    f"{request.name} has {request.fields} fields, not {len(fields)}.",
-                    next_step="Send it as the version lays it out.",
+                    f"{request.name} must have {request.fields} fields, not {len(fields)}.",
+                    next_step="Send it as specified for this version.",
                 )
         if request is GOODBYE:
             self.close()
         elif request is RESET:
             self._reset()
         elif self.interrupted:
-            raise Interrupted
-        elif self.state is State.FAILED or self.state is State.INTERRUPTED:
+            raise RequestInterrupted
+        elif self.state is BoltState.FAILED or self.state is BoltState.INTERRUPTED:
             self._ignore()
         elif self._expired is not None:
             expired, self._expired = self._expired, None
             raise expired
         elif request not in ALLOWED[self.state]:
             raise BoltError(
-                f"{request.name} cannot be handled in the state {self.state.value}.",
+                f"{request.name} is not allowed in the state {self.state.value}.",
                 status=codes.REQUEST_INVALID,
-                next_step="Send messages in the order that the protocol gives.",
+                next_step="Send messages in the order that the protocol specifies.",
                 fatal=True,
             )
         else:
             self._handlers[request](*fields)
 
     def _read(self, message: bytes) -> tuple[int, list[Any]]:
-        """The message; a value in it that is wrong by itself is an error of the statement, not the
-        end of the conversation."""
+        """Decode a message. An invalid parameter value is an error of the statement and does not
+        end the conversation."""
         wrong: list[DoxaError] = []
 
         def read(tag: int, fields: list[Any]) -> Any:
@@ -306,7 +310,7 @@ class Conversation:
             wrong
             and REQUESTS.get(tag) is RUN
             and not self.interrupted
-            and self.state not in (State.FAILED, State.INTERRUPTED)
+            and self.state not in (BoltState.FAILED, BoltState.INTERRUPTED)
         ):
             raise BoltError(
                 wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step
@@ -318,11 +322,11 @@ class Conversation:
         if request is None or self.version < request.since:
             raise InputError(
                 f"Bolt {self.version} has no message {tag:#04x}.",
-                next_step="Send messages of the version agreed on.",
+                next_step="Send messages of the negotiated version.",
             )
         return request
 
-    # Answers
+    # Responses
 
     def _emit(self, data: bytes) -> None:
         self._out.append(data)
@@ -339,10 +343,10 @@ class Conversation:
     def _fail(self, error: Exception) -> None:
         self._emit(chunked(self._packer.structure(FAILURE, failure(error, self.version))))
         fatal = isinstance(error, BoltError) and error.fatal
-        self.state = State.DEFUNCT if fatal or self.principal is None else State.FAILED
+        self.state = BoltState.DEFUNCT if fatal or self.principal is None else BoltState.FAILED
 
     def _abandon(self) -> None:
-        """Roll back what is open."""
+        """Roll back the open unit of work."""
         work, self._work = self._work, None
         if work is not None:
             try:
@@ -350,14 +354,14 @@ class Conversation:
             except Exception:
                 _LOG.exception("%s: rolling back failed", self._connection_id)
 
-    # Who
+    # Authentication
 
     def _hello(self, extra: Any) -> None:
         extra = _map(extra, "HELLO")
         context = extra.get("routing")
         if isinstance(context, dict) and isinstance(context.get("address"), str):
             self._address = context["address"]
-        self._wanted_notices = notice_filter(extra, ALL_NOTICES)
+        self._notifications = notification_filter(extra, ALL_NOTIFICATIONS)
         hints: dict[str, Any] = {}
         metadata: dict[str, Any] = {
             "server": SERVER_AGENT,
@@ -372,24 +376,24 @@ class Conversation:
             metadata["patch_bolt"] = ["utc"]
         if self.version < (5, 1):
             self._login(extra)
-            self.state = State.READY
+            self.state = BoltState.READY
         else:
-            self.state = State.AUTHENTICATION
+            self.state = BoltState.AUTHENTICATION
         self._succeed(metadata)
 
     def _logon(self, auth: Any) -> None:
         self._login(_map(auth, "LOGON"))
-        self.state = State.READY
+        self.state = BoltState.READY
         self._succeed()
 
     def _logoff(self) -> None:
         self.principal = None
         self._login_by = time.monotonic() + self._login_ms / 1000
-        self.state = State.AUTHENTICATION
+        self.state = BoltState.AUTHENTICATION
         self._succeed()
 
     def _login(self, auth: dict[str, Any]) -> None:
-        """Raises BoltError, which ends the conversation, unless the client proves who it is."""
+        """Authenticate the client. Raises BoltError, which ends the conversation."""
         scheme, name, secret = (
             auth.get("scheme", "none"),
             auth.get("principal", ""),
@@ -413,19 +417,19 @@ class Conversation:
                 "%s: a login as %.80r (%.20r) was refused", self._connection_id, name, scheme
             )
             raise BoltError(
-                "The client is not authorised: the name, password or token is wrong.",
+                "Authentication failed: the name, password or token is wrong.",
                 status=codes.UNAUTHORIZED,
                 next_step="Log in with basic or bearer authentication and valid credentials.",
                 fatal=True,
             )
         self.principal = found
 
-    # Around statements
+    # Outside of statements
 
     def _reset(self) -> None:
-        if self.state is State.NEGOTIATION:
+        if self.state is BoltState.NEGOTIATION:
             raise BoltError(
-                "RESET came before HELLO.",
+                "RESET was sent before HELLO.",
                 status=codes.REQUEST_INVALID,
                 next_step="Send HELLO first.",
                 fatal=True,
@@ -435,23 +439,22 @@ class Conversation:
         if self._resets_done < self._resets_seen:
             self._resets_done += 1
         if self._resets_done == self._resets_seen:
-            self.state = State.AUTHENTICATION if self.principal is None else State.READY
+            self.state = BoltState.AUTHENTICATION if self.principal is None else BoltState.READY
         else:
-            self.state = State.INTERRUPTED  # another RESET is on its way
+            self.state = BoltState.INTERRUPTED  # another RESET is pending
         self._succeed()
 
     def _telemetry(self, api: Any) -> None:
         if type(api) is not int:
-            raise _invalid("TELEMETRY names an interface by its number.")
+            raise _invalid("The field of TELEMETRY must be an integer.")
         self._succeed()
 
     def _route(self, context: Any, bookmarks: Any, extra: Any) -> None:
         extra = _map(extra, "ROUTE")
         _not_another(extra)
         name = extra.get("db") or self._resolve(None)
-        self._resolve(
-            name
-        )  # an alias stays one: drivers look the table up by the name that they asked with
+        # the response keeps an alias: drivers look up the table by the name that they requested
+        self._resolve(name)
         addresses = [_map(context, "ROUTE").get("address") or self._address]
         servers = [{"addresses": addresses, "role": role} for role in ("WRITE", "READ", "ROUTE")]
         self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
@@ -459,55 +462,55 @@ class Conversation:
     def _resolve(self, name: Any) -> str:
         return resolve(self._database, name if name is None or isinstance(name, str) else str(name))
 
-    def _open(self, extra: dict[str, Any], *, explicit: bool) -> Work:
+    def _open(self, extra: dict[str, Any], *, explicit: bool) -> UnitOfWork:
         _not_another(extra)
         assert self.principal is not None, "no state before the login opens work"
         name = self._resolve(extra.get("db"))
         asked = extra.get("tx_timeout")
         if asked is not None and (type(asked) is not int or asked < 0):
             raise _invalid(
-                "tx_timeout is a number of milliseconds, 0 for as long as the server allows."
+                "tx_timeout must be a number of milliseconds; 0 means the server's maximum."
             )
         timeout_ms = min(asked or self._timeout_ms, self._timeout_ms)
         metadata = extra.get("tx_metadata")
         metadata = {} if metadata is None else _map(metadata, "tx_metadata")
         mode = extra.get("mode", "w")
         if mode not in ("r", "w"):
-            raise _invalid("mode is 'r' or 'w'.")
+            raise _invalid("mode must be 'r' or 'w'.")
         bookmarks = extra.get("bookmarks")
         if bookmarks is not None and not (
             isinstance(bookmarks, list) and all(isinstance(one, str) for one in bookmarks)
         ):
-            raise _invalid("bookmarks are a list of texts.")
+            raise _invalid("bookmarks must be a list of strings.")
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
-        notices = notice_filter(extra, self._wanted_notices)
-        return Work(
+        notifications = notification_filter(extra, self._notifications)
+        return UnitOfWork(
             session,
             database=name,
             explicit=explicit,
             read_only=read_only,
             timeout_ms=timeout_ms,
-            notices=notices,
+            notifications=notifications,
         )
 
     # Statements
 
     def _begin(self, extra: Any) -> None:
         self._work = self._open(_map(extra, "BEGIN"), explicit=True)
-        self.state = State.TX_READY
+        self.state = BoltState.TX_READY
         self._succeed({"db": self._work.database} if self.version >= (5, 8) else None)
 
     def _run(self, text: Any, params: Any, extra: Any) -> None:
         if not isinstance(text, str):
-            raise _invalid("The statement of RUN is no text.")
+            raise _invalid("The statement of RUN must be a string.")
         started = time.monotonic()
         work = self._work
         if work is None:
             work = self._work = self._open(_map(extra, "RUN"), explicit=False)
         number, stream = work.run(text, _map(params, "RUN"))
         if self.interrupted:
-            raise Interrupted
+            raise RequestInterrupted
         metadata: dict[str, Any] = {
             "fields": list(stream.columns),
             "t_first": int((time.monotonic() - started) * 1000),
@@ -516,7 +519,7 @@ class Conversation:
             metadata["qid"] = number
         elif self.version >= (5, 8):
             metadata["db"] = work.database
-        self.state = State.TX_STREAMING if work.explicit else State.STREAMING
+        self.state = BoltState.TX_STREAMING if work.explicit else BoltState.STREAMING
         self._succeed(metadata)
 
     def _pull(self, extra: Any) -> None:
@@ -530,7 +533,7 @@ class Conversation:
         wanted, number, work = extra.get("n"), extra.get("qid", -1), self._work
         assert work is not None, "no state without work pulls"
         if type(wanted) is not int or (wanted < 1 and wanted != -1):
-            raise _invalid(f"n of {name} is a number of rows, or -1 for all.")
+            raise _invalid(f"n of {name} must be a number of rows, or -1 for all.")
         number = work.latest if number == -1 else number
         stream = work.streams.get(number) if type(number) is int else None
         if stream is None:
@@ -549,9 +552,9 @@ class Conversation:
         summary["t_last"] = int((time.monotonic() - started) * 1000)
         if not work.explicit:
             self._work = None
-            self.state = State.READY
+            self.state = BoltState.READY
         elif not work.streams:
-            self.state = State.TX_READY
+            self.state = BoltState.TX_READY
         self._succeed(summary)
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
@@ -563,9 +566,9 @@ class Conversation:
         for data in stream.blocks(wanted, pack if keep else _count):
             self._emit(data)
             if self.interrupted:
-                raise Interrupted
+                raise RequestInterrupted
 
-    def _summary(self, work: Work, stream: Stream) -> dict[str, Any]:
+    def _summary(self, work: UnitOfWork, stream: Stream) -> dict[str, Any]:
         plan = stream.result.plan
         writes = plan is not None and plan.checked.writes
         kind = (
@@ -587,9 +590,9 @@ class Conversation:
             summary["profile" if profiled else "plan"] = _plan(
                 described, rows=stream.count if profiled else None
             )
-        notices = stream.result.notices() if work.notices.any else ()
-        summary |= remarks(
-            notices, work.notices, self.version, columns=len(stream.columns), rows=stream.count
+        found = stream.result.notices() if work.notifications.any else ()
+        summary |= summary_notifications(
+            found, work.notifications, self.version, columns=len(stream.columns), rows=stream.count
         )
         if not work.explicit:
             summary["bookmark"] = bookmark(self._database, work.database)
@@ -600,19 +603,18 @@ class Conversation:
         assert work is not None, "no state without work commits"
         work.commit()
         self._work = None
-        self.state = State.READY
+        self.state = BoltState.READY
         self._succeed({"bookmark": bookmark(self._database, work.database)})
 
     def _rollback(self) -> None:
         self._abandon()
-        self.state = State.READY
+        self.state = BoltState.READY
         self._succeed()
 
 
 @contextmanager
 def _fatal() -> Iterator[None]:
-    """Bytes that are no message end the conversation: nobody knows what was meant, nor where the
-    next message begins."""
+    """Make the error of an undecodable message fatal: the start of the next message is unknown."""
     try:
         yield
     except BoltError:
@@ -624,14 +626,14 @@ def _fatal() -> Iterator[None]:
 
 
 def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
-    """Takes rows that nobody wants."""
+    """Consume rows without encoding them."""
     count = sum(1 for _ in islice(rows, count_max))
     return b"", count, count < count_max
 
 
-def _plan(step: Described, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
-    """A step as summaries carry it, with those below it; what is too deep for a message is left
-    out. `rows`: what a step gave that has no count."""
+def _plan(step: PlanStep, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> dict[str, Any]:
+    """Return a step with its children for a summary; steps too deep for a message are omitted.
+    `rows` is the count for a step that has none."""
     found: dict[str, Any] = {
         "operatorType": step.name,
         "args": {"Details": step.detail},
@@ -650,7 +652,7 @@ def _plan(step: Described, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) ->
 
 def _map(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _invalid(f"A field of {name} is no map.")
+        raise _invalid(f"A field of {name} must be a map.")
     return value
 
 
@@ -658,7 +660,7 @@ def _invalid(message: str) -> BoltError:
     return BoltError(
         message,
         status=codes.REQUEST_INVALID,
-        next_step="Send it as the protocol lays it out.",
+        next_step="Send it as the protocol specifies.",
         fatal=True,
     )
 
@@ -666,7 +668,7 @@ def _invalid(message: str) -> BoltError:
 def _not_another(extra: dict[str, Any]) -> None:
     if extra.get("imp_user") is not None:
         raise BoltError(
-            "Nobody may act as another user here.",
+            "Impersonation is not supported.",
             status=codes.FORBIDDEN,
             next_step="Log in as that user instead.",
         )

@@ -1,4 +1,4 @@
-"""FAILURE, the message that tells a client what went wrong: a code, and since 5.7 the GQL status
+"""The FAILURE message, which reports an error to the client: a code, and since 5.7 the GQL status
 with its diagnostic record.
 
 Source: the Bolt documentation, FAILURE.
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from doxa.servers.bolt.framing import Version
-from doxa.servers.codes import DoorError, Status, message_of, status_of
+from doxa.servers.codes import RequestError, Status, message_of, status_of
 
 DIAGNOSTIC: Mapping[str, Any] = {"OPERATION": "", "OPERATION_CODE": "0", "CURRENT_SCHEMA": "/"}
 
 
-class BoltError(DoorError):
-    """A failure of the conversation itself. `fatal`: the connection ends with it."""
+class BoltError(RequestError):
+    """A protocol error. If it is `fatal`, the connection ends."""
 
     code = "bolt"
 
@@ -28,7 +28,7 @@ class BoltError(DoorError):
 
 
 def failure(error: BaseException, version: Version) -> dict[str, Any]:
-    """The metadata of FAILURE."""
+    """Return the metadata of FAILURE."""
     status, message = status_of(error), message_of(error)
     if version < (5, 7):
         return {"code": status.code, "message": message}

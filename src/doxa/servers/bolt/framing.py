@@ -1,17 +1,16 @@
-"""The two layers below messages: the handshake that picks a version, and the chunks that carry
-messages. Bytes in, values out, no sockets.
+"""The layers below messages: the handshake that negotiates a version, and the chunking of messages.
+Pure functions of bytes, without sockets.
 
-    client   60 60 B0 17, four proposals of 4 bytes: 00 range minor major     server   00 00 minor
-    major, or zeros for none
-    client   a proposal 00 00 01 FF: it reads a manifest                      server   00 00 01 FF,
-    count, versions as ranges, capabilities
-                                                                              client   its choice 00
-                                                                              00 minor major,
-                                                                              capabilities
-    message  (size in 2 bytes, data)*, 00 00                                  between messages 00 00
-    means nothing
+    client   60 60 B0 17, four proposals of 4 bytes: 00 range minor major
+    server   00 00 minor major, or zeros if no version is supported
 
-Counts and capabilities are integers of variable length, seven bits a byte, the lowest first.
+    client   a proposal 00 00 01 FF requests a manifest
+    server   00 00 01 FF, count, versions as ranges, capabilities
+    client   its choice 00 00 minor major, capabilities
+
+    message  (size in 2 bytes, data)*, 00 00; between messages 00 00 is a no-op
+
+Counts and capabilities are variable-length integers with seven bits per byte, lowest first.
 
 Source: the Bolt documentation, "Bolt protocol handshake specification" and "Message transfer
 encoding".
@@ -34,7 +33,7 @@ _CHOICE_STEP = "Choose one of the versions that the manifest lists."
 
 
 class Version(NamedTuple):
-    """A version of Bolt; compares as numbers do."""
+    """A version of Bolt, ordered numerically."""
 
     major: int
     minor: int
@@ -43,13 +42,12 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
-OFFERED = (
-    (Version(5, NEWEST_MINOR), NEWEST_MINOR),
-    (Version(4, 4), 0),
-)  # newest first, and how many minor versions below it
+# Newest first, each with the number of minor versions below it.
+OFFERED = ((Version(5, NEWEST_MINOR), NEWEST_MINOR), (Version(4, 4), 0))
 
 
 def supported(version: Version) -> bool:
+    """Return whether the server supports a version."""
     return any(
         top.major == version.major and top.minor - span <= version.minor <= top.minor
         for top, span in OFFERED
@@ -57,11 +55,11 @@ def supported(version: Version) -> bool:
 
 
 def negotiate(request: bytes) -> Version | bytes | None:
-    """The answer to the first 20 bytes: a version, MANIFEST, or None if nothing is in common.
-    Raises InputError if it is no Bolt."""
+    """Negotiate from the first 20 bytes: a version, MANIFEST, or None if there is no common
+    version. Raises InputError if the bytes are not Bolt."""
     if request[:4] != MAGIC:
         raise InputError(
-            "The connection does not begin as Bolt does.",
+            "The connection does not start with a Bolt handshake.",
             next_step="Use a Bolt driver with this address.",
         )
     for at in range(4, HANDSHAKE_BYTES, 4):
@@ -76,14 +74,14 @@ def negotiate(request: bytes) -> Version | bytes | None:
 
 
 def manifest() -> bytes:
-    """What the server says to a client that reads manifests; there are no capabilities yet."""
+    """Return the manifest of the server; there are no capabilities yet."""
     offers = b"".join(bytes((0, span, top.minor, top.major)) for top, span in OFFERED)
     return MANIFEST + bytes((len(OFFERED),)) + offers + b"\0"
 
 
 def manifest_choice(data: bytes) -> tuple[Version, int] | None:
-    """The version that a client chose and how many bytes said so; None if more bytes are needed.
-    Raises InputError for a bad choice."""
+    """Return the version that a client chose and the length of the choice, or None if more bytes
+    are needed. Raises InputError for an invalid choice."""
     if len(data) < 5:
         return None
     length = next(
@@ -92,7 +90,7 @@ def manifest_choice(data: bytes) -> tuple[Version, int] | None:
     if not length:
         if len(data) < 4 + _VARINT_BYTES_MAX:
             return None
-        raise InputError("The capabilities of a handshake do not end.", next_step=_CHOICE_STEP)
+        raise InputError("The capabilities of the handshake are too long.", next_step=_CHOICE_STEP)
     version = Version(data[3], data[2])
     if data[:2] != b"\0\0" or not supported(version):
         raise InputError(f"Bolt {version} is not offered.", next_step=_CHOICE_STEP)
@@ -100,8 +98,8 @@ def manifest_choice(data: bytes) -> tuple[Version, int] | None:
 
 
 class Dechunker:
-    """Bytes as they come in, whole messages out. `bytes_max` may be raised after login. Holds at
-    most one unfinished message and chunk."""
+    """Assembles messages from received bytes. `bytes_max` may be raised after login. Buffers at
+    most one incomplete message and chunk."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -109,7 +107,8 @@ class Dechunker:
         self._message = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are whole now. Raises LimitError, and is of no use after that."""
+        """Add bytes and return the messages that are complete. Raises LimitError, after which the
+        object cannot be used."""
         found: list[bytes] = []
         if self._rest:
             data = self._rest + data

@@ -1,15 +1,15 @@
-"""PackStream, Bolt's binary encoding, written here because a server needs limits on what it reads
-and speed in what it writes.
+"""PackStream, Bolt's binary encoding. A server needs an implementation with limits for reading and
+speed for writing.
 
-    C0            null             80..8F D0 D1 D2   text, UTF-8      B0..BF tag   structure
-    C2 C3         false, true      CC CD CE          bytes
-    C1            float, 64 bits   90..9F D4 D5 D6   list             00..7F F0..FF   small integer
-    C8 C9 CA CB   integer          A0..AF D8 D9 DA   map              (sizes of 8, 16, 32 bits;
-    big-endian)
+    C0              null              80..8F D0 D1 D2   text, UTF-8
+    C2 C3           false, true       CC CD CE          bytes
+    C1              float, 64 bits    90..9F D4 D5 D6   list
+    C8 C9 CA CB     integer           A0..AF D8 D9 DA   map
+    00..7F F0..FF   small integer     B0..BF tag        structure
 
-Reading never trusts a size: what a header announces must be there, depth and number of values are
-bounded. What a structure means is not known here: `Unpacker` hands tag and fields to a function,
-`Packer` asks a table from types to functions.
+Sizes have 8, 16 or 32 bits, big-endian. A declared size is never trusted: the data must be present,
+and depth and number of values are limited. Structures are interpreted elsewhere: `Unpacker` passes
+tag and fields to a function, `Packer` uses a table from types to functions.
 
 Source: the Bolt documentation, "PackStream specification version 1".
 """
@@ -24,7 +24,7 @@ from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import BOLT_DEPTH_MAX, BOLT_MESSAGE_ITEMS_MAX
 
 Put = Callable[[bytes], None]
-Writer = Callable[["Packer", Put, Any, int], None]  # packer, where to, value, depth left
+Writer = Callable[["Packer", Put, Any, int], None]  # packer, output, value, remaining depth
 Hydrate = Callable[[int, list[Any]], Any]
 
 CHUNK_BYTES_MAX = 0xFFFF
@@ -38,12 +38,12 @@ _SMALL = {value: (value & 0xFF).to_bytes(1, "big") for value in range(-16, 128)}
 _TEXT_SIZE = [bytes((0x80 + size,)) for size in range(16)] + [
     bytes((0xD0, size)) for size in range(16, 256)
 ]
-_ENDS_EARLY = "Write every value whole."
+_ENDS_EARLY = "Send complete values."
 
 
 class Packer:
-    """Writes values. `writers` says how to write types that are structures; of unknown types
-    `classify` may know one."""
+    """Encodes values. `writers` maps types to functions that write structures; `classify` may find
+    one for other types."""
 
     def __init__(
         self,
@@ -54,23 +54,23 @@ class Packer:
         self._classify = classify
 
     def pack(self, value: Any) -> bytes:
-        """One value. Raises InputError for what Bolt cannot carry, LimitError for what nests too
-        deep."""
+        """Encode one value. Raises InputError for a value that Bolt cannot represent, LimitError
+        for one that is nested too deeply."""
         parts: list[bytes] = []
         self.put(parts.append, value, BOLT_DEPTH_MAX)
         return b"".join(parts)
 
     def structure(self, tag: int, *fields: Any) -> bytes:
-        """A structure of plain values: a message."""
+        """Encode a structure of plain values, such as a message."""
         return bytes((0xB0 + len(fields), tag)) + b"".join([self.pack(field) for field in fields])
 
     def records(
         self, rows: Iterator[Sequence[Any]], width: int, *, count_max: int
     ) -> tuple[bytes, int, bool]:
-        """RECORD messages in their chunks, ready to send; how many; whether the rows have ended.
-        Stops early when much has come together.
+        """Encode rows as chunked RECORD messages. Returns the bytes, their number, and whether the
+        rows are exhausted. Stops early when a block is full.
 
-        The tight loop of the server: plain types are written without a call.
+        This is the hot loop of the server: plain types are encoded without a call.
         """
         head = b"\xb1\x71" + list_head(width)
         found: list[bytes] = []
@@ -111,6 +111,7 @@ class Packer:
         return b"".join(found), len(found), ended
 
     def put(self, put: Put, value: Any, depth: int) -> None:
+        """Encode a value into `put`, nested at most `depth` levels."""
         kind = type(value)
         if kind is str:
             self._text(put, value)
@@ -153,7 +154,7 @@ class Packer:
     def _text(put: Put, value: str) -> None:
         try:
             data = value.encode()
-        except UnicodeEncodeError:  # half a surrogate pair: no UTF-8 can carry it
+        except UnicodeEncodeError:  # a lone surrogate cannot be encoded in UTF-8
             data = value.encode(errors="replace")
         size = len(data)
         put(_TEXT_SIZE[size] if size < 256 else _size(size, 0xD0))
@@ -163,13 +164,14 @@ class Packer:
     def _nest(depth: int) -> None:
         if depth <= 0:
             raise LimitError(
-                f"A value nests deeper than {BOLT_DEPTH_MAX} levels.",
-                next_step="Return its parts in columns of their own.",
+                f"A value is nested more than {BOLT_DEPTH_MAX} levels deep.",
+                next_step="Return its parts in separate columns.",
                 depth_max=BOLT_DEPTH_MAX,
             )
 
 
 def structure_head(fields: int, tag: int) -> bytes:
+    """Encode the header of a structure."""
     return bytes((0xB0 + fields, tag))
 
 
@@ -183,13 +185,14 @@ def _integer(value: int) -> bytes:
     if INT_MIN <= value <= INT_MAX:
         return _INT_64.pack(0xCB, value)
     raise InputError(
-        f"The integer {value} does not fit 64 bits.", next_step="Return it as text or as a float."
+        f"The integer {value} does not fit in 64 bits.",
+        next_step="Return it as text or as a float.",
     )
 
 
 def _size(size: int, marker: int) -> bytes:
-    """The header of text (D0) or bytes (CC) beyond the tiny sizes: the marker of 8 bits, +1 of 16,
-    +2 of 32."""
+    """Encode the header of a text (D0), bytes (CC), list or map beyond the tiny sizes: the marker
+    for 8 bits, +1 for 16, +2 for 32."""
     if size < 0x100:
         return _SIZE_8.pack(marker, size)
     if size < 0x1_0000:
@@ -198,6 +201,7 @@ def _size(size: int, marker: int) -> bytes:
 
 
 def list_head(size: int) -> bytes:
+    """Encode the header of a list."""
     return bytes((0x90 + size,)) if size < 16 else _size(size, 0xD4)
 
 
@@ -206,8 +210,8 @@ def _map_head(size: int) -> bytes:
 
 
 def chunked(message: bytes) -> bytes:
-    """A message in its chunks: pieces of up to 65,535 bytes behind their size, then a chunk of
-    none."""
+    """Split a message into chunks of up to 65,535 bytes, each after its size, and an empty
+    chunk."""
     size = len(message)
     if size <= CHUNK_BYTES_MAX:
         return b"%c%c%b\0\0" % (size >> 8, size & 0xFF, message)
@@ -220,7 +224,7 @@ def chunked(message: bytes) -> bytes:
 
 
 class Unpacker:
-    """Reads one message. Raises InputError for bytes that are no PackStream, LimitError beyond the
+    """Decodes one message. Raises InputError for invalid PackStream, LimitError beyond the
     limits."""
 
     def __init__(self, data: bytes, hydrate: Hydrate) -> None:
@@ -230,18 +234,18 @@ class Unpacker:
         self._items = BOLT_MESSAGE_ITEMS_MAX
 
     def message(self) -> tuple[int, list[Any]]:
-        """The tag and the fields of the structure that is the whole message."""
+        """Return the tag and the fields of the structure that forms the message."""
         data = self._data
         if len(data) < 2 or data[0] & 0xF0 != 0xB0:
             raise _bad(
-                "A message does not begin with a structure.", "Send one structure in a message."
+                "A message does not start with a structure.", "Send one structure per message."
             )
         self._at = 2
         fields = [self._value(BOLT_DEPTH_MAX) for _ in range(data[0] & 0x0F)]
         if self._at != len(data):
             raise _bad(
                 f"{len(data) - self._at} bytes are left over at the end of a message.",
-                "Send one structure in a message.",
+                "Send one structure per message.",
             )
         return data[1], fields
 
@@ -284,9 +288,7 @@ class Unpacker:
                 return self._list(self._length(marker - 0xD4), depth)
             case 0xD8 | 0xD9 | 0xDA:
                 return self._map(self._length(marker - 0xD8), depth)
-        raise _bad(
-            f"The byte {marker:#04x} begins no value.", "Write values as PackStream version 1."
-        )
+        raise _bad(f"The byte {marker:#04x} is not a valid marker.", "Send PackStream version 1.")
 
     def _take(self, size: int) -> bytes:
         at = self._at
@@ -305,11 +307,11 @@ class Unpacker:
             raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
 
     def _nest(self, size: int, depth: int) -> None:
-        """What a list, map or structure may do before it is read: its items are there, and neither
-        depth nor number is too great."""
+        """Check a list, map or structure before it is read: its items are present, and depth and
+        number are within the limits."""
         if depth <= 0:
             raise LimitError(
-                f"A message nests deeper than {BOLT_DEPTH_MAX} levels.",
+                f"A message is nested more than {BOLT_DEPTH_MAX} levels deep.",
                 next_step="Send a flatter parameter.",
                 depth_max=BOLT_DEPTH_MAX,
             )
@@ -318,7 +320,7 @@ class Unpacker:
         self._items -= size + 1
         if self._items < 0:
             raise LimitError(
-                f"A message holds more than {BOLT_MESSAGE_ITEMS_MAX:,} values.",
+                f"A message contains more than {BOLT_MESSAGE_ITEMS_MAX:,} values.",
                 next_step="Send the parameters in several batches.",
                 items_max=BOLT_MESSAGE_ITEMS_MAX,
             )
@@ -334,7 +336,7 @@ class Unpacker:
         for _ in range(size):
             key = self._value(0)
             if type(key) is not str:
-                raise _bad("A key of a map is no text.", "Send maps with texts as keys.")
+                raise _bad("A key of a map is not a string.", "Send maps with string keys.")
             found[key] = self._value(depth - 1)
         return found
 

@@ -1,14 +1,14 @@
-"""The Bolt server: listens, bounds how many clients there are, and stops without tearing a
-statement apart.
+"""The Bolt server: it listens, limits the number of clients, and stops without interrupting a
+commit.
 
-    async with BoltServer(database, authenticator, port=7687) as server: await
-    server.serve_forever()
-    with running_server(database, authenticator, port=0) as server: ...      on a thread of its own,
-    for tests and notebooks
-    serve(server)                                                            until SIGINT or SIGTERM
+    async with BoltServer(database, authenticator, port=7687) as server:
+        await server.serve_forever()
+    with running_server(database, authenticator, port=0) as server: ...    on a separate thread, for
+                                                                           tests and notebooks
+    serve(server)                                                          until SIGINT or SIGTERM
 
-Secure unless told otherwise: it listens on the loopback address, asks for a login, and does not
-take passwords over a network without TLS.
+Secure by default: it listens on the loopback address, requires a login, and accepts no passwords
+over a network without TLS.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 
 from doxa.base.errors import StoreError
 from doxa.base.limits import BOLT_LOGIN_MS, BOLT_STOP_MS, BOLT_THREADS_MAX, QUERY_TIMEOUT_MS
-from doxa.servers.bolt.connection import Connection
+from doxa.servers.bolt.connection import BoltConnection
 from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
 from doxa.servers.contract import Database
-from doxa.servers.credentials import Authenticator, guarded
+from doxa.servers.credentials import Authenticator, throttled
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
 from doxa.servers.workers import Workers
 
@@ -36,7 +36,8 @@ _END_S = 2.0
 
 
 class BoltServer:
-    """Serves a database. `authenticator` None lets everybody in, on the loopback address only."""
+    """Serves a database. Without an authenticator no login is required, which is allowed on a
+    loopback address only."""
 
     def __init__(
         self,
@@ -53,10 +54,10 @@ class BoltServer:
         login_ms: int = BOLT_LOGIN_MS,
         timeout_ms: int = QUERY_TIMEOUT_MS,
     ) -> None:
-        """Raises InputError for an address that needs a login or TLS and has none, and for a
-        certificate that cannot be used."""
+        """Raise InputError for an address that requires a login or TLS and has none, and for an
+        unusable certificate."""
         self.database = database
-        self.authenticator = guarded(authenticator)
+        self.authenticator = throttled(authenticator)
         self.host, self.port = host, port
         self.workers = Workers("bolt")
         self.login_ms = login_ms
@@ -66,7 +67,7 @@ class BoltServer:
             timeout_ms,
         )
         self._tls = tls_context(certificate, key) if certificate or key else None
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, BoltConnection] = {}
         self._number = 0
         self._server: asyncio.Server | None = None
         self._stopping = False
@@ -75,8 +76,8 @@ class BoltServer:
         )
 
     async def start(self) -> None:
-        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the
-        real one."""
+        """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
+        use or not available."""
         loop = asyncio.get_running_loop()
         extra: dict[str, Any] = {"ssl_handshake_timeout": self.login_ms / 1000} if self._tls else {}
         try:
@@ -94,7 +95,7 @@ class BoltServer:
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def serve_forever(self) -> None:
-        """Start if need be, and serve until cancelled or stopped."""
+        """Start if necessary, and serve until cancelled or stopped."""
         if self._server is None:
             await self.start()
         assert self._server is not None
@@ -106,8 +107,8 @@ class BoltServer:
                 raise
 
     async def stop(self, grace_ms: int = BOLT_STOP_MS) -> None:
-        """Take no more clients, let what runs finish for at most so long, then end it. What had not
-        committed leaves no trace."""
+        """Accept no more clients, wait for running work up to the grace period, then cancel it.
+        Uncommitted work is rolled back."""
         if self._server is None or self._stopping:
             return
         self._stopping = True
@@ -141,30 +142,30 @@ class BoltServer:
 
     @property
     def address(self) -> str:
-        """Where clients find it."""
+        """The address for clients."""
         return (
             self._advertised or f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
         )
 
     @property
     def uri(self) -> str:
-        """The address as drivers take it."""
+        """The URI for drivers."""
         return f"{'bolt+s' if self._tls else 'bolt'}://{self.address}"
 
     @property
     def connections(self) -> int:
-        """How many clients there are."""
+        """The number of connected clients."""
         return len(self._connections)
 
-    # For its connections
+    # Called by connections
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> BoltConnection:
         self._number += 1
-        return Connection(self, self._number)
+        return BoltConnection(self, self._number)
 
-    def admit(self, connection: Connection) -> bool:
-        """Whether there is room. A full house makes some by sending away who came first of those
-        that have not logged in."""
+    def admit(self, connection: BoltConnection) -> bool:
+        """Admit a connection if the limit allows. At the limit, the oldest connection that has not
+        logged in is closed."""
         if self._stopping:
             return False
         if len(self._connections) >= self._connections_max:
@@ -176,10 +177,12 @@ class BoltServer:
         self._connections[connection.number] = connection
         return True
 
-    def dismiss(self, connection: Connection) -> None:
+    def dismiss(self, connection: BoltConnection) -> None:
+        """Forget a connection."""
         self._connections.pop(connection.number, None)
 
-    def converse(self, connection: Connection, version: Version) -> Conversation:
+    def converse(self, connection: BoltConnection, version: Version) -> Conversation:
+        """Start the conversation of a connection."""
         return Conversation(
             self.database,
             self.authenticator,
@@ -196,7 +199,7 @@ class BoltServer:
 def running_server(
     database: Database, authenticator: Authenticator | None, **options: Any
 ) -> Iterator[BoltServer]:
-    """A server on a thread of its own, listening when the block begins, stopped when it ends. The
-    port is a free one unless given."""
+    """Run a server on a separate thread: it listens when the block begins and stops at its end. By
+    default it uses a free port."""
     with running(BoltServer(database, authenticator, **{"port": 0, **options})) as server:
         yield server

@@ -1,19 +1,19 @@
 """Values that are structures in Bolt: graph elements, dates, times, durations and points, in the
-dialect of the version agreed on.
+dialect of the negotiated version.
 
-    4E Node       id, labels, properties, element id*          44 Date           days
-    52 Relation.  id, start, end, type, properties, 3 ids*     54 Time           nanos, offset
-    74 LocalTime  nanos
-    72 Unbound    id, type, properties, element id*            64 LocalDateTime  seconds, nanos
-    45 Duration   months, days, seconds, nanos
-    50 Path       nodes, unbound relationships, indices        58 Point2D        srid, x, y
-    59 Point3D    srid, x, y, z
-    DateTime: 49 seconds of UTC, nanos, offset; 69 the same with a zone's name. Before 5.0 and
-    without the patch "utc", 46 and 66 with
-    seconds as the local clock shows them.                      * since 5.0
+    4E Node           id, labels, properties, element id*
+    52 Relationship   id, start, end, type, properties, 3 element ids*
+    72 Unbound        id, type, properties, element id*
+    50 Path           nodes, unbound relationships, indices
+    44 Date           days                    64 LocalDateTime  seconds, nanos
+    54 Time           nanos, offset           45 Duration       months, days, seconds, nanos
+    74 LocalTime      nanos                   58 Point2D        srid, x, y
+                                              59 Point3D        srid, x, y, z
+    DateTime: 49 UTC seconds, nanos, offset; 69 the same with a zone name. Before 5.0 without the
+    patch "utc", 46 and 66 with seconds in local time.            * since 5.0
 
-What a client sends is checked here, for the types of `base` trust their maker. Elements cannot be
-sent to the server.
+Values from a client are validated here, because the types of `base` trust their caller. Elements
+cannot be sent to the server.
 
 Source: the Bolt documentation, "Structure semantics".
 """
@@ -49,8 +49,8 @@ _ELEMENTS = {0x4E: "node", 0x52: "relationship", 0x72: "relationship", 0x50: "pa
 
 
 def packer(*, element_ids: bool, utc: bool) -> Packer:
-    """A packer for one dialect: `element_ids` since 5.0; `utc` since 5.0, and before with the patch
-    of that name."""
+    """Create a packer for one dialect: `element_ids` since 5.0; `utc` since 5.0, and before with
+    the patch of that name."""
     writers: dict[type, Writer] = {
         Date: _write_date,
         LocalTime: _write_local_time,
@@ -67,7 +67,8 @@ def packer(*, element_ids: bool, utc: bool) -> Packer:
     )
 
     def classify(kind: type) -> Writer | None:
-        """Elements are known by their shape: a room below defines them."""
+        """Recognise elements by their attributes, because the query engine defines their
+        classes."""
         if hasattr(kind, "labels"):
             return node
         if hasattr(kind, "start") and hasattr(kind, "end"):
@@ -123,8 +124,8 @@ def _write_path_old(packer: Packer, put: Put, value: Any, depth: int) -> None:
 
 
 def _path(packer: Packer, put: Put, value: Any, *, depth: int, element_ids: bool) -> None:
-    """Each node and relationship once; the indices tell the walk: a relationship from 1, negative
-    against its direction, then a node from 0."""
+    """Write each node and relationship once, then the walk as indices: a relationship from 1,
+    negative against its direction, then a node from 0."""
     nodes: dict[int, int] = {value.nodes[0].id: 0}
     edges: dict[int, int] = {}
     once_nodes: list[Any] = [value.nodes[0]]
@@ -208,8 +209,8 @@ def _write_point(packer: Packer, put: Put, value: Point, _: int) -> None:
 
 
 def hydrate(tag: int, fields: list[Any], *, utc: bool) -> Any:
-    """The value of a structure that a client sent. Raises InputError for one that is unknown, of
-    the wrong shape or out of range."""
+    """Decode a structure from a client. Raises InputError if it is unknown, has the wrong fields or
+    is out of range."""
     if tag in _ELEMENTS:
         raise InputError(
             f"A {_ELEMENTS[tag]} cannot be a parameter.",
@@ -236,17 +237,17 @@ def hydrate(tag: int, fields: list[Any], *, utc: bool) -> Any:
         ) == utc:
             return _datetime(tag, seconds, nanos=_nanos(nanos), zone=zone)
     raise InputError(
-        f"A structure with the tag {tag:#04x} and {len(fields)} fields is no value of this version"
-        " of Bolt.",
-        next_step="Send dates, times, durations and points as the specification lays them out.",
+        f"A structure with the tag {tag:#04x} and {len(fields)} fields is not a value of this"
+        " version of Bolt.",
+        next_step="Send dates, times, durations and points as specified.",
     )
 
 
 def _datetime(tag: int, seconds: int, *, nanos: int, zone: int | str) -> DateTime:
     if isinstance(zone, int) != (tag in (0x49, 0x46)):
         raise InputError(
-            "The zone of a datetime is of the wrong type.",
-            next_step="Send an offset in seconds, or a zone's name, by the tag.",
+            "The zone of a datetime has the wrong type for its tag.",
+            next_step="Send an offset in seconds, or a zone name, as the tag requires.",
         )
     if isinstance(zone, int):
         _offset(zone)
@@ -271,7 +272,7 @@ def _nanos(value: int) -> int:
 def _offset(value: int) -> int:
     if abs(value) > OFFSET_MAX_S:
         raise InputError(
-            f"The offset {value} s is beyond 18 hours.",
+            f"The offset {value} s exceeds 18 hours.",
             next_step="Send an offset between -64,800 and 64,800 seconds.",
         )
     return value

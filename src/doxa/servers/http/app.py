@@ -1,15 +1,14 @@
-"""The way of one request, on the event loop: may it knock, who is it, what does it send, and an
-answer whatever happens.
+"""The ASGI application: the steps of one request on the event loop.
 
-    gate -> route -> content type -> login -> body -> [a thread] units.Unit -> answer
-                                      401     413, 408     statuses of problems.py
+    origin check -> route -> content type -> login -> body -> [thread] RequestExecution -> response
+       403, 421     404, 405      415         401    413, 408    statuses of errors.py
 
-    GET  /                        what there is; needs a login
-    GET  /health                  200, for whoever asks
+    GET  /                        discovery; requires a login
+    GET  /health                  200, without a login
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
     POST /db/{name}/tx/commit     statements in one transaction, Neo4j's HTTP API
 
-Nothing is read of a client that has not proved who it is. A client that goes away ends its
+The body of a request is read only after authentication. A client that disconnects cancels its
 statement.
 """
 
@@ -33,29 +32,34 @@ from doxa.base.limits import (
 )
 from doxa.servers.contract import Database
 from doxa.servers.credentials import Authenticator
-from doxa.servers.http.answers import Answer, encode
 from doxa.servers.http.bodies import read_mode
-from doxa.servers.http.budget import Budget, Share
+from doxa.servers.http.budget import BudgetShare, ByteBudget
 from doxa.servers.http.context import context_of
-from doxa.servers.http.gate import JSON, Gate, accepted, check_length, content_type, too_long
+from doxa.servers.http.errors import HttpError, errors_of, http_status, log_unexpected
+from doxa.servers.http.execution import Caller, RequestExecution
+from doxa.servers.http.headers import (
+    JSON,
+    OriginCheck,
+    accepted,
+    check_length,
+    content_type,
+    too_long,
+)
 from doxa.servers.http.login import Login
-from doxa.servers.http.problems import HttpError, errors_of, http_status, log_unexpected
-from doxa.servers.http.threads import Threads
-from doxa.servers.http.units import Asker, Unit
+from doxa.servers.http.responses import ResponseData, encode
+from doxa.servers.http.thread_pool import ThreadPool
 
 _CANCEL_AGAIN_S = 0.05
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _CLOSE, _SOON = {"Connection": "close"}, {"Retry-After": "1"}
-_READ, _SHARE = (
-    "doxa.read",
-    "doxa.share",
-)  # in the scope of a request: that its body is read; what it may hold
+# Keys in the scope of a request: whether its body was read, and its share of the memory budget.
+_READ, _SHARE = "doxa.read", "doxa.share"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class App:
-    """What a server does with requests."""
+    """The application of one server."""
 
     def __init__(
         self,
@@ -66,41 +70,41 @@ class App:
         version: str,
         timeout_ms: int,
     ) -> None:
-        self.threads = Threads("http", HTTP_THREADS_MAX)
+        self.threads = ThreadPool("http", HTTP_THREADS_MAX)
         self._database, self._version, self._timeout_ms = database, version, timeout_ms
-        self._gate, self._login, self._budget = (
-            Gate(host),
+        self._origin_check, self._login, self._budget = (
+            OriginCheck(host),
             Login(authenticator),
-            Budget(HTTP_HELD_BYTES_MAX),
+            ByteBudget(HTTP_HELD_BYTES_MAX),
         )
-        self._units: set[Unit] = set()
+        self._executions: set[RequestExecution] = set()
         routes = [
-            Route("/", _told(self._discovery)),
-            Route("/health", _told(self._health)),
-            Route("/db/{name}/query/v2", _told(self._query), methods=["POST"]),
-            Route("/db/{name}/tx/commit", _told(self._batch), methods=["POST"]),
+            Route("/", _answering(self._discovery)),
+            Route("/health", _answering(self._health)),
+            Route("/db/{name}/query/v2", _answering(self._query), methods=["POST"]),
+            Route("/db/{name}/tx/commit", _answering(self._batch), methods=["POST"]),
         ]
-        self._routed = Starlette(routes=routes, exception_handlers={HTTPException: _lost})
+        self._routed = Starlette(routes=routes, exception_handlers={HTTPException: _not_routed})
         self._routed.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "nothing else is served"
         request = Request(scope)
         try:
-            self._gate.check(request.headers, scope["scheme"])
+            self._origin_check.check(request.headers, scope["scheme"])
         except HttpError as error:
-            await problem(error, close=True)(scope, receive, send)
+            await error_response(error, close=True)(scope, receive, send)
             return
-        share = scope[_SHARE] = Share(self._budget)
+        share = scope[_SHARE] = BudgetShare(self._budget)
         try:
             await self._routed(scope, receive, send)
         finally:
             share.release()
 
     def end_all(self) -> None:
-        """End what runs and what waits, without a trace of it."""
-        for unit in self._units:
-            unit.cancel()
+        """Cancel all running and waiting requests and roll them back."""
+        for execution in self._executions:
+            execution.cancel()
 
     def close(self) -> None:
         self.threads.close()
@@ -123,10 +127,14 @@ class App:
 
     async def _query(self, request: Request) -> Response:
         with_types, media = content_type(request.headers), accepted(request.headers)
-        asker, data = await self._asked(request)
-        unit = Unit(self._database, asker, request.scope[_SHARE], timeout_ms=self._timeout_ms)
-        return await self._carried_out(
-            request, unit, lambda: unit.query(data, typed_parameters=with_types, media=media)
+        caller, data = await self._authenticated_body(request)
+        execution = RequestExecution(
+            self._database, caller, request.scope[_SHARE], timeout_ms=self._timeout_ms
+        )
+        return await self._execute(
+            request,
+            execution,
+            lambda: execution.query(data, typed_parameters=with_types, media=media),
         )
 
     async def _batch(self, request: Request) -> Response:
@@ -137,46 +145,50 @@ class App:
                 next_step=f"Send and accept {JSON}, or use /db/{{name}}/query/v2.",
             )
         read_only = read_mode(request.headers.get("access-mode"))
-        asker, data = await self._asked(request)
-        unit = Unit(self._database, asker, request.scope[_SHARE], timeout_ms=self._timeout_ms)
-        return await self._carried_out(request, unit, lambda: unit.batch(data, read_only=read_only))
+        caller, data = await self._authenticated_body(request)
+        execution = RequestExecution(
+            self._database, caller, request.scope[_SHARE], timeout_ms=self._timeout_ms
+        )
+        return await self._execute(
+            request, execution, lambda: execution.batch(data, read_only=read_only)
+        )
 
-    # Steps of the way
+    # Steps of a request
 
-    async def _asked(self, request: Request) -> tuple[Asker, bytes]:
-        """Who asks, and the body."""
+    async def _authenticated_body(self, request: Request) -> tuple[Caller, bytes]:
+        """Authenticate the caller, then read the body."""
         check_length(request.headers)
         context = context_of(request.headers.raw)
         principal = await self._login.principal(request.headers.get("authorization"))
-        return Asker(principal, request.path_params["name"], context), await _body(request)
+        return Caller(principal, request.path_params["name"], context), await _body(request)
 
-    async def _carried_out(
-        self, request: Request, unit: Unit, call: Callable[[], Answer]
+    async def _execute(
+        self, request: Request, execution: RequestExecution, call: Callable[[], ResponseData]
     ) -> Response:
-        """The answer of a unit on its thread. It ends when its client goes away or the server has
-        waited long enough."""
-        self._units.add(unit)
-        task = asyncio.create_task(self.threads.run(call, began=unit.begin))
+        """Execute a request on a thread. It is cancelled when its client disconnects or the server
+        stops."""
+        self._executions.add(execution)
+        task = asyncio.create_task(self.threads.run(call, began=execution.begin))
         gone = asyncio.create_task(_until_gone(request))
         try:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-            while not task.done() and unit.began:
-                unit.cancel()
+            while not task.done() and execution.began:
+                execution.cancel()
                 await asyncio.wait({task}, timeout=_CANCEL_AGAIN_S)
             if not task.done():
                 raise ClientDisconnect
             return Chunked(task.result())
         finally:
-            self._units.discard(unit)
-            unit.cancel()
+            self._executions.discard(execution)
+            execution.cancel()
             task.cancel()
             gone.cancel()
 
 
 class Chunked(Response):
-    """An answer sent in pieces, so that a client that reads slowly holds up no more than one."""
+    """A response sent in chunks, so that a slow client delays only one chunk at a time."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ResponseData) -> None:
         super().__init__(status_code=answer.status, media_type=answer.media, headers=_HEADERS)
         self._chunks = answer.chunks
         self.headers["content-length"] = str(sum(map(len, answer.chunks)))
@@ -190,9 +202,9 @@ class Chunked(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def problem(error: BaseException, *, close: bool) -> Response:
-    """The answer to a request that failed. `close`: its body was not read, so the next request
-    cannot be told from it."""
+def error_response(error: BaseException, *, close: bool) -> Response:
+    """Build the response to a failed request. `close` is set if its body was not read, since the
+    rest of it would be taken for the next request."""
     status = http_status(error)
     headers = (
         (error.headers if isinstance(error, HttpError) else {})
@@ -202,36 +214,38 @@ def problem(error: BaseException, *, close: bool) -> Response:
     return _json(status, {"errors": errors_of(error)}, **headers)
 
 
-def _told(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with an answer for everything that it raises."""
+def _answering(endpoint: Endpoint) -> Endpoint:
+    """Wrap an endpoint so that every exception becomes a response."""
 
     async def answered(request: Request) -> Response:
         try:
             return await endpoint(request)
         except ClientDisconnect:
-            return Response(status_code=499)  # nobody reads it
+            return Response(status_code=499)  # the client is gone
         except Exception as error:
             log_unexpected(error)
-            return problem(error, close=request.method == "POST" and _READ not in request.scope)
+            return error_response(
+                error, close=request.method == "POST" and _READ not in request.scope
+            )
 
     return answered
 
 
-async def _lost(request: Request, error: Exception) -> Response:
-    """Paths and methods that there are not."""
+async def _not_routed(request: Request, error: Exception) -> Response:
+    """Respond to unknown paths and methods."""
     assert isinstance(error, HTTPException)
     path, close = request.url.path, request.method not in ("GET", "HEAD")
     if error.status_code == 405:
         allowed = dict(error.headers or {})
-        told = HttpError(
-            f"{path[:80]} does not take {request.method[:20]}.",
+        found = HttpError(
+            f"{path[:80]} does not support {request.method[:20]}.",
             http=405,
             next_step=f"Use {allowed.get('Allow', 'another method')}.",
             headers=allowed,
         )
     elif "/tx" in path:
-        told = HttpError(
-            "There are no transactions over several requests.",
+        found = HttpError(
+            "Transactions over several requests are not supported.",
             http=404,
             next_step=(
                 "Send all statements at once to /db/{name}/tx/commit, or open a transaction over"
@@ -239,17 +253,17 @@ async def _lost(request: Request, error: Exception) -> Response:
             ),
         )
     else:
-        told = HttpError(
+        found = HttpError(
             f"There is nothing at {path[:80]}.",
             http=404,
-            next_step="Post to /db/{name}/query/v2; GET / says what there is.",
+            next_step="Post to /db/{name}/query/v2; GET / lists the endpoints.",
         )
-    return problem(told, close=close)
+    return error_response(found, close=close)
 
 
 async def _body(request: Request) -> bytes:
-    """The whole body. Raises HttpError for one that is too long or too slow, or more than can be
-    held now."""
+    """Read the whole body. Raises HttpError if it is too long or too slow, or if the memory budget
+    is exhausted."""
     data, share = bytearray(), request.scope[_SHARE]
     try:
         async with asyncio.timeout(HTTP_BODY_MS / 1000):
@@ -273,7 +287,7 @@ async def _body(request: Request) -> bytes:
 
 
 async def _until_gone(request: Request) -> None:
-    """Returns when the client has closed its connection."""
+    """Wait until the client has closed its connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -1,8 +1,7 @@
-"""The bodies of requests, checked as they are read, on a thread: what is unknown is refused, what
-is too much is refused before it is made.
+"""Parse and validate request bodies, on a thread. Unknown fields are rejected, and values that are
+too many are rejected before they are built.
 
-A body is looked through once without making anything of its parameters; they are counted, and only
-then made.
+A body is parsed once without its parameters. These are counted, and only then decoded.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ import msgspec
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import HTTP_BATCH_ITEMS_MAX, HTTP_BODY_ITEMS_MAX
 from doxa.servers import codes
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 from doxa.servers.http.values import TYPED_STEP, read_typed
 
 _NONE = msgspec.Raw(b"null")
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
-class Query(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks need no wait,
-    see `work.bookmark`."""
+class QueryBody(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks are ignored,
+    see `unit_of_work.bookmark`."""
 
     statement: str
     parameters: msgspec.Raw = _NONE
@@ -35,8 +34,8 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     impersonated_user: str | None = None
 
 
-class Statement(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """One of the statements of the older endpoint."""
+class StatementBody(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """One statement of the older endpoint."""
 
     statement: str
     parameters: msgspec.Raw = _NONE
@@ -44,40 +43,40 @@ class Statement(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     result_data_contents: list[str] | None = None
 
 
-class Batch(msgspec.Struct, forbid_unknown_fields=True):
-    """Statements of one transaction."""
+class BatchBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The statements of one transaction."""
 
-    statements: Annotated[list[Statement], msgspec.Meta(max_length=HTTP_BATCH_ITEMS_MAX)] = []
+    statements: Annotated[list[StatementBody], msgspec.Meta(max_length=HTTP_BATCH_ITEMS_MAX)] = []
 
 
-Body = TypeVar("Body", Query, Batch)
+Body = TypeVar("Body", QueryBody, BatchBody)
 
 
 def read_body(data: bytes, kind: type[Body]) -> Body:
-    """The body, its parameters not yet made. Raises HttpError for what is no such body."""
+    """Parse a body without decoding its parameters. Raises HttpError if it is invalid."""
     try:
         body = msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         example = '{"statement": "RETURN $x", "parameters": {"x": 1}}'
         raise HttpError(
             f"The body cannot be read: {reason}.",
             http=400,
             next_step=f"Send {example}."
-            if kind is Query
+            if kind is QueryBody
             else f'Send {{"statements": [{example}]}}.',
             status=codes.REQUEST_FORMAT,
         ) from None
-    given = [body] if isinstance(body, Query) else body.statements
+    given = [body] if isinstance(body, QueryBody) else body.statements
     _check_count(sum(_count(bytes(one.parameters)) for one in given))
     return body
 
 
 def read_mode(mode: str | None) -> bool:
-    """Whether a request only reads."""
+    """Return whether an access mode is READ. Raises InputError for an unknown mode."""
     if mode is not None and mode.upper() not in ("READ", "WRITE"):
         raise InputError(
-            f"The access mode {mode[:20]!r} is not known.",
+            f"The access mode {mode[:20]!r} is unknown.",
             next_step="Give READ or WRITE.",
             field="accessMode",
         )
@@ -85,11 +84,12 @@ def read_mode(mode: str | None) -> bool:
 
 
 def parameters_of(raw: msgspec.Raw, *, typed: bool) -> dict[str, Any]:
-    """The parameters by name. Raises InputError, also for names that only the context has."""
+    """Decode the parameters. Raises InputError, also for names that are reserved for the
+    context."""
     try:
         found = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        reason = "they nest too deep" if isinstance(error, RecursionError) else str(error)
+        reason = "they are nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InputError(
             f"The parameters cannot be read: {reason}.",
             next_step="Send JSON in UTF-8.",
@@ -99,15 +99,15 @@ def parameters_of(raw: msgspec.Raw, *, typed: bool) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict):
         raise InputError(
-            "The parameters are no object.",
+            "The parameters are not an object.",
             next_step=TYPED_STEP if typed else 'Give {"name": value}.',
             field="parameters",
         )
     for name in found:
         if name.startswith("_"):
             raise InputError(
-                f"The parameter ${name:.80} is the context's.",
-                next_step="Send it as a header X-Query-..., or take another name.",
+                f"The parameter name ${name:.80} is reserved for the context.",
+                next_step="Send it as a header X-Query-..., or choose another name.",
                 field="parameters",
             )
     return (
@@ -116,8 +116,7 @@ def parameters_of(raw: msgspec.Raw, *, typed: bool) -> dict[str, Any]:
 
 
 def _count(data: bytes) -> int:
-    """How many values there are, at most. What is between quotes is taken out only where it
-    matters."""
+    """Return an upper bound of the number of values. Strings are removed only if that decides."""
     if _marks(data) <= HTTP_BODY_ITEMS_MAX:
         return _marks(data)
     return _marks(_STRINGS.sub(b"", data))
@@ -131,7 +130,7 @@ def _check_count(count: int) -> None:
     if count > HTTP_BODY_ITEMS_MAX:
         most = HTTP_BODY_ITEMS_MAX
         raise LimitError(
-            f"The parameters hold more than {most:,} values.",
+            f"The parameters contain more than {most:,} values.",
             next_step="Send them in several requests.",
             items_max=most,
         )

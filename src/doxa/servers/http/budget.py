@@ -1,44 +1,46 @@
-"""What all requests together may hold: bodies until they are done, answers until they are sent. One
-that would go beyond is told to come again."""
+"""A memory budget for all requests together: bodies until they are processed, responses until they
+are sent. A request that would exceed it is rejected with 503."""
 
 from __future__ import annotations
 
 import threading
 
 from doxa.servers.codes import STOPPING
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 
 
-class Budget:
-    """So many bytes for everybody. Any thread may ask."""
+class ByteBudget:
+    """A number of bytes shared by all requests. Thread-safe."""
 
     def __init__(self, bytes_max: int) -> None:
         self.left = bytes_max
         self._lock = threading.Lock()
 
     def change(self, count: int) -> None:
-        """Take bytes, or give them back (below 0). Raises HttpError where there are no more."""
+        """Take bytes, or return them (negative). Raises HttpError if not enough are left."""
         with self._lock:
             if count > self.left:
                 raise HttpError(
-                    "The server holds as much for its clients as it may.",
+                    "The memory budget of the server for requests is exhausted.",
                     http=503,
-                    next_step="Send the request again in a moment; read answers as they come.",
+                    next_step="Retry the request later; read responses promptly.",
                     status=STOPPING,
                 )
             self.left -= count
 
 
-class Share:
-    """What one request holds of the budget."""
+class BudgetShare:
+    """The part of the budget that one request uses."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ByteBudget) -> None:
         self._budget, self._held = budget, 0
 
     def take(self, count: int) -> None:
+        """Take bytes from the budget. Raises HttpError."""
         self._budget.change(count)
         self._held += count
 
     def release(self) -> None:
+        """Return all bytes to the budget."""
         self._budget.change(-self._held)
         self._held = 0

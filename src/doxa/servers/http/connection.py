@@ -1,10 +1,10 @@
-"""One client's connection, with patience that ends: for a request that does not arrive, and for an
-answer that nobody reads.
+"""A client connection with timeouts for requests that do not arrive and responses that are not
+read.
 
-The HTTP library reads and writes requests; what it leaves open is how long a client may take.
-Between requests it may be silent for a while; a request that has begun must have its head whole in
-time (its body is `app.py`'s to wait for); an answer must be read. Where there is no room for
-another client, the one that has been without a request the longest makes it.
+The HTTP library parses requests and writes responses, without time limits for the client. A
+connection may be idle for a while between requests; the head of a request must arrive in time
+(`app.py` limits the body); a response must be read. If the server is full, the connection that has
+been idle the longest is closed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from doxa.base.limits import HTTP_CONNECTIONS_ITEMS_MAX, HTTP_HEAD_MS, HTTP_SEND
 _NUMBERS = count()
 
 
-class Connection(H11Protocol):
-    """The library's protocol with timers."""
+class HttpConnection(H11Protocol):
+    """The protocol of the library with timers."""
 
     _number = 0
     _late: asyncio.TimerHandle | None = None
@@ -33,7 +33,7 @@ class Connection(H11Protocol):
             idle = [
                 one
                 for one in self.connections
-                if isinstance(one, Connection) and one.idle and one is not self
+                if isinstance(one, HttpConnection) and one.idle and one is not self
             ]
             leaving = min(idle, key=lambda one: one._number, default=self)
             self.connections.discard(leaving)
@@ -63,12 +63,12 @@ class Connection(H11Protocol):
 
     @property
     def idle(self) -> bool:
-        """No request is being answered."""
+        """Whether no request is being processed."""
         return self.cycle is None or self.cycle.response_complete
 
     def _watch(self) -> None:
-        """A timer runs from the first byte of a request, or the connection's beginning, until the
-        head is whole."""
+        """Run a timer from the first byte of a request, or the start of the connection, until the
+        head is complete."""
         if not self.idle:
             self._late = _stopped(self._late)
         elif self._late is None and not self.transport.is_closing():

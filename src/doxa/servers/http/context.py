@@ -1,10 +1,10 @@
-"""What the headers of a request say about who asks: the login, and what its queries know as
-$_session, $_agent and any $_name.
+"""The query context from request headers, available to statements as $_session, $_agent and any
+other $_name.
 
     X-Query-Session: s1         $_session = 's1'
     X-Query-Trace-Id: 42        $_trace_id = '42'
 
-The context is what the client says of itself. Who it is, is the login alone.
+The context is what the client claims about itself. Only the login authenticates it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from doxa.base.limits import (
     HTTP_CONTEXT_NAME_CHARS_MAX,
     HTTP_CONTEXT_VALUE_BYTES_MAX,
 )
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 from doxa.servers.memory import SYSTEM_TIME, VALID_TIME
 
 PREFIX = b"x-query-"
@@ -25,8 +25,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def context_of(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The context by name, dashes read as underscores. Raises HttpError for names and values that
-    cannot be, and for too many."""
+    """Return the context by name, with dashes as underscores. Raises HttpError for invalid names
+    and values, and for too many."""
     found: dict[str, str] = {}
     for header, value in headers:
         if not header.lower().startswith(PREFIX):
@@ -35,19 +35,19 @@ def context_of(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
         name = header[len(PREFIX) :].decode("latin-1").lower().replace("-", "_")
         if not _NAME.fullmatch(name) or len(name) > HTTP_CONTEXT_NAME_CHARS_MAX:
             raise _bad(
-                f"The header {shown} names no context.",
+                f"The header {shown} is not a valid context name.",
                 f"Use a letter, then letters, digits and dashes, {HTTP_CONTEXT_NAME_CHARS_MAX}"
                 " characters at most, after X-Query-.",
             )
         if name in (SYSTEM_TIME, VALID_TIME):
             raise _bad(
-                f"The header {shown} sets no time.",
+                f"The header {shown} cannot set a time.",
                 "Begin the statement with AS OF SYSTEM TIME or AS OF VALID TIME.",
             )
         if name in found:
             raise _bad(
-                f"The header {shown} is there twice.",
-                "Send each name once; dashes and underscores are the same.",
+                f"The header {shown} occurs twice.",
+                "Send each name once; dashes and underscores are equal.",
             )
         found[name] = _text(value, shown)
         if len(found) > HTTP_CONTEXT_ITEMS_MAX:
@@ -66,7 +66,7 @@ def _text(value: bytes, shown: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise _bad(f"The header {shown} is no UTF-8.", "Send it as UTF-8.") from None
+        raise _bad(f"The header {shown} is not UTF-8.", "Send it as UTF-8.") from None
 
 
 def _bad(message: str, next_step: str) -> HttpError:

@@ -1,9 +1,10 @@
-"""Who sends a request, by its Authorization header: Basic with a name and password, or Bearer with
+"""Authenticate requests by the Authorization header: Basic with a name and password, or Bearer with
 a token, as in Bolt.
 
-Every request of HTTP is a login, and a password costs some 60 ms on purpose. So a right one is
-believed again for a few seconds, by a keyed hash that only this process can make; whoever is taken
-away is out after that. Wrong ones are never believed, and slow down as everywhere.
+Every HTTP request is a login, and verifying a password deliberately takes about 60 ms. A correct
+password is therefore cached for a few seconds under a keyed hash that only this process can
+compute; a removed user is rejected after that time. Wrong passwords are never cached and are
+throttled.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ from doxa.base.limits import (
 )
 from doxa.servers import codes
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
-from doxa.servers.http.problems import HttpError
-from doxa.servers.http.threads import Threads
+from doxa.servers.http.errors import HttpError
+from doxa.servers.http.thread_pool import ThreadPool
 
 _LOG = logging.getLogger("doxa.http")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="doxa", charset="UTF-8", Bearer realm="doxa"'}
 
 
 class Login:
-    """Logins of one server. `authenticator` None lets everybody in as operator."""
+    """Authenticates the requests of one server. Without an authenticator everybody is operator."""
 
     def __init__(self, authenticator: Authenticator | None) -> None:
         self._authenticator = authenticator
         self._passwords, self._tokens = (
-            Threads("http-password", HTTP_LOGIN_THREADS_MAX),
-            Threads("http-token", HTTP_LOGIN_THREADS_MAX),
+            ThreadPool("http-password", HTTP_LOGIN_THREADS_MAX),
+            ThreadPool("http-token", HTTP_LOGIN_THREADS_MAX),
         )
         self._key = secrets.token_bytes(32)
         self._right: dict[bytes, tuple[Principal, float]] = {}
 
     async def principal(self, authorization: str | None) -> Principal:
-        """Who it is. Raises HttpError unless the header proves it."""
+        """Authenticate a request. Raises HttpError if the header is missing or wrong."""
         authenticator = self._authenticator
         if authenticator is None:
             return Principal(ANONYMOUS, "operator")
         if authorization is None:
-            _refuse("The request has no login.")
+            _refuse("The request has no credentials.")
         scheme, _, rest = authorization.partition(" ")
         if scheme.lower() == "basic":
             name, password = _basic(rest.strip())
@@ -68,7 +69,7 @@ class Login:
                 await self._asked(self._tokens, partial(authenticator.verify_token, rest.strip())),
             )
         else:
-            _refuse(f"The login scheme {scheme[:20]!r} is not known.")
+            _refuse(f"The authentication scheme {scheme[:20]!r} is not supported.")
         if found is None:
             _LOG.warning("http: a login %s was refused", whom)
             _refuse("The name, password or token is wrong.")
@@ -79,7 +80,7 @@ class Login:
         self._tokens.close()
 
     async def _asked(
-        self, threads: Threads, call: Callable[[], Principal | None]
+        self, threads: ThreadPool, call: Callable[[], Principal | None]
     ) -> Principal | None:
         try:
             return await threads.run(call)
@@ -91,19 +92,19 @@ class Login:
                 status=codes.RATE_LIMIT,
                 headers={"Retry-After": str(LOGIN_PAUSE_MS // 1000)},
             ) from None
-        except StoreError as error:  # its text names a file, and whoever asks is a stranger still
+        except StoreError as error:  # its text names a file, and the client is not authenticated
             _LOG.error("http: logins cannot be checked: %s", error)
             raise HttpError(
-                "Logins cannot be checked now.",
+                "Logins cannot be checked at the moment.",
                 http=503,
-                next_step="The server's log says why; ask its operator.",
+                next_step="Ask the operator to look into the server's log.",
                 status=codes.STOPPING,
             ) from None
 
     def _with_password(
         self, authenticator: Authenticator, name: str, password: str
     ) -> Principal | None:
-        """On a thread. A twin of this request may have been first."""
+        """Verify a password, on a thread. A concurrent request may have cached it already."""
         digest = self._digest(name, password)
         found = self._known(digest) or authenticator.verify(name, password)
         if found is not None:
@@ -133,7 +134,7 @@ def _basic(text: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError, ValueError):
         colon = ""
     if not colon or len(data) > 2 * LOGIN_SECRET_BYTES_MAX:
-        _refuse("The basic login cannot be read.")
+        _refuse("The basic credentials cannot be decoded.")
     return name, password
 
 

@@ -1,13 +1,12 @@
-"""The HTTP server: an address, uvicorn on it, and an end in order.
+"""The HTTP server: uvicorn on an address, with an orderly stop.
 
     async with HttpServer(database, authenticator, port=7474) as server: ...
-    with running_server(database, authenticator) as server: ...      on a thread of its own, for
-    tests and notebooks
-    serve(server)                                                    until SIGINT or SIGTERM, see
-    listening.py
+    with running_server(database, authenticator) as server: ...    on a separate thread, for tests
+                                                                   and notebooks
+    serve(server)                                                  until SIGINT or SIGTERM
 
-uvicorn runs inside a loop that may have other doors, so signals are not its own, and the socket is
-opened here, so that errors are ours.
+uvicorn runs in an event loop that other servers may share, so it does not handle signals. The
+socket is opened here, so that errors are those of doxa.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ import uvicorn
 from doxa.base.errors import StoreError
 from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
 from doxa.servers.contract import Database
-from doxa.servers.credentials import Authenticator, guarded
+from doxa.servers.credentials import Authenticator, throttled
 from doxa.servers.http.app import App
-from doxa.servers.http.connection import Connection
+from doxa.servers.http.connection import HttpConnection
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
 
 PORT = 7474
@@ -36,7 +35,8 @@ _END_S = 2.0
 
 
 class HttpServer:
-    """Serves a database. `authenticator` None lets everybody in, on the loopback address only."""
+    """Serves a database. Without an authenticator no login is required, which is allowed on a
+    loopback address only."""
 
     def __init__(
         self,
@@ -51,15 +51,15 @@ class HttpServer:
         version: str = "",
         timeout_ms: int = QUERY_TIMEOUT_MS,
     ) -> None:
-        """Raises InputError for an address that needs a login or TLS and has none, and for a
-        certificate that cannot be used."""
+        """Raise InputError for an address that requires a login or TLS and has none, and for an
+        unusable certificate."""
         self.host, self.port = host, port
         self._tls = tls_context(certificate, key) if certificate or key else None
         require_safe(
             host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
         )
         self._app = App(
-            database, guarded(authenticator), host=host, version=version, timeout_ms=timeout_ms
+            database, throttled(authenticator), host=host, version=version, timeout_ms=timeout_ms
         )
         self._server = _Uvicorn(self._config())
         self._serving: asyncio.Task[None] | None = None
@@ -71,7 +71,7 @@ class HttpServer:
         )
         return uvicorn.Config(
             self._app,
-            http=Connection,
+            http=HttpConnection,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -86,8 +86,8 @@ class HttpServer:
         )
 
     async def start(self) -> None:
-        """Listen. Raises StoreError when the address is taken or not ours; afterwards `port` is the
-        real one."""
+        """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
+        use or not available."""
         try:
             listener = _listener(self.host, self.port)
         except OSError as error:
@@ -106,8 +106,8 @@ class HttpServer:
             self._serving.result()
 
     async def stop(self, grace_ms: int = HTTP_STOP_MS) -> None:
-        """Take no more requests, let what runs finish for at most so long, then end it. What had
-        not committed leaves no trace."""
+        """Accept no more requests, wait for running ones up to the grace period, then cancel them.
+        Uncommitted work is rolled back."""
         if self._serving is None or self._stopping:
             return
         self._stopping = self._server.should_exit = True
@@ -117,7 +117,7 @@ class HttpServer:
         self._app.close()
 
     async def _end(self) -> None:
-        """End what still runs: statements first, which are told so, then connections."""
+        """Cancel running statements, so that their clients get an error, then close connections."""
         end = time.monotonic() + _END_S
         while (self._app.threads.busy or not self._ended) and time.monotonic() < end:
             self._app.end_all()
@@ -139,13 +139,13 @@ class HttpServer:
 
     @property
     def uri(self) -> str:
-        """The address as clients take it."""
+        """The URI for clients."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 
     @property
     def connections(self) -> int:
-        """How many clients there are."""
+        """The number of connected clients."""
         return len(self._server.server_state.connections)
 
 
@@ -156,9 +156,8 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _listener(host: str, port: int) -> socket.socket:
-    """A socket that is bound. Of a name's addresses, one of version 4 if there is any, as clients
-    try both. It knows that it speaks TCP, or the loop would hold small pieces of an answer back
-    until the client acknowledges those before."""
+    """Bind a socket, preferring IPv4 among the addresses of a name, since clients try both. The
+    protocol is set to TCP explicitly; otherwise the loop would not disable Nagle's algorithm."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     made = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
@@ -175,7 +174,7 @@ def _listener(host: str, port: int) -> socket.socket:
 def running_server(
     database: Database, authenticator: Authenticator | None, **options: Any
 ) -> Iterator[HttpServer]:
-    """A server on a thread of its own, listening when the block begins, stopped when it ends. The
-    port is a free one unless given."""
+    """Run a server on a separate thread: it listens when the block begins and stops at its end. By
+    default it uses a free port."""
     with running(HttpServer(database, authenticator, **{"port": 0, **options})) as server:
         yield server

@@ -1,20 +1,17 @@
-"""Cypher values as JSON, in the two forms of Neo4j's Query API, and in the rows of its older
-endpoint.
+"""Encode Cypher values as JSON, in the two forms of Neo4j's Query API and in the rows of its older
+endpoint, and decode typed parameters.
 
-    plain   {"elementId", "labels", "properties"}
-    a node
-            {"elementId", "startNodeElementId", "endNodeElementId", "type", "properties"}
-            a relationship
-            [node, relationship, node, ...]
-            a path
-            dates, times and durations as ISO text; a point as "SRID=4326;POINT (1.0 2.0)", "POINT
-            Z" with three coordinates; bytes as base64
-    typed   {"$type": "Integer", "_value": "1"}, so that nothing is guessed: the only form that
-    parameters of all types have
-    rows    properties alone, and beside them what they are the properties of
+    plain   node           {"elementId", "labels", "properties"}
+            relationship   {"elementId", "startNodeElementId", "endNodeElementId", "type",
+                            "properties"}
+            path           [node, relationship, node, ...]
+            others         dates, times and durations as ISO text; bytes as base64; a point as
+                           "SRID=4326;POINT (1.0 2.0)", or "POINT Z" with three coordinates
+    typed   {"$type": "Integer", "_value": "1"}, the only form that supports parameters of all types
+    rows    the properties only, with separate metadata about their elements
 
-JSON has no number for NaN and the infinities: they are the texts NaN, Infinity and -Infinity.
-Elements are known by their shape, for a room below defines them.
+JSON has no numbers for NaN and the infinities; they are the texts NaN, Infinity and -Infinity.
+Elements are recognised by their attributes, because the query engine defines their classes.
 
 Sources: Neo4j's Query API manual, "Plain JSON" and "Typed JSON"; its HTTP API manual, "Result
 formats".
@@ -53,7 +50,7 @@ _ELEMENTS = frozenset(("Node", "Relationship", "Path"))
 
 
 def plain(value: Any) -> Any:
-    """The value as plain JSON."""
+    """Convert a value to plain JSON."""
     kind = type(value)
     if kind in _AS_IT_IS:
         return value
@@ -84,11 +81,11 @@ def plain(value: Any) -> Any:
     return [plain(element) for element in _walk(value)] if _is_path(value) else str(value)
 
 
-# With types
+# Typed JSON
 
 
 def typed(value: Any) -> dict[str, Any]:
-    """The value with its type."""
+    """Convert a value to typed JSON."""
     kind = type(value)
     if kind is DateTime:
         return {
@@ -178,7 +175,7 @@ _INSIDE: dict[type, Shape] = {
 
 
 def row(value: Any) -> Any:
-    """The value, with elements as their properties alone."""
+    """Convert a value for the older endpoint, with elements as their properties."""
     kind = type(value)
     if kind is list or kind is tuple:
         return [row(item) for item in value]
@@ -190,8 +187,8 @@ def row(value: Any) -> Any:
 
 
 def meta(value: Any) -> Iterator[Any]:
-    """What the properties are of: one entry for each value, and for each inside a list or map; a
-    path is a list of them."""
+    """Yield the metadata of the elements: one entry for each value, also inside lists and maps; a
+    list of entries for a path."""
     kind = type(value)
     if kind is list or kind is tuple:
         for item in value:
@@ -214,7 +211,7 @@ def _meta(element: Any) -> dict[str, Any]:
     }
 
 
-# Elements, by their shape
+# Elements, recognised by their attributes
 
 
 def _is_node(value: Any) -> bool:
@@ -236,22 +233,20 @@ def _walk(path: Any) -> Iterator[Any]:
         yield node
 
 
-# Reading what has its type with it
+# Decoding typed JSON
 
 
 def read_typed(value: Any, place: str, depth: int = 0) -> Any:
-    """The Cypher value of typed JSON. Raises InputError for what is none, LimitError for one that
-    nests too deep."""
+    """Decode typed JSON. Raises InputError if it is invalid, LimitError if it is nested too
+    deeply."""
     if depth > HTTP_DEPTH_MAX:
         raise LimitError(
-            f"{place:.80} nests more than {HTTP_DEPTH_MAX} levels deep.",
+            f"{place:.80} is nested more than {HTTP_DEPTH_MAX} levels deep.",
             next_step="Send flatter values.",
             depth_max=HTTP_DEPTH_MAX,
         )
     if not isinstance(value, dict) or value.keys() != {"$type", "_value"}:
-        raise InputError(
-            f"{place:.80} does not say its type.", next_step=TYPED_STEP, field=place[:80]
-        )
+        raise InputError(f"{place:.80} has no type.", next_step=TYPED_STEP, field=place[:80])
     name, inside = str(value["$type"]), value["_value"]
     if name == "List" and isinstance(inside, list):
         return [
@@ -281,7 +276,9 @@ def read_typed(value: Any, place: str, depth: int = 0) -> Any:
             ) from None
         except (ValueError, binascii.Error):
             pass
-    raise InputError(f"{place:.80} is no {name[:40]!r}.", next_step=TYPED_STEP, field=place[:80])
+    raise InputError(
+        f"{place:.80} is not a valid {name[:40]!r}.", next_step=TYPED_STEP, field=place[:80]
+    )
 
 
 def _read_integer(text: str) -> int:

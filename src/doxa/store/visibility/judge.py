@@ -21,12 +21,12 @@ from doxa.policy.decay import (
     NO_PROMOTION,
     TIME_MAX,
     Promotion,
-    Window,
+    VisibilityInterval,
     base,
     score,
     window,
 )
-from doxa.policy.rules import Clause, Curve, Policy, Rule, Rules
+from doxa.policy.rules import Curve, Policy, Rule, Rules, WhenClause
 from doxa.store.visibility.access import SUPPORT, Access, Noted, moment_of
 
 _ERROR_CHARS = 300
@@ -86,10 +86,10 @@ class Standing(NamedTuple):
     rule: Rule | None
     curve: Curve
     anchor: int
-    clause: Clause | None
+    clause: WhenClause | None
     base: float
     score: float
-    window: Window
+    window: VisibilityInterval
     dynamic: bool
     suppressed: bool
 
@@ -114,7 +114,7 @@ class Judge:
 
     # Expressions
 
-    def condition(self, policy: Policy, clause: Clause) -> Condition:
+    def condition(self, policy: Policy, clause: WhenClause) -> Condition:
         key = (policy.variable, clause.when)
         found = self._conditions.get(key)
         if found is None:
@@ -184,7 +184,7 @@ class Judge:
 
     def clause(
         self, policy: Policy | None, subject: Subject, access: Access, now: int
-    ) -> Clause | None:
+    ) -> WhenClause | None:
         """Of the clauses that hold the one with the highest multiplier, then the highest floor,
         then the first."""
         if policy is None:

@@ -1,8 +1,7 @@
-"""What went wrong as an answer: the HTTP status beside the code of Neo4j, of which the latter is
-what programs decide by.
+"""Error responses: an HTTP status and a body with the Neo4j code, by which programs decide.
 
-{"errors": [{"code": "Neo.ClientError.Statement.SyntaxError", "message": "what happened, to what,
-and what to do next"}]}
+{"errors": [{"code": "Neo.ClientError.Statement.SyntaxError",
+             "message": "what happened, to what, and what to do next"}]}
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from doxa.base.errors import DoxaError
 from doxa.servers import codes
-from doxa.servers.codes import DoorError, Status, message_of, status_of
+from doxa.servers.codes import RequestError, Status, message_of, status_of
 
 _LOG = logging.getLogger("doxa.http")
 
@@ -31,9 +30,9 @@ _BY_CODE = {
 _BY_KIND = {"ClientError": 400, "TransientError": 503}
 
 
-class HttpError(DoorError):
-    """A request that is refused before anything of it is carried out, with the status and headers
-    of the answer."""
+class HttpError(RequestError):
+    """A request rejected before any of it is executed, with the status and headers of the
+    response."""
 
     code = "http"
 
@@ -52,6 +51,7 @@ class HttpError(DoorError):
 
 
 def http_status(error: BaseException) -> int:
+    """Return the HTTP status of an error."""
     if isinstance(error, HttpError):
         return error.http
     code = status_of(error).code
@@ -59,11 +59,12 @@ def http_status(error: BaseException) -> int:
 
 
 def errors_of(error: BaseException) -> list[dict[str, Any]]:
+    """Return the `errors` member of a response."""
     return [{"code": status_of(error).code, "message": message_of(error)}]
 
 
 def log_unexpected(error: BaseException) -> None:
-    """Where an error that is not ours came from. Not its text, which may quote what a client sent."""
+    """Log the traceback of an unexpected error without its text, which may quote client data."""
     if not isinstance(error, DoxaError):
         places = "".join(traceback.format_tb(error.__traceback__))
         _LOG.error("an unexpected %s\n%s", type(error).__name__, places)

@@ -1,5 +1,4 @@
-"""What the tests of the HTTP door share: a plain client, and waiting for what happens on other
-threads."""
+"""Fixtures for the HTTP server: a plain client, and waiting for other threads."""
 
 from __future__ import annotations
 
@@ -31,22 +30,22 @@ ANA = basic("ana", "a-good-secret")
 
 
 class Reply(NamedTuple):
-    """An answer; `told` is its JSON."""
+    """A response; `json` is its decoded body."""
 
     status: int
     headers: dict[str, str]
-    told: Any
+    json: Any
 
     @property
     def code(self) -> str:
         """Of its first error."""
-        found: str = self.told["errors"][0]["code"]
+        found: str = self.json["errors"][0]["code"]
         return found
 
     @property
     def values(self) -> Any:
-        assert self.status == 202, self.told
-        return self.told["data"]["values"]
+        assert self.status == 202, self.json
+        return self.json["data"]["values"]
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""Values as JSON: each type in both forms, and back from the form that has types."""
+"""Values as JSON: each type in both forms, and decoding of the typed form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from doxa.base.spatial import CARTESIAN, CARTESIAN_3D, WGS_84, WGS_84_3D, Point
 from doxa.base.temporal import Date, Duration, LocalDateTime, LocalTime, Time, at_zone
 from doxa.base.temporal_text import parse_datetime
 from doxa.query.core.elements import Edge, Node, Path
-from doxa.servers.http.answers import encode
+from doxa.servers.http.responses import encode
 from doxa.servers.http.values import meta, plain, read_typed, row, typed
 
 A, B = Node(1, labels=("A", "C"), props={"x": 1.5}), Node(2, labels=(), props={"day": Date(0)})

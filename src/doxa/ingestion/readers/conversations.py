@@ -1,5 +1,5 @@
-"""Cuts documents that are one JSON list into their conversations, so that only one of them is
-decoded at a time."""
+"""Split documents that are one JSON list into conversations, so that only one is decoded at a
+time."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _list = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def conversations(path: Path, report: ReadReport) -> Iterator[tuple[str, int, bytes]]:
-    """(document, position from 1, JSON of one conversation). A document that is no list is skipped
-    in a folder or zip, which may hold others; a single one raises InputError."""
+    """Yield (document, position from 1, JSON of one conversation). In a folder or zip, a document
+    that is not a list is skipped; a single one raises InputError."""
     several = report if path.is_dir() or is_zip(path) else None
     for name, data in documents(path, several):
         try:
             raws = decode(_list, data)
         except ValueError as error:
-            said = InputError(
+            problem = InputError(
                 f"{name} is not a JSON list of conversations: {error}.",
-                next_step="Give conversations.json as the product exported it.",
+                next_step="Give conversations.json as exported by the product.",
                 path=name,
             )
-            skip_or_raise(several, said)
+            skip_or_raise(several, problem)
             continue
         for position, raw in enumerate(raws, 1):
             yield name, position, bytes(raw)

@@ -1,5 +1,5 @@
-"""What the HTTP door keeps out and what it survives: pages of other origins, bodies of any bytes,
-clients that are slow, gone or too many."""
+"""What the HTTP server rejects and survives: pages of other origins, bodies of any bytes, clients
+that are slow, gone or too many."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError, StoreError
 from doxa.servers.http import HttpServer, running_server
-from doxa.servers.http.gate import Gate
+from doxa.servers.http.headers import OriginCheck
 from doxa.store import Identity
-from tests.http_door.http_fixtures import (
+from tests.http.http_fixtures import (
     ANA,
     JSON,
     QUERY,
@@ -94,7 +94,7 @@ def test_a_name_that_only_points_here_is_refused(client: Client, host: str) -> N
         found = client.ask(
             method, path, {"statement": "CREATE (:A)"} if method == "POST" else None, {"Host": host}
         )
-        assert found.status == 421 and "localhost" in found.told["errors"][0]["message"]
+        assert found.status == 421 and "localhost" in found.json["errors"][0]["message"]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_its_own_names_are_taken(client: Client, host: str) -> None:
 
 
 def test_a_given_address_is_its_name_and_others_see_any() -> None:
-    Gate("127.0.0.5").check({"host": "127.0.0.5:7474"}, "http")
-    Gate("::1").check({"host": "[::1]:7474"}, "http")
-    Gate("0.0.0.0").check({"host": "memory.example"}, "https")
+    OriginCheck("127.0.0.5").check({"host": "127.0.0.5:7474"}, "http")
+    OriginCheck("::1").check({"host": "[::1]:7474"}, "http")
+    OriginCheck("0.0.0.0").check({"host": "memory.example"}, "https")
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ def test_only_json_is_read_and_written(
 ) -> None:
     found = client.query("RETURN 1", headers=headers)
     assert found.status == status
-    assert status == 202 or found.told["errors"][0]["message"]
+    assert status == 202 or found.json["errors"][0]["message"]
 
 
 def test_a_long_body_is_refused_before_and_while_it_is_read(
     server: HttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("app", "gate"):
+    for module in ("app", "headers"):
         monkeypatch.setattr(f"doxa.servers.http.{module}.HTTP_BODY_BYTES_MAX", 1_000)
     with Client(server.port) as client:
         assert client.query("RETURN 1", {"x": "y" * 1_000}).status == 413
@@ -335,8 +335,8 @@ def test_who_waits_for_a_thread_waits_in_line_and_may_leave_it(
             until(lambda: busy(server) == 1)
             with socket.create_connection(("127.0.0.1", server.port)) as impatient:
                 impatient.sendall(post(b'{"statement": "CREATE (:Late)"}'))
-                until(lambda: len(server._app._units) == 2)
-            until(lambda: len(server._app._units) == 1)
+                until(lambda: len(server._app._executions) == 2)
+            until(lambda: len(server._app._executions) == 1)
             found: list[Any] = []
 
             def patient() -> None:
@@ -345,7 +345,7 @@ def test_who_waits_for_a_thread_waits_in_line_and_may_leave_it(
 
             thread = threading.Thread(target=patient)
             thread.start()
-            until(lambda: len(server._app._units) == 2)
+            until(lambda: len(server._app._executions) == 2)
             with Client(server.port) as other:
                 assert other.ask("GET", "/health").status == 200  # needs no thread
         thread.join()
@@ -418,20 +418,20 @@ def test_a_long_answer_comes_whole(client: Client) -> None:
 def test_an_answer_has_an_end(
     client: Client, database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.servers.http.answers.HTTP_ANSWER_BYTES_MAX", 10_000)
+    monkeypatch.setattr("doxa.servers.http.responses.HTTP_ANSWER_BYTES_MAX", 10_000)
     found = client.query("UNWIND range(1, 10000) AS x RETURN x")
     assert (
         found.status == 400
-        and "longer than 10,000 bytes. Return less" in found.told["errors"][0]["message"]
+        and "longer than 10,000 bytes. Return less" in found.json["errors"][0]["message"]
     )
     found = client.query("UNWIND range(1, 5000) AS x CREATE (a:A {x: x}) RETURN a")
     assert (
         found.status == 400
-        and "is written" in found.told["errors"][0]["message"]
+        and "are committed" in found.json["errors"][0]["message"]
         and database.count("A") == 5_000
     )
     assert (
-        client.batch("UNWIND range(1, 5000) AS x CREATE (b:B {x: x}) RETURN b").told["errors"]
+        client.batch("UNWIND range(1, 5000) AS x CREATE (b:B {x: x}) RETURN b").json["errors"]
         and database.count("B") == 0
     )
 
@@ -454,11 +454,11 @@ def test_what_all_hold_together_has_an_end(
         found = client.query(
             "CREATE (:A) RETURN $x AS one, $x AS two", {"x": "y" * 150_000}
         )  # nobody shall send it again
-        assert found.status == 400 and "is written" in found.told["errors"][0]["message"]
+        assert found.status == 400 and "are committed" in found.json["errors"][0]["message"]
         assert not client.batch(
             "RETURN 1",
             {"statement": "RETURN $x AS one, $x AS two", "parameters": {"x": "y" * 150_000}},
-        ).told["results"]
+        ).json["results"]
         until(lambda: server._app._budget.left == 400_000)
 
 
@@ -535,7 +535,7 @@ def test_what_can_be_reached_from_outside_needs_login_and_tls(
         HttpServer(database, None, host="0.0.0.0", plaintext=True)
     with pytest.raises(InputError, match="clear text"):
         HttpServer(database, Users(), host="0.0.0.0")
-    with pytest.raises(InputError, match="needs a certificate and its key"):
+    with pytest.raises(InputError, match="requires a certificate and its key"):
         HttpServer(database, Users(), certificate=tmp_path / "no.pem")
     HttpServer(database, Users(), host="0.0.0.0", plaintext=True)
     HttpServer(database, None, host="localhost")

@@ -1,5 +1,5 @@
-"""`doxa serve --http` as a person types it: alone, beside Bolt, without what it needs, and until a
-signal."""
+"""`doxa serve --http` on the command line: alone, together with Bolt, with missing requirements,
+and until a signal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import doxa
 from doxa.cli import app
-from tests.http_door.http_fixtures import Client, basic
+from tests.http.http_fixtures import Client, basic
 from tests.servers.bolt_fixtures import FAILURE, Peer
 
 PASSWORD = "a long password"
@@ -51,7 +51,7 @@ def test_it_serves_until_it_is_interrupted(db: Path, number: signal.Signals) -> 
         "http"
     ].startswith("http://127.0.0.1:")
     with Client(port_of(told["http"]), **ANA) as client:
-        assert client.ask("GET", "/").told["doxa"] == doxa.__version__
+        assert client.ask("GET", "/").json["doxa"] == doxa.__version__
         assert client.query("CREATE (:A {x: 1})").status == 202
         assert client.query("RETURN 1", headers=basic("ana", "wrong")).status == 401
         process.send_signal(number)  # the client is still connected
@@ -71,9 +71,7 @@ def test_both_doors_in_one_process(db: Path) -> None:
         assert peer.login(login).rows("MATCH (a:A) RETURN a.x") == [[1]]
         assert peer.rows("CREATE (:B)") == []
         assert client.rows("MATCH (b:B) RETURN count(b)") == [[1]]
-    with Client(
-        port_of(told["http"])
-    ) as client:  # wrong passwords at one door are wrong passwords at the other
+    with Client(port_of(told["http"])) as client:  # wrong passwords count for both servers together
         assert [client.query("RETURN 1", headers=basic("eve", "no")).status for _ in range(6)] == [
             401
         ] * 5 + [429]

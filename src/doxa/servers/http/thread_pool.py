@@ -1,7 +1,7 @@
-"""Blocking work beside an event loop: a few threads at a time, first come, first served.
+"""Run blocking calls for an event loop on a limited number of threads, in order of arrival.
 
-Who gives up waiting leaves the line; what has begun goes on to its end on its thread, and only then
-is its place free.
+A cancelled waiter leaves the queue. A call that has started runs to its end on its thread, and only
+then frees its slot.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from doxa.servers.workers import Workers
 Found = TypeVar("Found")
 
 
-class Threads:
-    """Runs calls for coroutines, at most `threads_max` at once. Every method belongs to the event
-    loop."""
+class ThreadPool:
+    """Runs calls for coroutines, at most `threads_max` at a time. All methods are called from the
+    event loop."""
 
     def __init__(self, name: str, threads_max: int) -> None:
         self._workers = Workers(name)
@@ -28,7 +28,8 @@ class Threads:
     async def run(
         self, call: Callable[[], Found], *, began: Callable[[], None] = lambda: None
     ) -> Found:
-        """What the call returns or raises. `began` is told when it has a thread."""
+        """Run a call and return its result or raise its exception. `began` is called when it gets a
+        thread."""
         await self._free.acquire()
         self.busy += 1
         loop = asyncio.get_running_loop()
@@ -37,7 +38,7 @@ class Threads:
         def end(found: Any, error: BaseException | None) -> None:
             self.busy -= 1
             self._free.release()
-            if ended.done():  # nobody waits for it any more
+            if ended.done():  # the waiter was cancelled
                 return
             if error is None:
                 ended.set_result(found)
@@ -50,7 +51,7 @@ class Threads:
                 found = call()
             except BaseException as error:
                 problem = error
-            with suppress(RuntimeError):  # the loop has ended before
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(end, found, problem)
 
         began()
@@ -58,5 +59,5 @@ class Threads:
         return await ended
 
     def close(self) -> None:
-        """Let every thread end when its call has."""
+        """Let every thread end after its current call."""
         self._workers.close()

@@ -1,9 +1,9 @@
-"""One unit of work of a client: a statement by itself or a transaction of several, with the results
-that are open in it.
+"""A unit of work of one client: an auto-commit statement or an explicit transaction, with its open
+results.
 
-A result is pulled in parts. What is left of it when the next statement comes is held in memory,
-because a session streams one result at a time. A unit has a deadline, also while the client is
-silent: an idle transaction must not keep others from writing.
+A client pulls a result in parts. The rest of it is buffered in memory when the next statement runs,
+because a session streams one result at a time. A unit of work has a deadline, also while the client
+is idle: an idle transaction must not block other writers.
 """
 
 from __future__ import annotations
@@ -16,30 +16,29 @@ from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError
-from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, DoorError
-from doxa.servers.contract import Database, GraphSession, Result
-from doxa.servers.notices import NoticeFilter
+from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, RequestError
+from doxa.servers.contract import Database, DatabaseSession, StatementResult
+from doxa.servers.notifications import NotificationFilter
 
 _ROWS_PER_BLOCK = 500
 _END: Any = object()
 
-DEFAULT_ALIAS = "neo4j"  # what tools call the default database when they are not told otherwise
-SYSTEM_ALIAS = "system"  # where tools ask what there is; here the default database, for reading
+DEFAULT_ALIAS = "neo4j"  # the default database of tools that are not configured otherwise
+SYSTEM_ALIAS = "system"  # the catalogue database of tools; here the default database, read-only
 
 Row = Sequence[Any]
-Take = Callable[
-    [Iterator[Row], int], tuple[bytes, int, bool]
-]  # rows, how many at most: bytes, how many, whether the rows ended
+# (rows, maximum count) -> (encoded bytes, count, whether the rows are exhausted)
+Take = Callable[[Iterator[Row], int], tuple[bytes, int, bool]]
 
 
 def resolve(database: Database, name: str | None) -> str:
-    """The database of that name; none and the aliases mean the default. Raises DoorError if there
-    is none."""
+    """Resolve the name of a database; None and the aliases mean the default. Raises RequestError if
+    it does not exist."""
     known = list(database.names())
     found = next((one for one in known if name and one.lower() == name.lower()), None)
     if found is not None or not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
         return found or known[0]
-    raise DoorError(
+    raise RequestError(
         f"There is no database {name[:80]!r}.",
         status=DATABASE_NOT_FOUND,
         next_step=f"Name one of: {', '.join(known[:20])}.",
@@ -47,15 +46,15 @@ def resolve(database: Database, name: str | None) -> str:
 
 
 def bookmark(database: Database, name: str) -> str:
-    """What has been committed so far. Nobody has to wait for it: there is one file, and every
-    snapshot sees all that was committed before."""
+    """Return a bookmark for the last commit. Clients never wait for one: there is one file, and
+    every snapshot sees all earlier commits."""
     return f"doxa:{name}:{database.last_transaction(name)}"
 
 
 class Stream:
-    """The rows of one statement, taken block by block."""
+    """The rows of one statement, consumed block by block."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: StatementResult) -> None:
         self.result = result
         self.columns = result.columns
         self.count = 0
@@ -64,8 +63,8 @@ class Stream:
         self._held: deque[Row] = deque()
 
     def blocks(self, wanted: int, take: Take) -> Iterator[bytes]:
-        """What `take` makes of the next rows, until `wanted` are taken (-1: all) or none is left.
-        Then `done` says which."""
+        """Yield what `take` encodes from the next rows, until `wanted` rows are taken (-1: all) or
+        none is left; `done` says which."""
         left = wanted if wanted > 0 else maxsize
         while left and not self.done:
             held = bool(self._held)
@@ -88,7 +87,7 @@ class Stream:
             yield self._held.popleft()
 
     def close(self) -> None:
-        """Let go of the rest and of the snapshot below it."""
+        """Release the remaining rows and their snapshot."""
         self._held.clear()
         close: Callable[[], None] | None = getattr(self._rows, "close", None)
         if close is not None:
@@ -96,23 +95,23 @@ class Stream:
         self.result.close()
 
 
-class Work:
-    """A unit of work on one session. Every method but `cancel` belongs to one thread."""
+class UnitOfWork:
+    """A unit of work on one session. All methods except `cancel` are called from one thread."""
 
     def __init__(
         self,
-        session: GraphSession,
+        session: DatabaseSession,
         *,
         database: str,
         explicit: bool,
         read_only: bool,
         timeout_ms: int,
-        notices: NoticeFilter,
+        notifications: NotificationFilter,
     ) -> None:
         self.session = session
         self.database = database
         self.explicit = explicit
-        self.notices = notices
+        self.notifications = notifications
         self.deadline = time.monotonic() + timeout_ms / 1000
         self.streams: dict[int, Stream] = {}
         self.latest = -1
@@ -122,30 +121,30 @@ class Work:
             session.begin(read_only=read_only)
 
     def run(self, text: str, params: Mapping[str, Any]) -> tuple[int, Stream]:
-        """Start a statement; its number, counted from 0, and its rows. The session holds what is
-        left of the statement before."""
+        """Start a statement. Returns its number, counted from 0, and its rows. The session buffers
+        the rest of the previous result."""
         stream = Stream(self.session.run(text, params, timeout_ms=self.left_ms()))
         self.latest += 1
         self.streams[self.latest] = stream
         return self.latest, stream
 
     def left_ms(self) -> int:
-        """How long the unit may still go on. Raises DoorError if no longer."""
+        """Return the milliseconds until the deadline. Raises RequestError if it has passed."""
         left = int((self.deadline - time.monotonic()) * 1000)
         if left <= 0:
             raise self.timed_out()
         return left
 
-    def timed_out(self) -> DoorError:
-        return DoorError(
-            f"The transaction was open longer than {self._timeout_ms:,} ms; nothing of it was"
-            " written.",
+    def timed_out(self) -> RequestError:
+        """Build the error for a passed deadline."""
+        return RequestError(
+            f"The transaction was open longer than {self._timeout_ms:,} ms and was rolled back.",
             status=TIMED_OUT,
-            next_step="Run it again, in smaller parts or with a longer timeout.",
+            next_step="Run it again in smaller parts or with a longer timeout.",
         )
 
     def finish(self, number: int) -> None:
-        """A result is complete: forget it, and end the unit if the statement stood by itself."""
+        """Close a complete result, and commit the unit if it is an auto-commit statement."""
         self.streams.pop(number).close()
         if not self.explicit:
             if self._begun:
@@ -153,18 +152,19 @@ class Work:
             self.session.close()
 
     def commit(self) -> None:
-        """Make it durable; what was not pulled is dropped."""
+        """Commit. Rows that were not pulled are discarded."""
         self._close_streams()
         self.left_ms()
         self.session.commit()
         self.session.close()
 
     def rollback(self) -> None:
-        """End without a trace, whatever state it is in."""
+        """Roll back in any state."""
         self._close_streams()
         self.session.close()
 
     def cancel(self) -> None:
+        """Cancel the running statement; may be called from any thread."""
         self.session.cancel()
 
     def _close_streams(self) -> None:

@@ -1,12 +1,12 @@
-"""Answers as they are written: rows become JSON as they come, and an answer that grows too long
+"""Write response bodies: rows are encoded to JSON as they arrive, and a body that grows too large
 ends its statement.
 
     {"data": {"fields": [..], "values": [[..], ..]}, "counters": {..}, "queryPlan": {..},
-    "notifications": [..], "bookmarks": [..]}
+     "notifications": [..], "bookmarks": [..]}
     {"results": [{"columns": [..], "data": [{"row": [..], "meta": [..]}, ..], "stats": {..}}, ..],
-    "errors": [], "lastBookmarks": [..]}
+     "errors": [], "lastBookmarks": [..]}
 
-An answer is whole before its first byte is sent, so that its status tells how it went.
+A body is complete before its first byte is sent, so that the status reflects the outcome.
 
 Source: Neo4j's Query API manual, "Query the database", and its HTTP API manual, "Result formats",
 "Query statistics".
@@ -22,12 +22,12 @@ import msgspec
 
 from doxa.base.errors import LimitError
 from doxa.base.limits import HTTP_ANSWER_BYTES_MAX
-from doxa.servers.contract import Described, Plan, Result
-from doxa.servers.http.budget import Share
-from doxa.servers.http.problems import HttpError
+from doxa.servers.contract import PlanStep, StatementPlan, StatementResult
+from doxa.servers.http.budget import BudgetShare
+from doxa.servers.http.errors import HttpError
 from doxa.servers.http.values import Shape, meta, row
-from doxa.servers.notices import notification
-from doxa.servers.work import Row
+from doxa.servers.notifications import as_json
+from doxa.servers.unit_of_work import Row
 
 _CHUNK_BYTES = 262_144
 _PLAN_DEPTH_MAX = 100
@@ -48,19 +48,19 @@ _COUNTERS = (
 encode = msgspec.json.Encoder().encode
 
 
-class Answer(NamedTuple):
-    """What is sent: a status, a content type and the body in pieces."""
+class ResponseData(NamedTuple):
+    """A response: status, content type and the body in chunks."""
 
     status: int
     media: str
     chunks: list[bytes]
 
 
-class Pages:
-    """The body of an answer as it grows, out of a share. `wrote` says in its error what became of
-    the statement."""
+class ResponseBuffer:
+    """A growing response body, counted against a budget share. If `wrote` is set, its errors say
+    that the statement's changes are committed."""
 
-    def __init__(self, share: Share) -> None:
+    def __init__(self, share: BudgetShare) -> None:
         self.wrote = False
         self._share = share
         self._chunks: list[bytes] = []
@@ -68,21 +68,22 @@ class Pages:
         self._bytes = 0
 
     def put(self, data: bytes) -> None:
-        """Raises LimitError for an answer that grows too long, HttpError where all together hold
-        too much; of what is written only the former, or clients would write it again."""
+        """Append data. Raises LimitError if the body grows too large, HttpError if the budget is
+        exhausted. After a write only LimitError is raised: a client would retry the other."""
         self._bytes += len(data)
         if self._bytes > HTTP_ANSWER_BYTES_MAX:
-            raise self._too_long(f"The answer is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
+            raise self._too_long(f"The response is longer than {HTTP_ANSWER_BYTES_MAX:,} bytes.")
         self._open += data
         if len(self._open) >= _CHUNK_BYTES:
-            self._turn()
+            self._flush_chunk()
 
     def done(self) -> list[bytes]:
+        """Return the chunks of the body."""
         if self._open:
-            self._turn()
+            self._flush_chunk()
         return self._chunks
 
-    def _turn(self) -> None:
+    def _flush_chunk(self) -> None:
         try:
             self._share.take(len(self._open))
         except HttpError as error:
@@ -94,43 +95,45 @@ class Pages:
 
     def _too_long(self, message: str) -> LimitError:
         return LimitError(
-            f"{message}{' What the statement writes is written.' if self.wrote else ''}",
+            f"{message}{' The changes of the statement are committed.' if self.wrote else ''}",
             next_step=(
-                "Return less, add SKIP and LIMIT, or take the rows over Bolt, which streams them."
+                "Return less, add SKIP and LIMIT, or read the rows over Bolt, which streams them."
             ),
             bytes_max=HTTP_ANSWER_BYTES_MAX,
         )
 
 
-class Rows:
-    """Takes rows into pages, with commas between them: as arrays of values in a shape, or as the
-    older endpoint has them."""
+class RowWriter:
+    """Writes rows into a buffer, separated by commas: as arrays of values in a shape, or in the
+    form of the older endpoint."""
 
-    def __init__(self, pages: Pages, shape: Shape | None) -> None:
-        self._pages, self._shape, self._comma = pages, shape, b""
+    def __init__(self, buffer: ResponseBuffer, shape: Shape | None) -> None:
+        self._buffer, self._shape, self._comma = buffer, shape, b""
 
     def take(self, rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:
-        """As `work.Stream.blocks` asks for it."""
+        """Consume rows, as `Stream.blocks` requires."""
         count, shape = 0, self._shape
         for values in islice(rows, count_max):
-            self._pages.put(
+            self._buffer.put(
                 self._comma
-                + encode(_older(values) if shape is None else [shape(value) for value in values])
+                + encode(
+                    _row_and_meta(values) if shape is None else [shape(value) for value in values]
+                )
             )
             self._comma = b","
             count += 1
         return b"", count, count < count_max
 
 
-def _older(values: Row) -> dict[str, Any]:
+def _row_and_meta(values: Row) -> dict[str, Any]:
     return {
         "row": [row(value) for value in values],
         "meta": [entry for value in values for entry in meta(value)],
     }
 
 
-def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
-    """What follows the rows of the Query API, but for the bookmarks."""
+def summary(result: StatementResult, *, counters: bool, shape: Shape, rows: int) -> dict[str, Any]:
+    """Return what follows the rows in the Query API, except for the bookmarks."""
     found: dict[str, Any] = {}
     if counters:
         found["counters"] = {_camel(name): value for name, value in _counted(result).items()}
@@ -140,24 +143,25 @@ def summary(result: Result, *, counters: bool, shape: Shape, rows: int) -> dict[
         found["profiledQueryPlan" if profiled else "queryPlan"] = _plan(
             described, shape, rows=rows if profiled else None
         )
-    notices = [notification(notice) for notice in result.notices()]
-    if notices:
-        found["notifications"] = notices
+    notifications = [as_json(notification) for notification in result.notices()]
+    if notifications:
+        found["notifications"] = notifications
     return found
 
 
-def statistics(result: Result) -> dict[str, Any]:
-    """The counters as the older endpoint names them."""
+def statistics(result: StatementResult) -> dict[str, Any]:
+    """Return the counters with the names of the older endpoint."""
     found = _counted(result)
     found["relationship_deleted"] = found.pop("relationships_deleted")
     return found
 
 
-def wrote(plan: Plan | None) -> bool:
+def wrote(plan: StatementPlan | None) -> bool:
+    """Return whether a statement writes."""
     return plan is not None and plan.checked.writes
 
 
-def _counted(result: Result) -> dict[str, Any]:
+def _counted(result: StatementResult) -> dict[str, Any]:
     counters = result.counters
     found: dict[str, Any] = {"contains_updates": any(counters.values())}
     return (
@@ -173,9 +177,9 @@ def _camel(name: str) -> str:
 
 
 def _plan(
-    step: Described, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX
+    step: PlanStep, shape: Shape, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX
 ) -> dict[str, Any]:
-    """A step with those below it. `rows`: what a step of a PROFILE gave that has no count."""
+    """Return a step with its children. `rows` is the count for a PROFILE step that has none."""
     found: dict[str, Any] = {
         "operatorType": step.name,
         "arguments": {"Details": shape(step.detail)},

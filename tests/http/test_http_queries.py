@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import doxa
-from doxa.servers.contract import GraphSession
+from doxa.servers.contract import DatabaseSession
 from doxa.servers.credentials import Credentials, Principal
 from doxa.servers.http import HttpServer, running_server
 from doxa.servers.memory import MemoryDatabase
-from tests.http_door.http_fixtures import (
+from tests.http.http_fixtures import (
     ANA,
     COMMIT,
     JSON,
@@ -55,7 +55,7 @@ def client(server: HttpServer) -> Iterator[Client]:
 def test_discovery_says_what_there_is_to_who_logs_in(client: Client) -> None:
     found = client.ask("GET", "/")
     assert found.status == 200
-    assert found.told == {
+    assert found.json == {
         "doxa": "1.2.3",
         "query": "/db/{databaseName}/query/v2",
         "transaction": "/db/{databaseName}/tx/commit",
@@ -67,7 +67,7 @@ def test_discovery_says_what_there_is_to_who_logs_in(client: Client) -> None:
 
 def test_health_is_for_whoever_asks_and_says_nothing_else(client: Client) -> None:
     found = client.ask("GET", "/health", headers={"Authorization": None})
-    assert (found.status, found.told) == (200, {"status": "ok"})
+    assert (found.status, found.json) == (200, {"status": "ok"})
     assert "server" not in found.headers and found.headers["cache-control"] == "no-store"
 
 
@@ -93,7 +93,7 @@ def test_what_is_not_there_says_what_is(
 ) -> None:
     found = client.ask(method, path)
     assert (found.status, found.code) == (status, "Neo.ClientError.Request.Invalid")
-    assert named in found.told["errors"][0]["message"]
+    assert named in found.json["errors"][0]["message"]
 
 
 # Logins
@@ -212,7 +212,7 @@ def test_a_file_of_users_that_cannot_be_read_is_the_servers_to_know(
     with running_server(database, Credentials(path)) as server, Client(server.port) as client:
         found = client.query("RETURN 1")
     assert (
-        found.status == 503 and "users.json" not in str(found.told) and "users.json" in caplog.text
+        found.status == 503 and "users.json" not in str(found.json) and "users.json" in caplog.text
     )
 
 
@@ -230,7 +230,7 @@ def test_roles(tmp_path: Path) -> None:
             ):
                 found = client.query(statement, headers=TOKEN)
                 assert found.status in (403, 409), found
-                (error,) = client.batch(statement, headers=TOKEN).told["errors"]
+                (error,) = client.batch(statement, headers=TOKEN).json["errors"]
                 assert error["code"] == found.code
             assert (
                 client.query(
@@ -249,9 +249,9 @@ def test_a_statement_with_parameters(client: Client) -> None:
     found = client.query("UNWIND $xs AS x RETURN x, $m.k AS k", {"xs": [1, None], "m": {"k": "v"}})
     assert found.status == 202
     assert found.headers["content-type"] == JSON
-    assert found.told == {
+    assert found.json == {
         "data": {"fields": ["x", "k"], "values": [[1, "v"], [None, "v"]]},
-        "bookmarks": found.told["bookmarks"],
+        "bookmarks": found.json["bookmarks"],
     }
     assert client.query("RETURN 1", None).status == 202
     assert client.ask("POST", QUERY, {"statement": "RETURN 1", "parameters": None}).status == 202
@@ -260,7 +260,7 @@ def test_a_statement_with_parameters(client: Client) -> None:
 def test_a_write_is_counted_where_that_is_asked_for(
     client: Client, database: GraphDatabase
 ) -> None:
-    found = client.query("CREATE (a:A {x: 1})-[:R]->(:B)", includeCounters=True).told
+    found = client.query("CREATE (a:A {x: 1})-[:R]->(:B)", includeCounters=True).json
     assert found["data"] == {"fields": [], "values": []}
     assert found["counters"] == {
         "containsUpdates": True,
@@ -278,10 +278,10 @@ def test_a_write_is_counted_where_that_is_asked_for(
         "containsSystemUpdates": False,
         "systemUpdates": 0,
     }
-    assert "counters" not in client.query("CREATE (:A)").told
+    assert "counters" not in client.query("CREATE (:A)").json
     assert database.count("A") == 2
     assert (
-        client.query("RETURN 1", includeCounters=True).told["counters"]["containsUpdates"] is False
+        client.query("RETURN 1", includeCounters=True).json["counters"]["containsUpdates"] is False
     )
 
 
@@ -300,8 +300,8 @@ def test_elements(client: Client) -> None:
 
 
 def test_bookmarks_are_given_and_taken(client: Client) -> None:
-    (one,) = client.query("CREATE (:A)").told["bookmarks"]
-    (two,) = client.query("CREATE (:A)", bookmarks=[one, "somebody's"]).told["bookmarks"]
+    (one,) = client.query("CREATE (:A)").json["bookmarks"]
+    (two,) = client.query("CREATE (:A)", bookmarks=[one, "somebody's"]).json["bookmarks"]
     assert one.startswith("doxa:doxa:") and one != two
 
 
@@ -318,7 +318,7 @@ def test_typed_json_both_ways(client: Client) -> None:
     assert found.headers["content-type"] == f"{TYPED}.v1.1"
     assert found.values == [[value]]
     wrong = client.query("RETURN $x AS x", {"x": 1}, headers=both)
-    assert (wrong.status, wrong.headers["content-type"]) == (400, JSON) and "$x" in wrong.told[
+    assert (wrong.status, wrong.headers["content-type"]) == (400, JSON) and "$x" in wrong.json[
         "errors"
     ][0]["message"]
     assert client.query(
@@ -328,15 +328,15 @@ def test_typed_json_both_ways(client: Client) -> None:
 
 def test_plans_and_notifications(client: Client) -> None:
     client.query("CREATE (:A)")
-    plan = client.query("EXPLAIN MATCH (a:A) RETURN a").told["queryPlan"]
+    plan = client.query("EXPLAIN MATCH (a:A) RETURN a").json["queryPlan"]
     assert (
         plan["children"] and "records" not in plan and isinstance(plan["arguments"]["Details"], str)
     )
-    profile = client.query("PROFILE MATCH (a:A) RETURN a", headers={"Accept": TYPED}).told[
+    profile = client.query("PROFILE MATCH (a:A) RETURN a", headers={"Accept": TYPED}).json[
         "profiledQueryPlan"
     ]
     assert profile["records"] == 1 and profile["arguments"]["Details"]["$type"] == "String"
-    (notice,) = client.query("MATCH (n:Misspelt) RETURN n").told["notifications"]
+    (notice,) = client.query("MATCH (n:Misspelt) RETURN n").json["notifications"]
     assert notice["code"] == "Neo.ClientNotification.Statement.UnknownLabelWarning" and notice[
         "position"
     ] == {"offset": 9, "line": 1, "column": 10}
@@ -384,8 +384,8 @@ def test_errors_have_codes_and_statuses(
     client.query("CREATE CONSTRAINT FOR (u:U) REQUIRE u.x IS UNIQUE")
     found = client.query(statement)
     assert (found.status, found.code) == (status, code)
-    (told,) = client.batch(statement).told["errors"]
-    assert told == found.told["errors"][0]
+    (told,) = client.batch(statement).json["errors"]
+    assert told == found.json["errors"][0]
 
 
 def test_access_modes(client: Client, database: GraphDatabase) -> None:
@@ -431,8 +431,8 @@ def test_batches_inside_a_statement_are_its_own_transactions(
     statement = (
         "UNWIND range(1, 10) AS x CALL (x) { CREATE (:Part {x: x}) } IN TRANSACTIONS OF 3 ROWS"
     )
-    assert client.query(statement, includeCounters=True).told["counters"]["nodesCreated"] == 10
-    assert client.batch(statement).told["errors"]
+    assert client.query(statement, includeCounters=True).json["counters"]["nodesCreated"] == 10
+    assert client.batch(statement).json["errors"]
     assert database.count("Part") == 10
 
 
@@ -449,8 +449,8 @@ def test_a_batch_is_one_transaction(client: Client, database: GraphDatabase) -> 
         },
         "MATCH (a:A) RETURN a.x AS x, count(*) AS n",
     )
-    assert found.status == 200 and found.told["errors"] == []
-    one, two = found.told["results"]
+    assert found.status == 200 and found.json["errors"] == []
+    one, two = found.json["results"]
     assert one["columns"] == ["a"] and one["data"] == [
         {"row": [{"x": 1}], "meta": one["data"][0]["meta"]}
     ]
@@ -462,12 +462,12 @@ def test_a_batch_is_one_transaction(client: Client, database: GraphDatabase) -> 
     assert two == {"columns": ["x", "n"], "data": [{"row": [1, 1], "meta": [None, None]}]}
     with database.store.read() as snapshot:
         last = snapshot.last_receipt()
-    assert last is not None and found.told["lastBookmarks"] == [f"doxa:doxa:{last.tx}"]
+    assert last is not None and found.json["lastBookmarks"] == [f"doxa:doxa:{last.tx}"]
 
 
 def test_an_empty_batch_is_nothing(client: Client) -> None:
     assert (
-        client.batch().told["results"] == [] and client.ask("POST", COMMIT, {}).told["errors"] == []
+        client.batch().json["results"] == [] and client.ask("POST", COMMIT, {}).json["errors"] == []
     )
 
 
@@ -477,15 +477,15 @@ def test_an_empty_batch_is_nothing(client: Client) -> None:
 )
 def test_a_batch_is_all_or_nothing(client: Client, database: GraphDatabase, wrong: Any) -> None:
     found = client.batch("CREATE (:A)", "CREATE (:A)", wrong, "CREATE (:A)")
-    assert found.status == 200 and found.told["results"] == [] and len(found.told["errors"]) == 1
+    assert found.status == 200 and found.json["results"] == [] and len(found.json["errors"]) == 1
     assert database.count("A") == 0
-    assert client.batch("CREATE (:A)").told["errors"] == []
+    assert client.batch("CREATE (:A)").json["errors"] == []
 
 
 def test_a_batch_reads_no_other_forms(client: Client) -> None:
     assert (
         client.batch({"statement": "RETURN 1", "resultDataContents": ["graph"]})
-        .told["errors"][0]["message"]
+        .json["errors"][0]["message"]
         .count("row")
     )
     assert client.batch("RETURN 1", headers={"Accept": TYPED}).status == 415
@@ -505,7 +505,7 @@ def test_headers_are_the_context(client: Client) -> None:
     text = "RETURN $_session, $_agent, $_tenant, $_trace_id, $_name"
     wanted = ["s1", "kai", None, "42", "Ä"]
     assert client.query(text, headers=headers).values == [wanted]
-    assert client.batch(text, headers=headers).told["results"][0]["data"][0]["row"] == wanted
+    assert client.batch(text, headers=headers).json["results"][0]["data"][0]["row"] == wanted
     assert client.rows("RETURN $_session, $_agent, $_tenant") == [
         [None, None, None]
     ]  # nothing stays on the connection
@@ -526,10 +526,10 @@ def test_the_context_reaches_a_memory(tmp_path: Path) -> None:
 def test_a_body_does_not_speak_for_the_context(client: Client, name: str) -> None:
     for headers in ({}, {"X-Query-Session": "s1"}):
         found = client.query("RETURN $_session", {name: "forged"}, headers=headers)
-        assert found.status == 400 and "X-Query-" in found.told["errors"][0]["message"]
+        assert found.status == 400 and "X-Query-" in found.json["errors"][0]["message"]
         assert client.batch(
             {"statement": "RETURN 1", "parameters": {name: "forged"}}, headers=headers
-        ).told["errors"]
+        ).json["errors"]
 
 
 @pytest.mark.parametrize(
@@ -556,8 +556,8 @@ def test_headers_that_name_no_context_are_refused(
     found = client.query("RETURN 1", headers=headers)
     assert (found.status, found.code) == (400, "Neo.ClientError.Request.Invalid")
     assert (
-        "X-Query-" in found.told["errors"][0]["message"]
-        or "AS OF" in found.told["errors"][0]["message"]
+        "X-Query-" in found.json["errors"][0]["message"]
+        or "AS OF" in found.json["errors"][0]["message"]
     )
 
 
@@ -593,7 +593,7 @@ class Broken(GraphDatabase):
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
-    ) -> GraphSession:
+    ) -> DatabaseSession:
         raise ValueError(f"no good: {metadata}")
 
 
@@ -614,7 +614,7 @@ def test_the_log_holds_neither_statements_nor_parameters_nor_secrets(
             ):
                 found = client.query(statement, {"x": "hush-value"})
                 assert found.status == (500 if kind is Broken else found.status)
-                assert kind is GraphDatabase or "hush" not in str(found.told)
+                assert kind is GraphDatabase or "hush" not in str(found.json)
                 client.batch({"statement": statement, "parameters": {"x": "hush-value"}})
             client.ask("POST", QUERY, b'{"hush-body": 1, ')
             client.query("RETURN 1", headers=basic("eve", "hush-password"))

@@ -1,4 +1,4 @@
-"""Repetition is no evidence through any door: fifty accesses of one conversation count once, two
+"""Repetition is not evidence over any interface: fifty accesses in one conversation count once, two
 conversations count twice."""
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import pytest
 import doxa
 from doxa.servers.bolt import running_server as running_bolt
 from doxa.servers.memory import MemoryDatabase
-from tests.http_door.http_fixtures import Client
+from tests.http.http_fixtures import Client
 from tests.servers.bolt_fixtures import Users
 
 POLICY = """
 CREATE PROMOTION POLICY wisdom_stability FOR (n:WisdomDirective) APPLY {
   ON ACCESS {
-    SET n.crossSessionSupport = CASE WHEN n._lastSessionId <> $_session THEN \
-coalesce(n.crossSessionSupport, 0) + 1 ELSE n.crossSessionSupport END
+    SET n.crossSessionSupport = CASE WHEN n._lastSessionId <> $_session
+      THEN coalesce(n.crossSessionSupport, 0) + 1 ELSE n.crossSessionSupport END
     SET n._lastSessionId = $_session
     WITH KALMAN {q: 0.05, r: 50.0} SET n.confidenceScore = $evaluatedConfidence
   }

@@ -1,10 +1,9 @@
-"""Who may knock: requests that a web page of another origin makes, or that come by another name,
-are refused before anything is read.
+"""Check the headers of a request before its body is read: origin, host, content types and length.
 
-A browser sends requests from any page to this machine. Three things keep pages out: a page of
-another origin says so (Origin); a name that its owner points at this machine (DNS rebinding) is not
-one of ours (Host); and what it may send without asking first is no JSON (Content-Type). There are
-no headers that let another origin in.
+Any web page in a browser can send requests to this machine. Three checks reject them: a page of
+another origin is identified by Origin; a domain that is pointed at this machine (DNS rebinding) is
+not one of the server's names in Host; and a request without a CORS preflight cannot be JSON
+(Content-Type). The server sends no CORS headers.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Mapping
 from doxa.base.hosts import is_loopback
 from doxa.base.limits import HTTP_BODY_BYTES_MAX
 from doxa.servers import codes
-from doxa.servers.http.problems import HttpError
+from doxa.servers.http.errors import HttpError
 
 JSON = "application/json"
 TYPED = (
@@ -27,8 +26,8 @@ _ANY = ("", "*/*", "application/*", JSON)
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(?::[0-9]{1,5})?")
 
 
-class Gate:
-    """The rules for one address. On an address of this machine alone only its names are taken."""
+class OriginCheck:
+    """The host and origin rules of one address. A loopback address accepts only loopback names."""
 
     def __init__(self, host: str) -> None:
         own = f"[{host}]" if ":" in host else host
@@ -39,14 +38,14 @@ class Gate:
         )
 
     def check(self, headers: Mapping[str, str], scheme: str) -> None:
-        """Raises HttpError for a request by another name or from another origin."""
+        """Raise HttpError for a request to another host name or from another origin."""
         host = headers.get("host", "").lower()
         found = _HOST.fullmatch(host)
         if self._names is not None and (found is None or found.group(1) not in self._names):
             raise HttpError(
-                f"The request is for the host {host[:80]!r}, which this server is not.",
+                f"The request is for the host {host[:80]!r}, which is not this server.",
                 http=421,
-                next_step=f"Address it as one of {', '.join(sorted(self._names))}.",
+                next_step=f"Use one of the names {', '.join(sorted(self._names))}.",
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower() != f"{scheme}://{host}":
@@ -59,11 +58,11 @@ class Gate:
 
 
 def content_type(headers: Mapping[str, str]) -> bool:
-    """Whether the parameters have their types with them. Raises HttpError for what is no JSON."""
+    """Return whether the content type is typed JSON. Raises HttpError if it is not JSON."""
     kind, charset = _media(headers.get("content-type", ""))
     if (kind != JSON and kind not in TYPED) or charset not in ("", "utf-8", "utf8"):
         raise HttpError(
-            f"The content type {headers.get('content-type', '')[:80]!r} cannot be read.",
+            f"The content type {headers.get('content-type', '')[:80]!r} is not supported.",
             http=415,
             next_step=f"Send Content-Type: {JSON}, in UTF-8.",
         )
@@ -71,14 +70,14 @@ def content_type(headers: Mapping[str, str]) -> bool:
         raise HttpError(
             "The body is compressed.",
             http=415,
-            next_step="Send it as it is, without Content-Encoding.",
+            next_step="Send it uncompressed, without Content-Encoding.",
         )
     return kind in TYPED
 
 
 def accepted(headers: Mapping[str, str]) -> str:
-    """The content type of the answer: the first that is known of those the client accepts. Raises
-    HttpError if there is none."""
+    """Return the content type of the response: the first supported one that the client accepts.
+    Raises HttpError if there is none."""
     for part in headers.get("accept", "").split(","):
         kind, _ = _media(part)
         if kind in _ANY:
@@ -86,20 +85,21 @@ def accepted(headers: Mapping[str, str]) -> str:
         if kind in TYPED:
             return kind
     raise HttpError(
-        "None of the accepted content types is known.",
+        "None of the accepted content types is supported.",
         http=406,
         next_step=f"Send Accept: {JSON}, or {TYPED[0]}.",
     )
 
 
 def check_length(headers: Mapping[str, str]) -> None:
-    """Raises HttpError for a body that says it is too long."""
+    """Raise HttpError if the declared length of the body exceeds the limit."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or len(length) > 15 or int(length) > HTTP_BODY_BYTES_MAX:
         raise too_long()
 
 
 def too_long() -> HttpError:
+    """Build the error for a body that exceeds the limit."""
     return HttpError(
         f"The body is longer than {HTTP_BODY_BYTES_MAX:,} bytes.",
         http=413,
@@ -108,7 +108,7 @@ def too_long() -> HttpError:
 
 
 def _media(text: str) -> tuple[str, str]:
-    """A media type and its charset, in lower case."""
+    """Return a media type and its charset in lower case."""
     kind, *parameters = (part.strip().lower() for part in text.split(";"))
     charset = next(
         (

@@ -1,0 +1,458 @@
+"""The forms of an English clause, tried in order: "A replaced B", "we moved X to Y", "X is Y",
+"key: value". The first that fits divides the clause into subject, predicate and value.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from doxa.base.words import stem
+from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, Verb, is_state
+from doxa.language.subjects import PROPERTIES
+from doxa.language.verbs import FINITE, NO_SUBJECT_END, POSSESSIVE, PRONOUN, find_verb
+
+_NOT = re.compile(r"\b(?:not|never|no longer|no|neither|nobody|none|without)\b")
+_UNKNOWN = re.compile(
+    r"(?<=\s)(?P<aux>(?:(?:does|do|did|not|never|no longer|also|still|always|only|now|stopped|has"
+    r"|have) )*)(?P<verb>[a-z]{3,})(?= |$)"
+)
+_FIRST_PERSON = re.compile(r"(?:I|[Ww]e|[Tt]hey|[Yy]ou)\b")
+_PREDICATE_OF_VERB = {
+    "host": "hosting",
+    "deploy": "hosting",
+    "run": "hosting",
+    "serve": "hosting",
+    "keep": "stored",
+    "store": "stored",
+    "save": "stored",
+    "write": "language",
+    "build": "language",
+    "hold": "when",
+    "have": "when",
+    "call": "name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseParts:
+    """The parts of a clause, before its words are normalised."""
+
+    subject: str
+    predicate: str
+    value: str
+    positive: bool = True
+    ends: bool = False
+    change: bool = False
+    past: bool = False
+    given_up: str = ""
+    single: bool = True
+
+
+def parse_clause(clause: str) -> ClauseParts | None:
+    for reader in (
+        _resigned,
+        _replaced,
+        _married_or_divorced,
+        _set_to,
+        _switched_from,
+        _there_is,
+        _done_by_us,
+        _name_of,
+        _has_called,
+        by_verb,
+        _key_and_value,
+        by_unknown_verb,
+    ):
+        parts = reader(clause)
+        if parts is not None:
+            return parts
+    return _subject_only(clause)
+
+
+def _resigned(clause: str) -> ClauseParts | None:
+    """Read "Bill stepped down as CEO of Initech": Bill no longer holds that office."""
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:has |have )?(?:stepped down|resigned|retired|stood down|was removed"
+        r"|is out) as (?P<what>.+)",
+        clause,
+    )
+    return (
+        ClauseParts(match["what"], "is", match["who"], positive=False, ends=True, change=True)
+        if match
+        else None
+    )
+
+
+def _replaced(clause: str) -> ClauseParts | None:
+    """Read "We replaced A with B in the shop", "B replaced A in the shop", "B took over the team
+    from A"."""
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:have |has )?(?:replaced|swapped|exchanged) (?P<old>.+?) (?:with|by|for)"
+        r" (?P<new>.+?)(?: (?:in|on|for|at) (?P<what>.+))?",
+        clause,
+    )
+    if match:
+        return ClauseParts(
+            match["what"] or match["who"], ANY, match["new"], change=True, given_up=match["old"]
+        )
+    match = re.fullmatch(
+        r"(?P<old>.+?) (?:is|was|has been|have been|got|gets) (?:replaced"
+        r"|succeeded) by (?P<new>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?",
+        clause,
+    )
+    if match:
+        what = " of ".join(part for part in (match["role"], match["what"]) if part)
+        return ClauseParts(
+            what or match["old"], ANY, match["new"], change=True, given_up=match["old"]
+        )
+    match = re.fullmatch(
+        r"(?P<new>.+?) (?:has |have )?(?:replaced|replaces|succeeded"
+        r"|succeeds) (?P<old>.+?)(?: as (?P<role>.+?))?(?: (?:in|on|at|of) (?P<what>.+))?",
+        clause,
+    )
+    if match:
+        what = " of ".join(part for part in (match["role"], match["what"]) if part)
+        return ClauseParts(
+            what or match["new"], ANY, match["new"], change=True, given_up=match["old"]
+        )
+    match = re.fullmatch(
+        r"(?P<new>.+?) (?:has |have )?(?:took|taken"
+        r"|takes) over (?P<what>.+?)(?: from (?P<old>.+))?",
+        clause,
+    )
+    return (
+        ClauseParts(match["what"], ANY, match["new"], change=True, given_up=match["old"] or "")
+        if match
+        else None
+    )
+
+
+def _married_or_divorced(clause: str) -> ClauseParts | None:
+    match = re.fullmatch(
+        r"(?P<one>.+?) and (?P<other>.+?) (?:have |are )?(?:got |been )?(?P<how>divorced|separated"
+        r"|split up|broke up|married)",
+        clause,
+    )
+    if match is None:
+        return None
+    return ClauseParts(
+        match["one"],
+        "spouse",
+        match["other"],
+        change=True,
+        positive=match["how"] == "married",
+        ends=match["how"] != "married",
+    )
+
+
+_SETTERS = (
+    r"changed|changes|set|sets|increased|raised|lowered|reduced|decreased|bumped|updated|renamed"
+    r"|moved|migrated|switched|cut|extended|shortened|pushed back|pushed|shifted|postponed"
+    r"|rescheduled|delayed|upgraded|converted|ported|brought forward|brought|reassigned"
+    r"|handed over|handed|transferred|painted|repainted"
+)
+_SET_TO = re.compile(
+    r"(?P<who>(?:(?!\bto\b)\S+ ){0,5}?\S+) (?:have |has |had |just |now "
+    rf"|finally )*(?P<verb>{_SETTERS}) (?P<what>(?:(?!to\b|from\b|until\b"
+    r"|back\b)\S+ ){1,9}?)(?:back |over |forward )?(?:from (?P<old>.{1,60}?) )?(?:to"
+    r"|until) (?P<value>.+)"
+)
+_WAS_SET = re.compile(
+    rf"(?P<what>.+?) (?:(?:is|are|was|were|has|have|been|got|being) )*(?:{_SETTERS}|gone|went|goes"
+    r"|rose|fell|grew|switched|changed)(?: back| over| up| down"
+    r"| forward)?(?: from (?P<old>.{1,60}?))? (?:to|until) (?P<value>.+)"
+)
+
+
+def _set_to(clause: str) -> ClauseParts | None:
+    """Read "We moved the launch from Monday to Friday", "they raised the rent to 960 euros", "Ana
+    renamed her cat to Miso"."""
+    match = _SET_TO.fullmatch(clause)
+    if match is None or _NOT.search(match[0]) or NO_SUBJECT_END.search(match["who"]):
+        return None
+    predicate = (
+        "name"
+        if match["verb"] == "renamed"
+        else "assignee"
+        if match["verb"] in ("reassigned", "handed over")
+        else ANY
+    )
+    what = match["what"].strip()
+    owner = match["who"].removesuffix(" have").removesuffix(" has")
+    if (
+        re.match(r"(?:my|our|his|her|their|its)\b", what, re.I)
+        and not PRONOUN.match(owner)
+        and owner not in ("I", "We", "we")
+    ):
+        what = f"{owner}'s {POSSESSIVE.sub('', what).strip()}"
+    return ClauseParts(what, predicate, match["value"], change=True, given_up=match["old"] or "")
+
+
+def _switched_from(clause: str) -> ClauseParts | None:
+    """Read "We switched from A to B", "the meeting was moved from Monday to Friday": the subject
+    before the verb has a new value."""
+    match = _WAS_SET.fullmatch(clause)
+    if match is None or not match["old"] or _NOT.search(match[0]):
+        back = re.fullmatch(
+            rf"(?P<what>.+?) (?:(?:has|have|was|were|got) )*(?:{_SETTERS}|gone|went)(?: back|"
+            r" over)? to (?P<value>.+?) from (?P<old>.+)",
+            clause,
+        )
+        return (
+            ClauseParts(back["what"], ANY, back["value"], change=True, given_up=back["old"])
+            if back and not _NOT.search(clause)
+            else None
+        )
+    return ClauseParts(match["what"], ANY, match["value"], change=True, given_up=match["old"])
+
+
+def _there_is(clause: str) -> ClauseParts | None:
+    """Read "There are five chairs in the hall"."""
+    match = re.fullmatch(
+        r"[Tt]here (?P<verb>is|are|was|were) (?P<not>no longer |not )?(?P<value>.+?)(?: (?:in|on"
+        r"|at) (?P<what>.+))?",
+        clause,
+    )
+    if match is None:
+        return None
+    return ClauseParts(
+        match["what"] or "",
+        "has",
+        match["value"],
+        positive=not match["not"],
+        past=match["verb"].startswith("w"),
+        ends=bool(match["not"]),
+    )
+
+
+def _done_by_us(clause: str) -> ClauseParts | None:
+    """Read "We host the shop on Heroku" as a statement about the shop's hosting."""
+    match = re.fullmatch(
+        r"(?:We|we|They|they|I) (?P<not>do not |no longer )?(?P<verb>host|deploy|run|serve|keep"
+        r"|store|save|write|build|hold|have|call) (?P<what>(?:the|our|my|all"
+        r"|their) [^,]+?) (?:(?:on|in|at|with|by|using|from) )?(?P<value>(?<=on )\S.*|(?<=in )\S.*"
+        r"|(?<=at )\S.*|(?<=with )\S.*|(?<=using )\S.*|Q\dQ)",
+        clause,
+    )
+    if match is None:
+        return None
+    return ClauseParts(
+        match["what"],
+        _PREDICATE_OF_VERB[match["verb"]],
+        match["value"],
+        positive=not match["not"],
+        ends=bool(match["not"]),
+    )
+
+
+def _name_of(clause: str) -> ClauseParts | None:
+    """Read "Victoria is the name of our server" as the server's name, "Hana is the lead of the
+    team" as the team's lead."""
+    match = re.fullmatch(
+        r"(?P<value>[A-Z0-9][^,]{0,60}?) (?P<verb>is|was|became|remains)(?P<not> not"
+        r"| no longer)? (?P<what>(?:(?:the|our|my"
+        r"|[A-Z]\w+'s) )?(?:new )?(?P<noun>[\w-]+(?: [\w-]+)?)(?: (?:of|for) .+)?)",
+        clause,
+    )
+    if match is None or re.match(
+        r"(?:The|My|Our|His|Her|Their|It|This|That|He|She|They|There|We|I|You)\b", match["value"]
+    ):
+        return None
+    noun = match["noun"].lower()
+    last = SPELLINGS.get(stem(noun.split()[-1]), stem(noun.split()[-1]))
+    known = noun in NOUNS or noun.split()[-1] in NOUNS or last in PROPERTIES
+    if not known and not re.match(r"(?:our|my) [a-z]+$", match["what"]):
+        return None
+    became = match["verb"] == "became" or " new " in f" {match['what']}"
+    if (
+        match["what"][0].islower()
+        and not re.match(r"(?:the|our|my)\b", match["what"])
+        and (" of " not in match["what"] or not became)
+    ):
+        return None
+    return ClauseParts(
+        match["what"].replace("new ", "", 1),
+        "is",
+        match["value"],
+        positive=not match["not"],
+        ends=(match["not"] or "") == " no longer",
+        change=became,
+        past=match["verb"] == "was",
+        single=known,
+    )
+
+
+def _has_called(clause: str) -> ClauseParts | None:
+    """Read "Ruth has a son called Max" as the name of a son, of whom there may be several."""
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:has|have|had) an? (?P<what>[\w -]{2,40}?) (?:called|named) (?P<value>.+)",
+        clause,
+    )
+    if match is None:
+        return None
+    owner = {"I": "my", "We": "our", "we": "our"}.get(match["who"], f"{match['who']}'s")
+    return ClauseParts(f"{owner} {match['what']}", "name", match["value"], single=False)
+
+
+def by_verb(clause: str) -> ClauseParts | None:
+    match = find_verb(clause)
+    if match is None:
+        return None
+    auxiliary = f" {match['aux']}"
+    subject, rest = clause[: match.start()].strip(), clause[match.end() :].strip()
+    positive = not re.search(r" (?:not|never|no longer|no|stopped|quit) ", auxiliary)
+    ends = bool(re.search(r" (?:no longer|stopped|quit|used to) ", auxiliary))
+    past = bool(re.search(r" (?:was|were|had|did) ", auxiliary)) and not ends
+    positive = positive and " used to " not in auxiliary
+    if match["copula"] or match["able"] is not None:
+        past = past or match["copula"] in ("was", "were")
+        return _by_copula(
+            subject,
+            rest,
+            positive=positive,
+            ends=ends,
+            past=past,
+            able=match["able"] is not None,
+            negated="not" in match[0],
+        )
+    if (
+        not rest
+        and is_state(match[str(match.lastgroup)])
+        and re.search(r"\b(?:is|are|am) ", match["aux"])
+    ):  # "is married"
+        return ClauseParts(subject, "is", match[str(match.lastgroup)], positive=positive, ends=ends)
+    verb = VERBS[int(str(match.lastgroup)[1:])][1]
+    again = re.match(r"(?:not|never|no longer|no|only) ", rest)
+    if again and again[0] != "only ":
+        positive, rest = not positive, rest[again.end() :]
+    if verb.inverse:
+        return ClauseParts(
+            rest,
+            verb.predicate.name,
+            subject,
+            positive=positive,
+            ends=ends,
+            past=past,
+            change=verb.change,
+        )
+    used = verb.predicate.name
+    past = (past and used not in ("birthday", "birthplace")) or _is_past(
+        match[str(match.lastgroup)], verb
+    )
+    return ClauseParts(
+        subject,
+        used,
+        rest,
+        positive=positive != verb.ends,
+        ends=ends or verb.ends,
+        past=past,
+        change=verb.change,
+    )
+
+
+def _is_past(text: str, verb: Verb) -> bool:
+    """Return whether a verb in the past tense describes a habit, which need not hold now."""
+    return (
+        not verb.change
+        and not verb.ends
+        and re.match(r"(?:lived|worked|used|liked|loved|owned|resided)\b", text) is not None
+    )
+
+
+def _by_copula(
+    subject: str, rest: str, *, positive: bool, ends: bool, past: bool, able: bool, negated: bool
+) -> ClauseParts:
+    if able:
+        return ClauseParts(subject, "can", rest, positive=not negated, ends=ends)
+    while word := re.match(
+        r"(?:(?P<not>not|never|no longer|no) |also |only |still |really |always |about |exactly "
+        r"|both |back (?=in|at|on))",
+        rest,
+    ):
+        positive, ends = (
+            (not positive if word["not"] else positive),
+            ends or word["not"] == "no longer",
+        )
+        rest = rest[word.end() :]
+    inner = FINITE.match(f" {rest}", 1)
+    if (
+        inner is not None
+        and not is_state(rest)
+        and inner.lastgroup not in (None, "copula", "able")
+        and inner.lastgroup
+        and inner.lastgroup.startswith("v")
+    ):
+        verb = VERBS[int(inner.lastgroup[1:])][1]
+        return ClauseParts(
+            subject,
+            verb.predicate.name,
+            rest[inner.end() - 1 :].strip(),
+            positive=positive != verb.ends,
+            ends=ends or verb.ends,
+            change=verb.change,
+            past=past,
+        )
+    place = re.match(r"(?:in|at|on|by|inside|near|within|under|behind)(?= )", rest)
+    if place:
+        return ClauseParts(
+            subject,
+            "where",
+            rest[place.end() :].strip() if place[0] in ("in", "at", "on") else rest,
+            positive=positive,
+            ends=ends,
+            past=past,
+        )
+    return ClauseParts(subject, "is", rest, positive=positive, ends=ends, past=past)
+
+
+def _key_and_value(clause: str) -> ClauseParts | None:
+    """Read "max retries = 5", "api-port: 8081", "host -> kestrel"."""
+    match = re.fullmatch(
+        r"(?P<key>[\w.'\- /]{1,80}?)\s*(?:=|(?<!\d):(?!//)|->|→|:=)\s*(?P<value>\S.*)", clause
+    )
+    return (
+        ClauseParts(match["key"], "is", match["value"])
+        if match and len(match["key"].split()) <= 6
+        else None
+    )
+
+
+def by_unknown_verb(clause: str) -> ClauseParts | None:
+    """Read a clause whose verb is not in the table but is recognised by its form. The subject may
+    have several such values."""
+    first = _FIRST_PERSON.match(clause)
+    for match in _UNKNOWN.finditer(clause):
+        subject = clause[: match.start()].strip()
+        plural = bool(first) and first is not None and subject == first[0]
+        formed = match["verb"].endswith(("s", "ed")) and not match["verb"].endswith(
+            ("ss", "us", "is")
+        )
+        if not (
+            plural or ((formed or match["aux"].strip()) and not NO_SUBJECT_END.search(subject))
+        ):
+            continue
+        auxiliary = f" {match['aux']}"
+        positive = not re.search(r" (?:not|never|no longer|stopped) ", auxiliary)
+        ends = bool(re.search(r" (?:no longer|stopped) ", auxiliary))
+        past = match["verb"].endswith("ed") or " did " in auxiliary
+        return ClauseParts(
+            subject,
+            f"to {stem(match['verb'])}",
+            clause[match.end() :].strip(),
+            positive=positive,
+            ends=ends,
+            past=past,
+            single=False,
+        )
+    return None
+
+
+def _subject_only(clause: str) -> ClauseParts | None:
+    """Read a subject alone, without a value."""
+    words = clause.split()
+    return (
+        ClauseParts(clause, "is", "")
+        if 0 < len(words) <= 6 and re.fullmatch(r"[\w.'\- /]+", clause)
+        else None
+    )

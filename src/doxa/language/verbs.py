@@ -1,0 +1,68 @@
+"""Locate the verb of a clause, which separates its subject from what it states."""
+
+from __future__ import annotations
+
+import re
+
+from doxa.language.predicates import VERBS
+
+_AUXILIARY = (
+    r"(?:is|are|was|were|am|be|been|being|has|have|had|do|does|did|will|got|gets|not|never"
+    r"|no longer|also|just|really|always|only|still|already|officially|both|all|used to|usually"
+    r"|mostly|mainly|normally|(?:stopped|quit)(?= \w+ing)|now|currently|get|no)"
+)
+_COPULA = r"is|are|was|were|am|will be|has been|have been|became|becomes|remains|stays|equals"
+FINITE = re.compile(
+    rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:"
+    + "|".join(f"(?P<v{i}>{text})" for i, (text, _) in enumerate(VERBS))
+    + rf"|can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
+)
+NO_SUBJECT_END = re.compile(
+    r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this"
+    r"|that|first|second|new|old|no|by|every))$",
+    re.I,
+)
+PRONOUN = re.compile(
+    r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody"
+    r"|someone|somebody|nobody|which|who)$",
+    re.I,
+)
+POSSESSIVE = re.compile(r"(?:his|her|their|its|your|whose)\b", re.I)
+_NOT_FINITE = re.compile(
+    r"\w+(?:ed|ing)\b|(?:run|led|held|kept|written|built|bound|born|set)"
+    r" (?:by|at|in|on|for|to|with)\b|(?:held|born)\b|with\b|able\b|allergic\b|"
+    r"fond\b|keen\b|familiar\b|fluent\b|part\b|a member\b|members\b|into\b|known\b|been\b"
+)
+
+
+def find_verb(clause: str) -> re.Match[str] | None:
+    """Find the verb of a clause: the first that has a subject before it and no verb directly after
+    it."""
+    at = 0
+    while match := FINITE.search(clause, at):
+        subject = clause[: match.start()].strip()
+        rest = clause[match.end() :].lstrip()
+        followed = _is_adjective(match) or (
+            match["copula"] is None
+            and re.match(r"(?:is|are|was|were|has|have|will|does|do)\b", rest) is not None
+        )
+        if (
+            subject
+            and (PRONOUN.match(subject) or not NO_SUBJECT_END.search(subject))
+            and not followed
+        ):
+            return match
+        at = match.start() + 1
+    return None
+
+
+def _is_adjective(match: re.Match[str]) -> bool:
+    """Return whether the match modifies a noun: "the job scheduled for Monday", "the contract with
+    Acme". Such a word is a verb only after an auxiliary."""
+    if match["copula"] or match["able"] is not None or match["aux"]:
+        return False
+    verb = VERBS[int(str(match.lastgroup)[1:])][1]
+    return (
+        not (verb.change or verb.ends or verb.inverse)
+        and _NOT_FINITE.match(match[str(match.lastgroup)]) is not None
+    )
