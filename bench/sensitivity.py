@@ -3,7 +3,7 @@ three sets are asked again.
 
 A constant is a float in capitals of doxa.recall.fusion. Other modules import it by its name, so it
 is set in every module whose source imports it from there; that this takes effect is asserted by the
-scores. A constant whose moves change no score has no say in these sets, and the table says so.
+scores. A constant whose moves change no score has no effect in these sets, and the table says so.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def _fraction(value: float) -> str:
 
 
 def write_section(document: Path, report: Report) -> str:
-    """Put the tables between the marks of a document. Returns what was done."""
+    """Put the tables between the marks of a document. Return what was done."""
     text = document.read_text()
     if BEGIN not in text or END not in text:
         return (

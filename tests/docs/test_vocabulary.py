@@ -31,7 +31,7 @@ INSTEAD: dict[str, str] = {
     "is retracted": r"\bg(?:ive|ives|ave|iven|iving) way\b",
     "interface": r"\bdoors?\b",
     "package, space": r"\brooms?\b(?! for\b)",
-    "layer": r"\bfloor \d|\bwhich floor\b|\bthe floors?\b(?! of a| and| or| is| for| \d)",
+    "layer": r"(?-i:\b[Ff]loor [0-6]\b)|\bwhich floor\b",
     "pending": r"\b(?:what|that|which|vectors?|texts?|rows?) (?:is|are|was|were) due\b(?! to)",
     "reranking": r"\bsecond opinions?\b",
     "query expansion, rephrasing": r"\b(?:other|another) wordings?\b",
@@ -54,6 +54,7 @@ PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in INSTEA
 
 # Packages of src/doxa, and pages, that still have some. Lower a number when you clean; never raise.
 ALLOWED: dict[str, int] = {
+    "bench": 3,  # the prompt of a judge, and office rooms in invented sentences
     "ARCHITECTURE.md": 13,
     "CHANGELOG.md": 28,
     "CONTRIBUTING.md": 1,
@@ -64,7 +65,6 @@ ALLOWED: dict[str, int] = {
     "cli": 42,
     "cypher": 22,
     "demo": 2,
-    "docs/benchmarks.md": 18,
     "docs/decisions/0002-our-own-postings.md": 1,
     "docs/decisions/0005-dependencies.md": 3,
     "docs/decisions/0007-agents-retire-operators-erase.md": 1,
@@ -188,6 +188,7 @@ MODULES: dict[str, list[Path]] = {}
 for _path in sorted((ROOT / "src" / "doxa").rglob("*.py")):
     _package = _path.relative_to(ROOT / "src" / "doxa").parts[0].removesuffix(".py")
     MODULES.setdefault("doxa" if _package == "__init__" else _package, []).append(_path)
+MODULES["bench"] = sorted((ROOT / "bench").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
