@@ -293,6 +293,24 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert not name or (path.parent / name).exists(), target
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub computes them."""
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_anchors_of_links_exist(path: Path) -> None:
+    text = path.read_text()
+    for target in _LINK.findall(without_code(text)):
+        name, _, anchor = target.partition("#")
+        if anchor and not re.match(r"[a-z]+:", target):
+            page_text = (path.parent / name).read_text() if name else text
+            assert anchor in anchors(page_text), target
+
+
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_path_of_one_machine(path: Path) -> None:
     found = re.findall(
