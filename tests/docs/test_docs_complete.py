@@ -16,6 +16,7 @@ from doxa.app import Memory, Session
 from doxa.base import errors, limits
 from doxa.cli import EXIT_CODES, app
 from doxa.ingestion.readers import FORMATS
+from doxa.logic.constraints import FUNCTIONAL
 from doxa.servers.mcp.tools import ARGUMENTS, TOOLS
 from doxa.store import TRUSTS
 from tests.tidy.test_house import MAY_IMPORT
@@ -251,6 +252,11 @@ def test_the_sensitivity_of_each_constant_of_fusion_is_given() -> None:
             assert found, name
             top, _, bottom = found.group(1).partition("/")
             assert abs(float(top) / float(bottom or 1) - value) < 1e-9, name
+
+
+def test_the_predicates_that_have_one_value_by_default_are_listed() -> None:
+    found = re.search(r"^- `functional`: (.*?)\*\*A list", page("guides/revision.md"), re.M | re.S)
+    assert found and sorted(re.findall(r"`([^`]+)`", found.group(1))) == sorted(FUNCTIONAL)
 
 
 def test_decisions_are_numbered_and_listed() -> None:
