@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.agm_universe import AllInputs, Flags, Masks, Universe, pairs_below, subset_meets
 from doxa.logic.revision import contract_whole, maximal
+from doxa.logic.sentence import Atom
 
 _PAIRS_AT_ONCE = 1 << 22
 
@@ -336,7 +337,7 @@ def check_whole(
 
 
 def _whole_contraction(
-    findings: Findings, operator: str, base: Base, goal: int, family: Sequence[frozenset[object]]
+    findings: Findings, operator: str, base: Base, goal: int, family: Sequence[frozenset[Atom]]
 ) -> None:
     one = np.uint32(goal)
     entails = [np.array([(meet & ~one) == 0]) for meet in base.meets]
@@ -380,7 +381,7 @@ def _whole_revision(
     findings: Findings,
     operator: str,
     universe: Universe,
-    family: Sequence[frozenset[object]],
+    family: Sequence[frozenset[Atom]],
     *,
     goal: int,
     rest: Sequence[int],
@@ -388,7 +389,7 @@ def _whole_revision(
     before = universe.everything
     for content in family:
         for atom in content:
-            before &= universe.mask(atom)  # type: ignore[arg-type]
+            before &= universe.mask(atom)
     after = goal
     for member in rest:
         after &= member
@@ -408,15 +409,10 @@ def _whole_revision(
     findings.see(operator, "K*5 consistency", np.array([goal == 0 or after != 0]), describe)
 
 
-def _family(universe: Universe, family: Sequence[frozenset[Any]]) -> str:
+def _family(universe: Universe, family: Sequence[frozenset[Atom]]) -> str:
     letters = {atom: "abcd"[i] for i, atom in enumerate(universe.atoms)}
-    return (
-        "["
-        + ", ".join(
-            "{" + ", ".join(sorted(letters[atom] for atom in content)) + "}" for content in family
-        )
-        + "]"
-    )
+    members = (", ".join(sorted(letters[atom] for atom in content)) for content in family)
+    return "[" + ", ".join(f"{{{member}}}" for member in members) + "]"
 
 
 @lru_cache(maxsize=2)

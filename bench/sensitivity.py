@@ -1,9 +1,9 @@
-"""How much hangs on each constant of the fusion: one is moved, the others stay as chosen, and the
-three sets are asked again.
+"""How sensitive results are to each constant of the ranking: one constant is moved, the others stay
+as chosen, and the three data sets are asked again.
 
-A constant is a float in capitals of doxa.recall.fusion. Other modules import it by its name, so it
-is set in every module whose source imports it from there; that this takes effect is asserted by the
-scores. A constant whose moves change no score has no effect in these sets, and the table says so.
+The constants are those of doxa.recall.constants that are marked as swept. That setting one takes
+effect is asserted by the scores. A constant whose moves change no score has no influence on these
+data sets, and the table says so.
 """
 
 from __future__ import annotations
