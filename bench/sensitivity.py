@@ -238,7 +238,7 @@ def _fraction(value: float) -> str:
 
 
 def write_section(document: Path, report: Report) -> str:
-    """Put the tables between the marks of a document. Return what was done."""
+    """Put the tables between the marks of a document. Returns what was done."""
     text = document.read_text()
     if BEGIN not in text or END not in text:
         return (
