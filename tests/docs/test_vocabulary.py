@@ -27,16 +27,18 @@ INSTEAD: dict[str, str] = {
     "rebuilt, recomputed, again": r"(?<![-_])\banew\b",
     "fixed, repaired": r"\bmend(?:s|ed|ing)?\b",
     "alongside, next to, and": r"\bbeside\b",
-    "depends on": r"\brest(?:s|ed|ing)? on\b",
+    "depends on": r"\brest(?:s|ed|ing)? on\b(?! demand)",
     "is retracted": r"\bg(?:ive|ives|ave|iven|iving) way\b",
     "interface": r"\bdoors?\b",
-    "package, space": r"\brooms?\b(?! for\b)",
+    "package, space": r"\brooms?\b(?! for\b| to\b)",
     "layer": r"(?-i:\b[Ff]loor [0-6]\b(?!\.\d))|\bwhich floor\b",
     "pending": r"\b(?:what|that|which|vectors?|texts?|rows?) (?:is|are|was|were) due\b(?! to)",
     "reranking": r"\bsecond opinions?\b",
     "query expansion, rephrasing": r"\b(?:other|another) wordings?\b",
     "recalls, is related to": r"\bbr(?:ing|ings|ought) to mind\b",
-    "persists, is retracted": r"\bwhat (?:stands|falls|stood|fell|would fall)\b",
+    "persists, is retracted": (
+        r"\bwhat (?:stands|falls|stood|fell|would fall)\b(?! out| for| before)"
+    ),
     "current state": r"\bhow (?:it|something|things) stands?\b",
     "unless given, states a different value": r"\bsaid otherwise\b",
     "anyone who, or a noun": r"\bwhoever\b",
@@ -55,15 +57,15 @@ PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in INSTEA
 # Packages of src/doxa, and pages, that still have some. Lower a number when you clean; never raise.
 ALLOWED: dict[str, int] = {
     "bench": 3,  # the prompt of a judge, and office rooms in invented sentences
-    "app": 31,
-    "base": 26,
+    "app": 30,
+    "base": 25,
     "belief": 98,
-    "cli": 42,
+    "cli": 41,
     "cypher": 22,
     "demo": 2,
     "docs/decisions/0005-dependencies.md": 1,
     "docs/guides/cli.md": 26,
-    "docs/guides/mcp.md": 4,
+    "docs/guides/mcp.md": 3,
     "docs/guides/models.md": 7,
     "docs/guides/python.md": 13,
     "docs/internals/app.md": 7,
@@ -73,15 +75,15 @@ ALLOWED: dict[str, int] = {
     "docs/internals/query.md": 8,
     "docs/internals/recall.md": 19,
     "docs/internals/store.md": 18,
-    "ingestion": 27,
+    "ingestion": 24,
     "language": 26,
     "logic": 10,
     "maintenance": 7,
-    "models": 30,
-    "query": 33,
-    "recall": 48,
+    "models": 27,
+    "query": 31,
+    "recall": 43,
     "redaction": 2,
-    "servers": 62,
+    "servers": 59,
     "store": 49,
     "transfer": 8,
 }
@@ -91,6 +93,7 @@ ALLOWED: dict[str, int] = {
 READS_ENGLISH = "language"
 
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+_EXPRESSION = re.compile(r"\\[bsw]|\(\?")
 _CODE = re.compile(r"`[^`\n]*`")
 _GENERATED = re.compile(
     r"^<!-- (\w+): begin.*?^<!-- \1: end -->", re.MULTILINE | re.DOTALL
@@ -107,11 +110,14 @@ def prose_of_page(text: str) -> str:
 
 
 def prose_of_module(text: str, *, strings: bool) -> Iterator[tuple[int, str]]:
-    """The comments and docstrings of a Python module with their lines, and its other strings."""
+    """The comments and docstrings of a Python module with their lines, and its other strings
+    except single words and regular expressions, which are data."""
     tree = ast.parse(text)
     if strings:
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+                continue
+            if " " in node.value.strip() and not _EXPRESSION.search(node.value):
                 yield node.lineno, node.value
     else:
         for node in ast.walk(tree):
@@ -183,12 +189,13 @@ def test_private_words_are_found() -> None:
     ]
     page = "Fine.\n\n```text\nbeside\n```\n\n`beside` is code, but this is beside it.\n"
     assert [line for line, _, _ in hits(prose_of_page(page))] == [6]
-    module = '"""A door."""\n# told\nx = "mended"\n'
+    module = '"""A door."""\n# told\nx = "was mended", "mended", r"\\b(?:told|said) it"\n'
     assert sorted(text for _, text in prose_of_module(module, strings=False)) == [
         "# told",
         "A door.",
     ]
-    assert [text for _, text in prose_of_module(module, strings=True)][-1] == "# told"
+    texts = [text for _, text in prose_of_module(module, strings=True)]
+    assert sorted(texts) == ["# told", "A door.", "was mended"]
 
 
 @pytest.mark.parametrize("name", INSTEAD)
