@@ -182,40 +182,61 @@ def sizes(figures: Figures) -> str:
     return markdown(head, rows) if rows else ""
 
 
+WRITES = (
+    (
+        "`revise`, durable, a second",
+        "speed.revise.per_s",
+        ",.0f",
+        "speed.revise.sqlite_row_per_s",
+        "one SQLite row updated, synced, no history",
+    ),
+    (
+        "`revise` with an edge, a second",
+        "speed.revise.with_edge_per_s",
+        ",.0f",
+        "speed.revise.sqlite_row_per_s",
+        "the same",
+    ),
+    (
+        "conversation turns, text only, a second",
+        "speed.ingest.text_only_turns_per_s",
+        ",.0f",
+        "",
+        "",
+    ),
+    (
+        "two hops over 1,000,000 edges, p50 ms",
+        "speed.graph.two_hops.p50_ms",
+        ".2f",
+        "speed.graph.plain_sqlite_two_hops.p50_ms",
+        "SQLite edge table, no history",
+    ),
+    (
+        "`doxa recall` as a process, 2,000 turns, model included, p50 ms",
+        "speed.start.cli.recall.p50_ms",
+        ",.0f",
+        "speed.start.python.import_numpy.p50_ms",
+        "Python that imports numpy and apsw",
+    ),
+)
+
+
 def writes(figures: Figures) -> str:
     """Writing, walking and starting, next to a plain tool that does less."""
-    row = number(figures, "speed.revise.sqlite_row_per_s")
-    plain_row = f"{row} (one SQLite row updated, synced, no history)"
-    bare = number(figures, "speed.start.python.import_numpy.p50_ms")
-    hops = number(figures, "speed.graph.plain_sqlite_two_hops.p50_ms", ".2f")
-    table = (
-        ("`revise`, durable, a second", "speed.revise.per_s", ",.0f", plain_row),
-        ("`revise` with an edge, a second", "speed.revise.with_edge_per_s", ",.0f", plain_row),
-        (
-            "conversation turns taken in, text only, a second",
-            "speed.ingest.text_only_turns_per_s",
-            ",.0f",
-            MISSING,
-        ),
-        (
-            "two hops over 1,000,000 edges, p50 ms",
-            "speed.graph.two_hops.p50_ms",
-            ".2f",
-            f"{hops} (SQLite edge table, no history)",
-        ),
-        (
-            "`doxa recall` as a process, 2,000 turns, model included, p50 ms",
-            "speed.start.cli.recall.p50_ms",
-            ",.0f",
-            f"{bare} (Python that imports numpy and apsw)",
-        ),
-    )
-    rows = [
-        [title, f"**{number(figures, key, form)}**", plain]
-        for title, key, form, plain in table
-        if key in figures
-    ]
-    return markdown(("what", "doxa", "plain"), rows) if rows else ""
+    rows = []
+    for title, key, form, plain_key, plain_name in WRITES:
+        own, plain = figures.get(key), figures.get(plain_key)
+        if own is None:
+            continue
+        rows.append(
+            [
+                title,
+                f"**{own:{form}}**",
+                MISSING if plain is None else f"{plain:{form}} ({plain_name})",
+                MISSING if not plain else f"{own / plain:.2f}",
+            ]
+        )
+    return markdown(("what", "doxa", "plain", "doxa / plain"), rows) if rows else ""
 
 
 def libraries(figures: Figures) -> str:
