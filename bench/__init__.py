@@ -1,5 +1,5 @@
-"""The evaluation harness: figures anyone can take again, with the plain baselines they must beat
-taken in the same run.
+"""The benchmarks: figures that anyone can reproduce, with the plain baselines that doxa must beat
+measured in the same run.
 
     python -m bench locomo --data FILE            questions about long conversations: which turns
     hold the evidence
@@ -14,17 +14,17 @@ taken in the same run.
     python -m bench ablation --data FOLDER        every lane of recall switched off and asked alone,
     every mode
     python -m bench sensitivity --data FOLDER     every constant of the fusion moved
-    python -m bench speed                         times and sizes beside plain tools
-    python -m bench beside --data FILE            recall, times and sizes beside libraries that
+    python -m bench speed                         times and sizes next to plain tools
+    python -m bench libraries --data FILE            recall, times and sizes next to libraries that
     memories are built from
-    python -m bench graph                         times of graph queries beside embedded graph
+    python -m bench graph                         times of graph queries next to embedded graph
     databases
     python -m bench persistence                   the paper's evaluation of persistence policies:
     answers counted, overheads timed
     python -m bench all --data FOLDER             everything present, kept under bench/results/
-    python -m bench table                         the newest results as docs/benchmarks.md
+    python -m bench table                         the newest results as the pages of docs
 
-Start at `__main__`. Data is never part of this repository: it is read by path. But for `qa` nothing
-here calls a language model, so every other figure is a retrieval figure, called evidence recall and
-never accuracy, or that of an extractive reader, which says so.
+Start at `__main__`. Data is never part of this repository: it is read by path. Nothing here
+except `qa` calls a language model, so every other figure is a retrieval figure, called evidence
+recall and never accuracy, or that of an extractive reader, which says so.
 """

@@ -1,5 +1,5 @@
-"""The door of the harness: `python -m bench NAME`. Only here are arguments read; every command is a
-function that returns a report."""
+"""The command line of the benchmarks: `python -m bench NAME`. Only here are arguments read; every
+command is a function that returns a report."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from bench import (
     ablation,
     agm,
     beam,
-    beside,
     compare,
     counts,
     embedding,
+    libraries,
     locomo,
     locomo_plus,
     longmemeval,
+    pages,
     peers,
     persistence,
     qa,
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ):
         parser.error("only a run of all parts is kept: leave --parts or --record out")
     if options.command == "table":
-        print(results.render(options.results, options.document))
+        print(pages.render(options.results, options.document))
         return 0
     if options.command == "compare":
         return _compare(options)
@@ -175,8 +176,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return ablation.run(options.data, embedder, seed=options.seed)
     if options.command == "sensitivity":
         return sensitivity.run(options.data, embedder, seed=options.seed, only=options.only)
-    if options.command == "beside":
-        return beside.run(
+    if options.command == "libraries":
+        return libraries.run(
             options.data,
             embedder,
             seed=options.seed,
@@ -209,7 +210,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m bench", description="Figures of doxa beside plain baselines."
+        prog="python -m bench", description="Measure doxa next to plain baselines."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for name in (
@@ -271,10 +272,10 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, along with those of other commands",
     )
     _graph_options(graph)
-    _beside_options(commands.add_parser("beside"))
+    _libraries_options(commands.add_parser("libraries"))
     qa.options(commands.add_parser("qa"), seed=SEED)
     _parted_options(commands.add_parser("persistence"), "persistence")
     revision = commands.add_parser("agm")
@@ -289,7 +290,7 @@ def _parser() -> argparse.ArgumentParser:
     features.add_argument("--json", type=Path, help="write figures and tables here")
     table = commands.add_parser("table")
     table.add_argument("--results", type=Path, default=results.FOLDER)
-    table.add_argument("--document", type=Path, default=results.DOCUMENT)
+    table.add_argument("--document", type=Path, default=pages.DOCUMENT)
     return parser
 
 
@@ -308,7 +309,7 @@ def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, along with those of other commands",
     )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
@@ -328,7 +329,7 @@ def _compare_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
 
-def _beside_options(command: argparse.ArgumentParser) -> None:
+def _libraries_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--data", type=Path, help="LoCoMo's file or folder; without it all turns are synthetic"
     )
@@ -353,7 +354,7 @@ def _record_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, along with those of other commands",
     )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 

@@ -3,7 +3,7 @@ operators.
 
 Masks are sets of worlds (agm_universe.py): X entails Y where X & ~Y is empty, and Cn is not needed.
 The operator itself is the product's own, `doxa.logic.revision.maximal`, run for all inputs at
-once; that it gives the same on sentences and with the solver is checked beside it.
+once; that it gives the same on sentences and with the solver is checked too.
 
 Sources: Alchourrón, Gärdenfors and Makinson, JSL 1985 (K*1-K*8, Recovery, Levi, Harper); Hansson,
 "A Textbook of Belief Dynamics", 1999 (bases); Darwiche and Pearl, Artificial Intelligence 89, 1997
@@ -169,7 +169,7 @@ def _supplementary(findings: Findings, operator: str, base: Base) -> None:
 
 
 def _base_revision(findings: Findings, operator: str, base: Base) -> None:
-    """Hansson's postulates of base revision, with the input beside the base."""
+    """Hansson's postulates of base revision, with the input next to the base."""
     inputs, kept = _inputs(base), base.revised_kept
     clashes = [
         (meet & inputs) == 0 for meet in base.meets
@@ -177,7 +177,7 @@ def _base_revision(findings: Findings, operator: str, base: Base) -> None:
     whole = np.uint32(len(base.meets) - 1)
     findings.see(operator, "base revision: vacuity", clashes[-1] | (kept == whole), _one(base))
     relevant, core = _reasons(base, kept, clashes)
-    possible = inputs == 0  # the impossible is no input of which a belief could be the reason
+    possible = inputs == 0  # an impossible input cannot have a belief as its reason
     findings.see(operator, "base revision: relevance", relevant | possible, _one(base))
     findings.see(operator, "base revision: core-retainment", core | possible, _one(base))
     findings.see(operator, "base revision: uniformity", _uniform(clashes, kept), _one(base))

@@ -480,7 +480,7 @@ class RandomSequence:
         ):
             with suppress(ConflictError):
                 call()
-                self._wrong("what is trusted more gave way to an old revision")
+                self._wrong("a more trusted belief was retracted for an old revision")
             return None
         change = call()
         if change.action != "unchanged":

@@ -27,7 +27,7 @@ def find(data: Path | None) -> Path | None:
 
 
 def scenarios(path: Path | None) -> Part:
-    """Every assertion through every door that can show it."""
+    """Check every assertion through every interface that can show it."""
     part = Part()
     if path is None:
         part.summary = "not run: name the scenarios' file with --data"
@@ -48,12 +48,12 @@ def scenarios(path: Path | None) -> Part:
     answers = sum(tally.asked.values())
     part.summary = (
         f"{right} of {asked} scenarios, {sum(tally.right.values())} of {answers} assertions, each"
-        " by the doors that show it"
+        " by the interfaces that show it"
     )
     rows = [[name, f"{one} of {all_}"] for name, (one, all_) in passed.items()]
     part.tables.append(("Scenarios, by what they are about", ["postulate", "passed"], rows))
     rows = [[about, str(tally.asked[about]), tally.cell(about)] for about in tally.asked]
-    part.tables.append(("Their assertions, by door", ["assertion", "asked", "right"], rows))
+    part.tables.append(("Their assertions, by interface", ["assertion", "asked", "right"], rows))
     return part
 
 
@@ -100,7 +100,7 @@ class _Scenario:
     # What is asserted
 
     def _values(self, key: str) -> dict[str, list[str]]:
-        """What each door says that a key's value is."""
+        """Return the value of a key by each interface."""
         found = self.session.get(self.kref(key))
         assert isinstance(found, doxa.Revision)
         rows = ask(

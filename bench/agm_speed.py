@@ -1,5 +1,5 @@
 """How long a revision takes that looks for what contradicts it among many beliefs, and how long it
-takes to say what would fall."""
+takes to report what would lose its support."""
 
 from __future__ import annotations
 
@@ -59,7 +59,13 @@ def speed(beliefs: int, repetitions: int, seed: int) -> Part:
             (f"Revision over {beliefs:,} beliefs, each durable before it returns, ms", head, rows)
         )
         falls = [_impact(part, memory, shape) for shape in ("chain", "fan")]
-        part.tables.append(("What would fall, ms", ["shape", "steps", "fall", "p50", "p95"], falls))
+        part.tables.append(
+            (
+                "Impact: what would lose its support, ms",
+                ["shape", "steps", "affected", "p50", "p95"],
+                falls,
+            )
+        )
     part.summary = (
         f"revise p95 {max(float(row[3]) for row in rows[:4]):.2f} ms over {beliefs:,} beliefs; "
         + "; ".join(f"impact of a {row[0]} {row[3]} ms" for row in part.tables[-1][2])
@@ -107,7 +113,7 @@ def _timed(
 
 
 def _impact(part: Part, memory: doxa.Memory, shape: str) -> list[str]:
-    """Beliefs that rest on each other in a line, or all on one."""
+    """Beliefs that depend on each other in a chain, or all on one."""
     size = 1_000 if shape == "chain" else 10_000
     ledger = Ledger(memory.store, Identity("bench", "operator"))
     with ledger.write("fill") as work:

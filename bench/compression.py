@@ -63,7 +63,7 @@ def tables(
         "evidence recall, %",
     ]
     report.table(
-        f"{title}: length of the answer beside the evidence in it (n = {len(answered)})", head, rows
+        f"{title}: length of the answer and the evidence in it (n = {len(answered)})", head, rows
     )
 
 

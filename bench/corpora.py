@@ -20,7 +20,7 @@ DAY_NS = 86_400 * SECOND_NS
 ADVERSARIAL = "5"
 ABSTENTION = "abstention"
 # The order of the published file: LoCoMo-Plus numbers its base conversations by it, also where only
-# some of them are at hand.
+# some of them are available.
 LOCOMO_ORDER = (
     "conv-26",
     "conv-30",

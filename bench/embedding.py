@@ -1,5 +1,5 @@
 """What the local model costs: one question, many texts at once, and taking turns in until meaning
-finds them. Beside the embedder without a model, whose time is that of everything around one.
+finds them. Next to an embedder without a model, whose time is that of everything around one.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ without a language model makes of them.
 
 The session figure is reported because others report it; plain BM25 nearly solves it. The turn
 figures and those within a token budget are the ones to read. Adversarial questions (category 5) are
-apart: their evidence turns are of the wrong speaker, so finding them is no merit.
+apart: their evidence turns are of the wrong speaker, so finding them earns nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LoCoMo-Plus by retrieval alone: does a later remark bring back the cue it rests on, though they
+"""LoCoMo-Plus by retrieval alone: does a later remark bring back the cue it depends on, though they
 share no words?
 
 P1: one conversation and one cue. P2: all conversations and all cues in one store; other cues may
@@ -95,7 +95,7 @@ def _ask(
 
 
 def _multiple_of_plain(report: Report, pooled: list[Answered]) -> None:
-    """P2 beside cosine search with the same model over the same turns, measured the same way."""
+    """P2 as a multiple of cosine search with the same model over the same turns."""
     if not pooled or PLAIN not in pooled[0].rankings:
         return
     rows = []

@@ -259,7 +259,7 @@ def _ndcg(item: Answered, system: str, *, k: int) -> float:
 
 def mapped(ranking: Sequence[str], gold: frozenset[str]) -> list[str]:
     """The sessions of turns, one for each turn. A turn without the label stands for another session
-    than the labelled ones beside it: only the turn that holds the answer finds its session."""
+    than the labelled ones next to it: only the turn that holds the answer finds its session."""
     answers = {session_of(name) for name in gold}
     return [
         session_of(name)

@@ -1,9 +1,9 @@
-"""doxa beside embedded graph databases of the package index: the same graphs, the same questions,
+"""doxa next to embedded graph databases of the package index: the same graphs, the same questions,
 each system in its own process.
 
 `scripts/peers.sh` installs the peers; one that is not there is passed over, and the table says so.
 Every answer is compared with one that was computed from the arrays of the graph alone, so that a
-wrong answer stands in the table beside its time.
+wrong answer is marked next to its time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(
     told: dict[str, dict[str, Told]] = {}
     for shape, make in SHAPES.items():
         size = (nodes, nodes * 5) if shape == "random" else (nodes // 4, nodes * 5 // 2)
-        told[shape] = beside(
+        told[shape] = compare(
             report,
             shape,
             make(*size, seed),
@@ -66,7 +66,7 @@ def run(
     return report.end()
 
 
-def beside(
+def compare(
     report: Report, shape: str, data: Data, systems: Sequence[str], *, python: str, share: float
 ) -> dict[str, Told]:
     """All rows of one graph, one system after the other."""

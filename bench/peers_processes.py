@@ -29,7 +29,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass
 class Told:
-    """What a worker told of its system: times and answers by row, or why there are none."""
+    """What a worker reported of its system: times and answers by row, or why there are none."""
 
     about: dict[str, str] = field(default_factory=dict)
     times_ms: dict[str, list[float]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ def ask_all(system: str, folder: Path, python: str, rows: Sequence[str]) -> Told
 def _one_process(
     system: str, folder: Path, python: str, rows: Sequence[str], told: Told
 ) -> str | None:
-    """Run until all is told. Returns the row at which it had to be stopped, or "load"."""
+    """Run until everything is reported. Return the row at which it had to be stopped, or "load"."""
     command = [
         sys.executable if system == "doxa" else python,
         "-m",

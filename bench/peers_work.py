@@ -102,7 +102,7 @@ def memory_bytes(system: System) -> float:
 
 
 def disk_bytes(folder: Path) -> int:
-    """What the system itself has written beside the graph that it was given."""
+    """What the system itself has written next to the graph that it was given."""
     given = {"graph.npz", "nodes.csv", "edges.csv", "plan.json", "Thing.csv", "TOUCHES.csv"}
     return sum(
         path.stat().st_size

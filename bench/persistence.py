@@ -34,7 +34,7 @@ PARTS: dict[str, tuple[str, Measure]] = {
 _INTRODUCTION = (
     "The evaluation plan of the paper *Persistence Semantics*, section 7, taken by `python -m bench"
     " persistence`. A part passes if every answer is right; of overheads, if no median is more than"
-    " 1.2 times that without policies. Times of writing and asking are told, not judged."
+    " 1.2 times that without policies. Times of writing and asking are reported, not judged."
 )
 
 

@@ -92,7 +92,7 @@ class _Observer:
         self.memory.settle()
 
     def estimates(self, label: str) -> dict[int, float]:
-        """By node. Asking about an element is not to return it, so this is no observation."""
+        """By node. Asking about an element is not to return it, so this is not an observation."""
         rows = ask(
             self.memory,
             f"MATCH (n:{label}) WITH n, policy(n).confidenceScore AS estimate RETURN id(n),"
@@ -102,7 +102,7 @@ class _Observer:
 
 
 def evidence(scale: Scale, seed: int) -> Part:
-    """Part 6: a spike does not promote, sustained evidence does, repetition is no evidence."""
+    """Part 6: a spike does not promote, sustained evidence does, repetition is not evidence."""
     part, tally = Part(), Tally()
     _trace(part, tally)
     _baselines(part, tally, scale.baselines)
@@ -354,7 +354,7 @@ def _sessions(part: Part, tally: Tally) -> None:
             [
                 "sessions",
                 "accesses",
-                "sessions told apart",
+                "sessions distinguished",
                 "observations of the filter",
                 "crossSessionSupport, smoothed",
                 "confidenceScore",

@@ -102,7 +102,7 @@ class _Model:
 
 
 class _Run:
-    """Operations on one memory, and beside it the model."""
+    """Operations on one memory and on the model."""
 
     def __init__(self, memory: doxa.Memory, clock: FakeClock, *, seed: int, tally: Tally) -> None:
         self.memory, self.clock, self.tally = memory, clock, tally
@@ -220,7 +220,7 @@ class _Run:
     # Comparing
 
     def compare(self, copy: Path) -> None:
-        """Everything that is told of in the head of this module."""
+        """Everything that the head of this module lists."""
         self.tally.see(
             "byte-identical", replayed_digest(self.memory.store), digest(self.memory.store)
         )

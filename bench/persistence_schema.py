@@ -344,7 +344,9 @@ def _resolved(tally: Tally, memory: doxa.Memory) -> None:
         " binding, ties",
     )
     tie = ["binding archived is as specific as memory_retention, which was registered first"]
-    tally.see("a tie is told, and the first registered holds", told, [("memory_retention", tie)])
+    tally.see(
+        "a tie is reported, and the first registered holds", told, [("memory_retention", tie)]
+    )
     policy = (
         "CALL nornicdb.knowledgepolicy.resolve('', $labels, '') YIELD AppliedPromotionPolicyName AS"
         " name RETURN name"

@@ -1,4 +1,4 @@
-"""Windows of one key that may not overlap: what the constraint refuses and what it takes, beside a
+"""Windows of one key that may not overlap: what the constraint refuses and what it takes, next to a
 definition by brute force.
 
 Two windows [a, b) and [c, d) overlap if a < d and c < b; an end that is missing lies after all
@@ -58,7 +58,7 @@ _CASES: tuple[tuple[str, Window, bool], ...] = (
     ("open, begins within another", Window("a", 35, None), False),
     ("open, begins before another", Window("a", 20, None), False),
     ("begins within one that is open", Window("b", 100, 110), False),
-    ("open beside one that is open", Window("b", 50, None), False),
+    ("open, next to one that is open", Window("b", 50, None), False),
     ("ends where it begins", Window("c", 5, 5), False),
     ("ends before it begins", Window("c", 9, 5), False),
     ("touches the end of another", Window("a", 20, 25), True),
@@ -92,7 +92,7 @@ def no_overlap(scale: Scale, seed: int) -> Part:
         )
     part.tables.append(
         (
-            "No overlap: windows beside [10, 20) and [30, 40) of one key and [10, …) of another",
+            "No overlap: windows next to [10, 20) and [30, 40) of one key and [10, …) of another",
             ["window", "wanted", "found"],
             rows,
         )
@@ -131,7 +131,7 @@ def _random(tally: Tally, windows: int, seed: int) -> tuple[int, int]:
                 "random",
                 found is not None,
                 wanted,
-                of=f"{window} beside {sorted(map(str, held.values()))}",
+                of=f"{window} next to {sorted(map(str, held.values()))}",
             )
             if found is not None:
                 held[found] = window

@@ -5,7 +5,7 @@ other memories publish, with their cost.
     given the gold answer
 
 One prompt for each of the two, the same for every category and data set. What was recalled is
-quoted as data with its speaker, date and address, and the reader is told that it instructs nobody.
+quoted as data with its speaker, date and address, and the reader is instructed not to follow it.
 The judge sees the question, the gold answer and the answer, and nothing of what was recalled.
 LoCoMo's adversarial questions are answered right by saying that there is no information; they are
 judged by that phrase, without a model, and stand apart.
@@ -94,7 +94,7 @@ def options(command: argparse.ArgumentParser, *, seed: int) -> None:
     command.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, along with those of other commands",
     )
     command.add_argument("--results", type=Path, default=FOLDER)
 
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
                 f"No {name} is named, and without a model nothing can be read or judged.",
                 next_step=(
                     f"Give --{name}, as openai:NAME, ollama:NAME or anthropic:NAME; see"
-                    " docs/benchmarks.md, section Question answering."
+                    " docs/benchmarks/method.md, section Question answering."
                 ),
                 field=name,
             )

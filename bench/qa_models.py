@@ -21,7 +21,8 @@ from doxa.models import Completer, Message
 TOKENS_PRICED = 1_000_000
 _CONFIGURE = (
     "Name a model as --reader and --judge, as openai:NAME, ollama:NAME or anthropic:NAME, with its"
-    " key or URL in the environment; docs/benchmarks.md, section Question answering, says which."
+    " key or URL in the environment; docs/benchmarks/method.md, section Question answering,"
+    " says which."
 )
 
 
@@ -75,6 +76,6 @@ def _opened(stack: ExitStack, path: Path, spec: str, role: str) -> Completer:
     if model is None:
         why = f": {memory.model_error.message}" if memory.model_error else ""
         raise ModelError(
-            f"The {role} {spec[:80]!r} is no model that can be asked{why}", next_step=_CONFIGURE
+            f"The {role} {spec[:80]!r} is not a model that can be asked{why}", next_step=_CONFIGURE
         )
     return model

@@ -1,11 +1,11 @@
-"""Runs over everything present, kept as dated files, and the newest of them as the tables of
-docs/benchmarks.md.
+"""Run every benchmark whose data is present, and keep the results as one file for each day.
 
     bench/results/<date>.json    { date, machine, configuration, commands: [ {command, date, seed,
     wall_s, tables} ], figures }
 
 A run of some commands keeps what the newest file holds of the others, each with its own date. The
-data sets are found by their folder names below the given folder; what is absent is passed over.
+data sets are found by their folder names below the given folder; a set that is absent is skipped.
+`bench/pages.py` writes the documents from these files.
 """
 
 from __future__ import annotations
@@ -14,36 +14,29 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from bench import (
     ablation,
     beam,
-    beside,
     embedding,
+    libraries,
     locomo,
     locomo_plus,
     longmemeval,
     peers,
-    plot,
     speed,
 )
-from bench.report import Report, configuration, machine, plain, write_json
+from bench.report import Report, configuration, machine, write_json
 from doxa.models import Embedder
 
-_HERE = Path(__file__).parent
-FOLDER = _HERE / "results"
-DOCUMENT = _HERE.parent / "docs" / "benchmarks.md"
-PLOTS = "plots"  # beside the document
-BEGIN = "<!-- figures: begin, written by `python -m bench table` -->"
-END = "<!-- figures: end -->"
-_COMMANDS = (
+FOLDER = Path(__file__).parent / "results"
+COMMANDS = (
     "locomo",
     "locomo-plus",
     "beam",
     "speed",
     "embedding",
-    "beside",
+    "libraries",
     "graph",
     "persistence",
     "agm",
@@ -52,20 +45,7 @@ _COMMANDS = (
     "ablation",
     "sensitivity",
 )
-_ORDER = {name: number for number, name in enumerate(_COMMANDS)}
-
-INTRODUCTION = f"""# Benchmarks
-
-All figures on this page come from `python -m bench`.
-
-## Figures
-
-{BEGIN}
-
-None yet.
-
-{END}
-"""
+_ORDER = {name: number for number, name in enumerate(COMMANDS)}
 
 
 def run_all(
@@ -77,8 +57,8 @@ def run_all(
     quick: bool,
     python: Path | None = None,
 ) -> Iterator[Report]:
-    """A report for each set that is there, and four on speed. One after the other: they share the
-    processor."""
+    """Yield a report for each data set that is present, then four on speed, one at a time: they
+    share the processor."""
     talks, cues, chats = data / "locomo", data / "locomo-plus", data / "beam"
     if talks.exists():
         yield locomo.run(talks, embedder, seed=seed)
@@ -94,13 +74,13 @@ def run_all(
         talks if talks.exists() else None, embedder, seed=seed, sizes=sizes, quick=quick
     )
     yield embedding.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
-    yield beside.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
+    yield libraries.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
     yield peers.run(python, seed=seed, quick=quick)
 
 
 def write(folder: Path, reports: Sequence[Report]) -> Path:
-    """One file for the day. What other commands left in the newest file is kept, with the day that
-    it was taken on."""
+    """Write the file of the day. Keep what other commands left in the newest file, with the day on
+    which they ran."""
     date = datetime.now(UTC).date().isoformat()
     newest = max(folder.glob("*.json"), default=None)
     before = json.loads(newest.read_text()) if newest else {"commands": [], "figures": {}}
@@ -139,58 +119,3 @@ def write(folder: Path, reports: Sequence[Report]) -> Path:
         },
     )
     return path
-
-
-def render(folder: Path, document: Path) -> str:
-    """Put the newest results between the marks of the document, which is created if absent. Returns
-    what was done."""
-    newest = max(folder.glob("*.json"), default=None)
-    if newest is None:
-        return f"There are no results in {folder}; run `python -m bench all` first."
-    found = json.loads(newest.read_text())
-    lines = [
-        f"Taken on {found['date']}.",
-        "",
-        f"- configuration: {plain(found['configuration'])}",
-        f"- machine: {plain(found['machine'])}",
-        f"- seed: {', '.join(sorted({str(command['seed']) for command in found['commands']}))}",
-        "",
-    ]
-    for command in found["commands"]:
-        taken = (
-            f" Taken on {command['date']}."
-            if command.get("date", found["date"]) != found["date"]
-            else ""
-        )
-        lines += [
-            f"### {command['command']}",
-            "",
-            f"Wall time {command['wall_s']:.0f} s.{taken}",
-            "",
-            "\n\n".join(command["tables"]),
-            "",
-        ]
-    text = document.read_text() if document.exists() else INTRODUCTION
-    if BEGIN not in text or END not in text:
-        return f"{document} lacks the marks {BEGIN} and {END}; nothing was written."
-    head, rest = text.split(BEGIN, 1)
-    document.parent.mkdir(parents=True, exist_ok=True)
-    document.write_text(
-        head + BEGIN + "\n\n" + "\n".join(lines).rstrip() + "\n\n" + END + rest.split(END, 1)[1]
-    )
-    drawn = draw(found, document.parent / PLOTS)
-    return f"{newest.name} is now in {document}" + (
-        f", and drawn in {', '.join(drawn)}." if drawn else "."
-    )
-
-
-def draw(found: dict[str, Any], folder: Path) -> list[str]:
-    """The charts of recorded figures as files; returns their names."""
-    dates = {
-        command["command"]: command.get("date", found["date"]) for command in found["commands"]
-    }
-    charts = plot.charts_of(found["figures"], dates=dates)
-    for name, drawing in charts.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(drawing)
-    return list(charts)

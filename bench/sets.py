@@ -123,7 +123,7 @@ def opened_sets(data: Path, embedder: Embedder | None) -> Iterator[Sets]:
             for project, turns in projects.items():
                 taken = memory.ingest(turns, project=project, extract=False)
                 assert taken.added == len(turns), (
-                    "every turn of a data set becomes one exchange, in every project anew"
+                    "every turn of a data set becomes one exchange, in every project again"
                 )
             memory.embed()
             return memory

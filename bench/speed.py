@@ -1,5 +1,5 @@
-"""Times and sizes of everything a person or a program waits for, beside the plainest tool that does
-the same job."""
+"""Times and sizes of everything a person or a program waits for, next to the plainest tool
+that does the same job."""
 
 from __future__ import annotations
 

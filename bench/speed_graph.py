@@ -1,5 +1,5 @@
 """What walking costs: two hops over typed edges in a graph built through the store's own
-transactions. Beside a bare SQLite edge table."""
+transactions. Next to a bare SQLite edge table."""
 
 from __future__ import annotations
 

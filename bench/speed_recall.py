@@ -1,6 +1,6 @@
 """What asking costs in a store of n exchanges, and what it keeps: recall with and without embedding
 the question, how much of the first ten is lost by looking at few candidates, lookup by address,
-bytes on disk, memory. Beside a plain FTS5 table and brute force in numpy over the same texts.
+bytes on disk, memory. Next to a plain FTS5 table and brute force in numpy over the same texts.
 
 `without` a question's embedding is measured by asking it twice: the second time its vector is
 known.
@@ -100,7 +100,7 @@ def measure_recall(
                 percent(figures[f"{place}.recall.recall_at_10"]),
             ],
             [
-                "the scores of those ten beside these, %",
+                "the scores of the first ten as a share of those, %",
                 percent(figures[f"{place}.recall.score_at_10"]),
             ],
             [
@@ -137,7 +137,7 @@ def summarise(report: Report, sizes: Sequence[int]) -> None:
         return f"{of(size, key + '.p50_ms'):.1f} / {of(size, key + '.p95_ms'):.1f}"
 
     report.table(
-        "Recall at every size, p50 / p95 in ms; recall@10 and score@10: the first ten beside those"
+        "Recall at every size, p50 / p95 in ms; recall@10 and score@10: the first ten and those"
         " of ten times as many candidates",
         [
             "exchanges",

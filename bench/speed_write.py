@@ -1,4 +1,4 @@
-"""What writing costs: revising a belief durably, and taking a conversation in. Beside a JSON file
+"""What writing costs: revising a belief durably, and taking a conversation in. Next to a JSON file
 written whole each time, and bare SQLite."""
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def opened(
     turns: Sequence[Turn], embedder: Embedder | None, *, seed: int, unusual: bool = False
 ) -> Iterator[Systems]:
     """A fresh store in a temporary folder, filled with the turns in their order and embedded,
-    beside the baselines."""
+    next to the baselines."""
     with (
         tempfile.TemporaryDirectory() as folder,
         doxa.open(Path(folder) / "memory.db", embedder=embedder, background=False) as memory,

@@ -77,7 +77,7 @@ def _report(
 
 
 def _graphs(folder: Path) -> Path:
-    """The named graphs lie beside the features, or somewhere above."""
+    """The named graphs lie next to the features, or somewhere above."""
     for parent in (folder, *folder.resolve().parents):
         if (parent / "graphs").is_dir():
             return parent / "graphs"

@@ -7,7 +7,8 @@ ends it only in category 3, and category 5 asks for one of two phrases.
 
 The stemmer is Porter's of 1980, which is nltk's in its mode ORIGINAL_ALGORITHM. The official code
 takes nltk's default, which adds rules of its own (it keeps the y of "day" and the e of "one"); they
-change what a stem looks like, and seldom which words share one: `docs/benchmarks.md` has the count.
+change what a stem looks like, and seldom which words share one: docs/benchmarks/method.md has
+the count.
 """
 
 from __future__ import annotations

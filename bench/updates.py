@@ -116,7 +116,7 @@ class Count:
 
     @property
     def missed_rate(self) -> float:
-        """Of what was due, conflicts counted as missed."""
+        """Of those that were wanted, conflicts counted as missed."""
         return 1 - self.right / self.due if self.due else 0.0
 
     @property
@@ -339,7 +339,7 @@ def _of(played: list[Played], half: str) -> int:
 
 
 def _reliability(played: Iterable[Played]) -> list[list[str]]:
-    """Scores beside what came true, over pairs of a text and a belief that it does not merely
+    """Scores and what came true, over pairs of a text and a belief that it does not merely
     repeat."""
     pairs = [
         (one.proposal.score, due)

@@ -1,6 +1,6 @@
-"""Matching among many beliefs: people with ten properties each, one of which is said anew in other
-words. How long it takes, whether the right belief is retired and no other. The sentences are made,
-so the rates say only that a crowd of like beliefs does not change what is found."""
+"""Matching among many beliefs: people with ten properties each, one of which is stated again in
+other words. How long it takes, whether the right belief is retired and no other. The sentences are
+generated, so the rates say only that a crowd of like beliefs does not change what is found."""
 
 from __future__ import annotations
 

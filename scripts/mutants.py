@@ -7,7 +7,7 @@ that a fault is tried only against the tests that reach its line, the quickest f
 SECONDS_MAX of them. A fault is tried in a child process that is forked before doxa is imported and
 gets the changed module from an import hook; the files on disk stay as they are. A fault is killed
 if a test fails, the module cannot be imported, or the tests do not end. docs/testing.md has the
-score, docs/decisions/0022 the reason why this is not a library.
+score, docs/decisions/0021 the reason why this is not a library.
 """
 
 from __future__ import annotations

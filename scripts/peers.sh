@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the embedded graph databases that `python -m bench graph` runs beside doxa, in an environment of their own. They need Python 3.12:
+# Installs the embedded graph databases that `python -m bench graph` runs next to doxa, in an environment of their own. They need Python 3.12:
 # one of them has no build for another. A peer that cannot be installed is left out, and the benchmark says so.
 #
 #   PYTHON=python3.12 sh scripts/peers.sh && .venv/bin/python -m bench graph

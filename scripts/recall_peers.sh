@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the memory and search libraries that `python -m bench beside` runs next to doxa, in an environment of their own. One that cannot be
+# Installs the memory and search libraries that `python -m bench libraries` runs next to doxa, in an environment of their own. One that cannot be
 # installed is left out, and the benchmark says so. Any Python that doxa runs under will do.
 #
-#   sh scripts/recall_peers.sh && .venv/bin/python -m bench beside --data FOLDER
+#   sh scripts/recall_peers.sh && .venv/bin/python -m bench libraries --data FOLDER
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}

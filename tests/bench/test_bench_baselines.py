@@ -1,5 +1,5 @@
 """The plain baselines do what their names say: a baseline that is broken flatters whatever stands
-beside it."""
+next to it."""
 
 from __future__ import annotations
 

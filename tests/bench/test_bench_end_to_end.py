@@ -4,13 +4,14 @@ is needed."""
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import beam, locomo, locomo_plus, results, speed_graph, speed_recall, speed_write
+from bench import beam, locomo, locomo_plus, pages, results, speed_graph, speed_recall, speed_write
 from bench.__main__ import _parser, main
 from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with_cues
 from bench.embedders import CloudEmbedder
@@ -206,12 +207,41 @@ def test_written_results_become_the_document(tmp_path: Path) -> None:
     assert record["figures"]["locomo.turn.answerable.recall_at_10"] == 1.0
     assert {"date", "machine", "configuration", "commands"} <= set(record)
     document = tmp_path / "docs" / "benchmarks.md"
-    results.render(tmp_path / "results", document)
-    document.write_text(document.read_text() + "\nadded by hand\n")
-    results.render(tmp_path / "results", document)
-    text = document.read_text()
+    page = tmp_path / "docs" / "benchmarks" / "recall.md"
+    pages.render(tmp_path / "results", document)
+    for path in (document, page):
+        path.write_text(path.read_text() + "\nadded by hand\n")
+    pages.render(tmp_path / "results", document)
+    text = page.read_text()
     assert all(table in text for table in report.tables)
-    assert text.endswith("added by hand\n")
+    assert text.endswith("added by hand\n") and document.read_text().endswith("added by hand\n")
+    assert "| **100.0** |" in document.read_text()
+    assert f"| what | {record['date']} |" in (page.parent / pages.HISTORY).read_text()
+    assert not (page.parent / "graph.md").exists()
+
+
+def test_nothing_is_written_where_a_page_lost_its_marks(tmp_path: Path) -> None:
+    results.write(tmp_path / "results", [locomo.run(written(tmp_path), WORDS, seed=7)])
+    document = tmp_path / "benchmarks.md"
+    pages.render(tmp_path / "results", document)
+    before = document.read_text()
+    (tmp_path / "benchmarks" / "recall.md").write_text("# Without marks\n")
+    assert "nothing was written" in pages.render(tmp_path / "results", document)
+    assert document.read_text() == before
+
+
+def test_every_command_that_is_kept_has_one_page() -> None:
+    shown = [command for commands in pages.PAGES.values() for command in commands]
+    assert sorted(shown) == sorted({*results.COMMANDS})
+
+
+def test_the_documents_hold_the_newest_results(tmp_path: Path) -> None:
+    copy = tmp_path / "benchmarks.md"
+    shutil.copy(pages.DOCUMENT, copy)
+    shutil.copytree(pages.DOCUMENT.with_suffix(""), copy.with_suffix(""))
+    pages.render(results.FOLDER, copy)
+    for path in [pages.DOCUMENT, *pages.DOCUMENT.with_suffix("").glob("*.md")]:
+        assert (tmp_path / path.relative_to(pages.DOCUMENT.parent)).read_text() == path.read_text()
 
 
 def test_the_command_line_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,6 +276,6 @@ def test_the_document_describes_every_command() -> None:
     commands = next(
         action.choices for action in parser._actions if isinstance(action.choices, dict)
     )
-    text = results.DOCUMENT.read_text()
+    text = (pages.DOCUMENT.with_suffix("") / "method.md").read_text()
     assert {"longmemeval", "qa", "ablation", "sensitivity"} <= set(commands)
     assert [name for name in commands if f"python -m bench {name}" not in text] == []

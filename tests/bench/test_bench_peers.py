@@ -1,5 +1,5 @@
-"""The benchmark beside graph databases: a tiny run of doxa alone, the comparison of answers, and a
-run that is kept beside other results."""
+"""The benchmark next to graph databases: a tiny run of doxa alone, the comparison of answers, and a
+run that is kept with other results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import peers, results
+from bench import pages, peers, results
 from bench.peers_data import answer, load
 from bench.peers_graph import Truth, random_graph, social_graph
 from bench.peers_processes import Told
@@ -119,5 +119,5 @@ def test_a_recorded_command_keeps_the_figures_of_the_others(tmp_path: Path) -> N
         ("graph", 7),
     ]
     assert found["commands"][0]["date"] == "2001-01-01" and found["configuration"] == {"doxa": "0"}
-    results.render(tmp_path, tmp_path / "page.md")
-    assert "Taken on 2001-01-01" in (tmp_path / "page.md").read_text()
+    pages.render(tmp_path, tmp_path / "page.md")
+    assert "Run on 2001-01-01" in (tmp_path / "page" / "recall.md").read_text()

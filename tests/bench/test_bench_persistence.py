@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import persistence, results
+from bench import pages, persistence
 from bench.__main__ import main
 from bench.persistence_evidence import evidence
 from bench.persistence_facts import Ledger, _ask_current, _ask_valid, supersession
@@ -169,8 +169,9 @@ def test_the_status_says_whether_all_passed(
     assert main([*given, "--parts", "no_overlap,sight"]) == 1
     assert "| 4. suppression and reveal | a \\| b |" in capsys.readouterr().out
     assert json.loads((tmp_path / "out.json").read_text())["figures"]["sight.passed"] == 0.0
-    results.render(tmp_path / "results", tmp_path / "benchmarks.md")
-    assert "**The seven parts**" in (tmp_path / "benchmarks.md").read_text()
+    pages.render(tmp_path / "results", tmp_path / "benchmarks.md")
+    page = (tmp_path / "benchmarks" / "persistence.md").read_text()
+    assert "**The seven parts**" in page
     for wrong in (["--parts", "nothing"], ["--parts", "sight", "--record"]):
         with pytest.raises(SystemExit):
             main([*given, *wrong])

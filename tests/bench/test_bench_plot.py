@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench import results
+from bench import pages, results
 from bench.plot import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, charts_of, drawn, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +68,7 @@ def test_the_recorded_figures_become_the_charts_of_the_document(tmp_path: Path) 
     )
     assert charts["recall-by-budget.svg"].count("<polyline") == 2
     assert not charts_of({}, dates={})
-    names = results.draw(
+    names = pages.draw(
         {"figures": figures, "date": "2026-01-02", "commands": [{"command": "locomo"}]},
         tmp_path / "plots",
     )
@@ -77,11 +77,11 @@ def test_the_recorded_figures_become_the_charts_of_the_document(tmp_path: Path) 
 
 
 def test_the_document_shows_every_chart_of_its_folder() -> None:
-    text = results.DOCUMENT.read_text()
-    files = sorted((results.DOCUMENT.parent / results.PLOTS).glob("*.svg"))
+    text = pages.DOCUMENT.read_text()
+    files = sorted((pages.DOCUMENT.parent / pages.PLOTS).glob("*.svg"))
     assert files
     for file in files:
-        assert f"]({results.PLOTS}/{file.name})" in text
+        assert f"]({pages.PLOTS}/{file.name})" in text
         ElementTree.parse(file)
     newest = json.loads(max(results.FOLDER.glob("*.json")).read_text())
     assert set(charts_of(newest["figures"], dates={})) == {file.name for file in files}

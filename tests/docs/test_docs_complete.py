@@ -1,5 +1,5 @@
 """Documentation that lags behind the code fails here: every command, name, verb, error, limit,
-variable, tool and room has its text."""
+variable, tool and package has its text, and what the text names exists."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from doxa.app import Memory, Session
 from doxa.base import errors, limits
 from doxa.cli import EXIT_CODES, app
 from doxa.ingestion.readers import FORMATS
+from doxa.logic.constraints import FUNCTIONAL
 from doxa.servers.mcp.tools import ARGUMENTS, TOOLS
 from doxa.store import TRUSTS
+from tests.tidy.test_house import MAY_IMPORT
 
 ROOT = Path(__file__).parents[2]
 DOCS, SRC = ROOT / "docs", ROOT / "src" / "doxa"
 GUIDES = DOCS / "guides"
 MARKDOWN = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "bench").rglob("*.md")])
+PRESENT = [  # what describes the code as it is; the others describe what it was
+    path for path in MARKDOWN if path.name != "CHANGELOG.md" and path.parent.name != "decisions"
+]
 
 
 def commands(group: Any, before: str = "") -> dict[str, Any]:
@@ -52,10 +57,7 @@ VERBS = sorted(
         if not name.startswith("_") and (callable(value) or isinstance(value, property))
     }
 )
-ROOMS = sorted(
-    {path.relative_to(SRC).parts[0].removesuffix(".py") for path in SRC.rglob("*.py")}
-    - {"__init__", "cli", "demo"}
-)
+PACKAGES = sorted({path.parent.name for path in SRC.glob("*/__init__.py")})
 READ = re.compile(r"(?:os\.environ\.get\(|os\.environ\[|os\.getenv\()\s*[\"'](\w+)")
 
 
@@ -76,7 +78,7 @@ def test_there_is_something_to_document() -> None:
         and len(ERRORS) > 15
         and len(LIMITS) > 30
         and len(VERBS) > 40
-        and len(ROOMS) > 5
+        and len(PACKAGES) > 10
     )
 
 
@@ -168,9 +170,10 @@ def test_every_tool_has_a_paragraph_with_its_arguments(tool: str) -> None:
         assert f"`{field}`" in found.group(1), field
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_room_has_a_page_that_names_its_tests(room: str) -> None:
-    text = page(f"internals/{room}.md")
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_has_a_page_that_names_its_tests(package: str) -> None:
+    text = page(f"internals/{package}.md")
+    assert f"internals/{package}.md" in page("index.md")
     assert "## Invariants and who tests them" in text
     tests = re.findall(r"`(tests/[\w/.]+)`", text)
     assert tests
@@ -178,11 +181,28 @@ def test_every_room_has_a_page_that_names_its_tests(room: str) -> None:
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_files_named_by_a_room_exist(room: str) -> None:
-    folder = SRC / room
-    for name in re.findall(r"^\| `([\w./]+\.py)`", page(f"internals/{room}.md"), re.MULTILINE):
-        assert (folder / name).exists(), name
+@pytest.mark.parametrize("package", PACKAGES)
+def test_files_named_by_the_page_of_a_package_exist(package: str) -> None:
+    for cell in re.findall(
+        r"^\| (`[\w./]+\.py`.*?) \|", page(f"internals/{package}.md"), re.MULTILINE
+    ):
+        for name in re.findall(r"`([\w./]+\.py)`", cell):
+            assert (SRC / package / name).exists(), name
+
+
+@pytest.mark.parametrize("path", PRESENT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_named_by_their_paths_exist(path: Path) -> None:
+    for name in re.findall(r"`([\w.-]+/[\w./-]+\.(?:py|txt|sh|toml))`", path.read_text()):
+        assert (ROOT / name).exists() or any(SRC.rglob(name)), name
+
+
+def test_the_table_of_the_architecture_is_the_one_that_is_checked() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    table = {
+        name: frozenset(re.findall(r"`(\w+)`", below))
+        for name, below in re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", text, re.MULTILINE)
+    }
+    assert table == {name: below for name, below in MAY_IMPORT.items() if name != "doxa"}
 
 
 def test_formats_and_trust_labels_are_documented() -> None:
@@ -224,10 +244,7 @@ def test_the_constants_of_fusion_are_those_of_the_page() -> None:
 def test_the_sensitivity_of_each_swept_constant_is_given() -> None:
     from doxa.recall import constants
 
-    text = page("benchmarks.md")
-    assert text.index("## Sensitivity") < text.index(
-        "<!-- figures: begin"
-    )  # what is written by hand is not written over
+    text = page("benchmarks/sweeps.md")
     for name, constant in constants.described().items():
         if constant.swept:
             value = getattr(constants, name)
@@ -235,6 +252,11 @@ def test_the_sensitivity_of_each_swept_constant_is_given() -> None:
             assert found, name
             top, _, bottom = found.group(1).partition("/")
             assert abs(float(top) / float(bottom or 1) - value) < 1e-9, name
+
+
+def test_the_predicates_that_have_one_value_by_default_are_listed() -> None:
+    found = re.search(r"^- `functional`: (.*?)\*\*A list", page("guides/revision.md"), re.M | re.S)
+    assert found and sorted(re.findall(r"`([^`]+)`", found.group(1))) == sorted(FUNCTIONAL)
 
 
 def test_decisions_are_numbered_and_listed() -> None:
@@ -275,6 +297,24 @@ def test_links_lead_somewhere(path: Path) -> None:
             continue
         name = target.partition("#")[0]
         assert not name or (path.parent / name).exists(), target
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub computes them."""
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_anchors_of_links_exist(path: Path) -> None:
+    text = path.read_text()
+    for target in _LINK.findall(without_code(text)):
+        name, _, anchor = target.partition("#")
+        if anchor and not re.match(r"[a-z]+:", target):
+            page_text = (path.parent / name).read_text() if name else text
+            assert anchor in anchors(page_text), target
 
 
 @pytest.mark.parametrize("path", MARKDOWN, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,5 +1,5 @@
 """The commands of the README, run in order in an empty folder that looks like a checkout after
-`make`. Only lines that install are left out."""
+`make`, without a network and without a key. Only lines that install are left out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,20 @@ from tests.docs.test_docs_examples import ROOT, blocks
 
 README = ROOT / "README.md"
 INSTALLS = re.compile(r"make (?:demo|test)\b")  # they make the environment that this runs in
+NO_NETWORK = """
+import socket
+
+def refuse(*args, **kwargs):
+    raise OSError("there is no network here")
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+"""
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The environment under the names that the README uses, a home with a history in it, and no
-    model."""
+    """The environment under the names that the README uses, a home with a history in it, no model
+    and no network."""
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     python = tmp_path / ".venv" / "bin" / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -38,6 +46,7 @@ def checkout(tmp_path: Path) -> Path:
     (tmp_path / "off" / "onnxruntime" / "__init__.py").write_text(
         "raise ImportError('switched off')\n"
     )
+    (tmp_path / "off" / "sitecustomize.py").write_text(NO_NETWORK)
     return tmp_path
 
 
@@ -61,6 +70,12 @@ def run(checkout: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def test_there_is_no_network(checkout: Path) -> None:
+    program = "import socket\nsocket.create_connection(('127.0.0.1', 9))\n"
+    with pytest.raises(AssertionError, match="there is no network here"):
+        run(checkout, ".venv/bin/python", "-c", program)
 
 
 def commands() -> list[str]:

@@ -1,5 +1,5 @@
-"""The benchmark beside other libraries: what is given to them, a tiny run of doxa alone, and one of
-each peer that is installed."""
+"""The benchmark next to other libraries: what they get, a tiny run of doxa alone, and one of each
+peer that is installed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench import beside
-from bench.beside_adapters import OWN, PACKAGES, SYSTEMS, WITH_MODEL
-from bench.beside_data import Table, Texts, key_of, load_asked, load_texts, save_table
-from bench.beside_sets import recall_of, scale_trial, vectors_per_turn
-from bench.beside_why import DOXA, HAS
-from bench.beside_work import WARM
+from bench import libraries
 from bench.embedders import CloudEmbedder
+from bench.libraries_adapters import OWN, PACKAGES, SYSTEMS, WITH_MODEL
+from bench.libraries_data import Table, Texts, key_of, load_asked, load_texts, save_table
+from bench.libraries_sets import recall_of, scale_trial, vectors_per_turn
+from bench.libraries_why import DOXA, HAS
+from bench.libraries_work import WARM
 from bench.peers_processes import importable
 from bench.report import Report
 from bench.texts import questions_of, sources_of, turns_of
@@ -26,7 +26,7 @@ from tests.bench.test_bench_end_to_end import written
 SIZE, QUESTIONS = 80, 12
 
 
-def given(folder: Path) -> beside.Trial:
+def given(folder: Path) -> libraries.Trial:
     trial = scale_trial(SIZE, seed=7, sample=(), questions=QUESTIONS)
     trial.save(folder, CloudEmbedder(), own=True)
     return trial
@@ -90,7 +90,7 @@ def test_what_doxa_will_embed_is_known_before(tmp_path: Path) -> None:
 
 def test_a_tiny_run_of_doxa_alone_finds_the_evidence(tmp_path: Path) -> None:
     systems, model = ("doxa", *PACKAGES), HashEmbedder(dimensions=384)
-    report = beside.run(
+    report = libraries.run(
         written(tmp_path),
         model,
         seed=7,
@@ -104,7 +104,7 @@ def test_a_tiny_run_of_doxa_alone_finds_the_evidence(tmp_path: Path) -> None:
         figures["locomo.doxa.recall_at_10"] == 1.0
         and figures[f"scale.{SIZE}.doxa.recall_at_10"] > 0.9
     )
-    for row, *_ in beside.ROWS:
+    for row, *_ in libraries.ROWS:
         assert figures[f"scale.{SIZE}.doxa.{row}"] > 0, row
     text = report.text()
     assert "LoCoMo, 10 turns of 1 conversations, 3 questions" in text
@@ -112,7 +112,7 @@ def test_a_tiny_run_of_doxa_alone_finds_the_evidence(tmp_path: Path) -> None:
 
 
 def test_without_a_model_only_the_artificial_vectors_are_measured(tmp_path: Path) -> None:
-    report = beside.run(
+    report = libraries.run(
         None, None, seed=7, quick=True, sizes=(SIZE,), python=tmp_path / "nowhere", systems=OWN
     )
     assert report.embedder == "none" and not any(key.startswith("locomo") for key in report.figures)
@@ -121,14 +121,14 @@ def test_without_a_model_only_the_artificial_vectors_are_measured(tmp_path: Path
 
 @pytest.mark.parametrize("system", PACKAGES)
 def test_a_peer_that_is_installed_finds_what_it_was_given(system: str, tmp_path: Path) -> None:
-    if not importable(PACKAGES[system], str(beside.PYTHON)):
+    if not importable(PACKAGES[system], str(libraries.PYTHON)):
         pytest.skip(f"{system} is not installed: scripts/recall_peers.sh does it")
     trial = given(tmp_path)
-    told = beside.measured(system, tmp_path, SIZE, python=str(beside.PYTHON))
+    told = libraries.measured(system, tmp_path, SIZE, python=str(libraries.PYTHON))
     assert "failed" not in told, told
     told["recall"] = recall_of(trial, told["hits"])
-    figures = beside.figures_of(told)
-    assert figures["recall_at_10"] > 0.8 and all(figures[row] > 0 for row, *_ in beside.ROWS)
+    figures = libraries.figures_of(told)
+    assert figures["recall_at_10"] > 0.8 and all(figures[row] > 0 for row, *_ in libraries.ROWS)
     assert all(len(hits) == len(set(hits)) <= 10 for hits in told["hits"])
 
 
@@ -136,12 +136,14 @@ def test_a_peer_that_fails_is_told_as_such(tmp_path: Path) -> None:
     if importable(PACKAGES["chromadb"], sys.executable):
         pytest.skip("this interpreter has chromadb, so nothing fails")
     given(tmp_path)
-    told = beside.measured("chromadb", tmp_path, SIZE, python=sys.executable)
+    told = libraries.measured("chromadb", tmp_path, SIZE, python=sys.executable)
     assert told == {"failed": "ModuleNotFoundError: No module named 'chromadb'"}
-    report = Report("beside", 7, "none")
+    report = Report("libraries", 7, "none")
     assert (
-        beside.figures_of(told) == {}
-        and beside.behind({"doxa": told, "chromadb": told}, "first_s", more=False, seed=report.seed)
+        libraries.figures_of(told) == {}
+        and libraries.behind(
+            {"doxa": told, "chromadb": told}, "first_s", more=False, seed=report.seed
+        )
         == ""
     )
 
@@ -164,10 +166,10 @@ def test_only_where_a_peer_is_ahead_a_reason_is_given() -> None:
         "chromadb": told(8.0, [0.0, 0.0]),
     }
     assert (
-        beside.behind(found, "query.p50_ms", more=False, seed=7)
+        libraries.behind(found, "query.p50_ms", more=False, seed=7)
         == f"2.0 × bm25s ({HAS['bm25s']}): {DOXA['query.p50_ms']}"
     )
-    both = beside.behind(
+    both = libraries.behind(
         {**found, "doxa": told(16.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7
     )
     assert (
@@ -175,18 +177,20 @@ def test_only_where_a_peer_is_ahead_a_reason_is_given() -> None:
         f" {DOXA['query.p50_ms']}"
     )
     assert (
-        beside.behind({**found, "doxa": told(1.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7)
+        libraries.behind(
+            {**found, "doxa": told(1.0, [1.0, 1.0])}, "query.p50_ms", more=False, seed=7
+        )
         == ""
     )
-    assert beside.behind(found, "recall_at_10", more=True, seed=7).startswith(
+    assert libraries.behind(found, "recall_at_10", more=True, seed=7).startswith(
         "doxa minus bm25s, points: +50.0 ["
     )
-    assert beside.behind(
+    assert libraries.behind(
         {**found, "doxa": told(1.0, [0.0, 0.0])}, "recall_at_10", more=True, seed=7
     ).endswith(f": {DOXA['recall_at_10']}")
 
 
 def test_every_row_and_peer_has_a_reason_and_every_system_says_what_it_is() -> None:
-    assert set(DOXA) == {row for row, *_ in beside.ROWS} and set(HAS) == set(PACKAGES)
+    assert set(DOXA) == {row for row, *_ in libraries.ROWS} and set(HAS) == set(PACKAGES)
     assert all(len(system.about) > 40 for system in SYSTEMS.values())
     assert set(SYSTEMS) == {*OWN, *PACKAGES}

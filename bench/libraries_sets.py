@@ -18,10 +18,10 @@ import numpy as np
 
 import doxa
 from bench.baselines import spoken
-from bench.beside_data import HITS, Floats, Texts, key_of, save_table
-from bench.beside_work import WARM
 from bench.corpora import ADVERSARIAL, Corpus
 from bench.embedders import CloudEmbedder
+from bench.libraries_data import HITS, Floats, Texts, key_of, save_table
+from bench.libraries_work import WARM
 from bench.metrics import any_at, recall_at
 from bench.texts import sources_of, turns_of
 from doxa.language.turns import Turn

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.beside_data import HITS, Floats, Table, Texts, load_texts
+from bench.libraries_data import HITS, Floats, Table, Texts, load_texts
 
 _WORD = re.compile(r"\w+")
 _RRF_K = 60
@@ -128,8 +128,8 @@ class DoxaWithModel(Doxa):
 
 class Chroma:
     about = (
-        "meaning by HNSW, with SQLite beside it; a collection for each conversation, batches of the"
-        " largest size that it takes"
+        "meaning by HNSW, with SQLite next to it; a collection for each conversation, batches of"
+        " the largest size that it takes"
     )
 
     def __init__(self, folder: Path, store: Path) -> None:
@@ -250,7 +250,7 @@ class Mem0:
 class Bm25s:
     about = (
         "words by BM25 with stems and without stop words, in memory and saved as files; nothing can"
-        " be added, only all made anew"
+        " be added, only the whole index rebuilt"
     )
 
     def __init__(self, folder: Path, store: Path) -> None:

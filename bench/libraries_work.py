@@ -1,7 +1,7 @@
 """The process of one system: fills its store, or opens what another process filled and asks it.
 
-    python -m bench.beside_work fill SYSTEM FOLDER STORE      {"version": …, "load_s": …}
-    python -m bench.beside_work ask SYSTEM FOLDER STORE       {"first_s": …, "ms": […], "hits":
+    python -m bench.libraries_work fill SYSTEM FOLDER STORE      {"version": …, "load_s": …}
+    python -m bench.libraries_work ask SYSTEM FOLDER STORE       {"first_s": …, "ms": […], "hits":
     [[…]], "anon_bytes": …, "resident_bytes": …}
 
 It runs under the interpreter that has the system, so it imports nothing of doxa and nothing that
@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.beside_adapters import SYSTEMS
-from bench.beside_data import load_asked
+from bench.libraries_adapters import SYSTEMS
+from bench.libraries_data import load_asked
 
 WARM = 5
 _STATUS = Path("/proc/self/status")

@@ -1,9 +1,9 @@
-"""doxa beside libraries that people build a memory from: the same turns, vectors and questions,
+"""doxa next to libraries that people build a memory from: the same turns, vectors and questions,
 each system in processes of its own.
 
 `scripts/recall_peers.sh` installs the peers; one that is not there is passed over, and the table
-says so. No model runs while a clock does, but for the one system that says so; none of the peers'
-language models is ever called.
+says so. Only the one system that says so runs a model while the clock does; none of the
+peers' language models is ever called.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.beside_adapters import OWN, PACKAGES, SYSTEMS, WITH_MODEL
-from bench.beside_sets import Trial, locomo_trial, recall_of, scale_trial, vectors_per_turn
-from bench.beside_why import DOXA, HAS
 from bench.corpora import load_locomo
 from bench.embedders import CloudEmbedder
+from bench.libraries_adapters import OWN, PACKAGES, SYSTEMS, WITH_MODEL
+from bench.libraries_sets import Trial, locomo_trial, recall_of, scale_trial, vectors_per_turn
+from bench.libraries_why import DOXA, HAS
 from bench.metrics import mean, paired_bootstrap
 from bench.peers import shown
 from bench.peers_processes import importable
@@ -58,7 +58,7 @@ def run(
     systems: Sequence[str] = tuple(SYSTEMS),
 ) -> Report:
     """LoCoMo, if its file and an embedding model are there, then each size."""
-    report = begin("beside", seed=seed, embedder=embedder)
+    report = begin("libraries", seed=seed, embedder=embedder)
     chosen = str(python or PYTHON)
     missing = {system: absent(system, chosen, model=embedder is not None) for system in systems}
     about: dict[str, Told] = {}
@@ -152,7 +152,7 @@ def _worker(phase: str, system: str, folder: Path, store: Path, *, python: str) 
     command = [
         sys.executable if system in OWN else python,
         "-m",
-        "bench.beside_work",
+        "bench.libraries_work",
         phase,
         system,
         str(folder),
