@@ -50,8 +50,8 @@ RULES = (
         False,
     ),
     Rule(r"(graph\.\w+)\.doxa\.(\w+)\.p50_ms", r"\1.graphqlite.\2.p50_ms", False),
-    Rule(r"(beside\.[\w.]+)\.doxa\.query\.p50_ms", r"\1.sqlite-vec.query.p50_ms", False),
-    Rule(r"(beside\.[\w.]+)\.doxa\.load\.turns_per_s", r"\1.sqlite-vec.load.turns_per_s", True),
+    Rule(r"(libraries\.[\w.]+)\.doxa\.query\.p50_ms", r"\1.sqlite-vec.query.p50_ms", False),
+    Rule(r"(libraries\.[\w.]+)\.doxa\.load\.turns_per_s", r"\1.sqlite-vec.load.turns_per_s", True),
     Rule(r"(persistence\.[\w.]+)\.p50_over_plain", "", False),
 )
 # Equal digit for digit: what is found, what is right, what holds.
@@ -60,7 +60,7 @@ QUALITY = re.compile(
     r"|agm\..*\.(passed|checks|claims_held|changes|sequences|wrong|all|answers|right)"
     r"|persistence\..*\.(passed|right|answers)"
     r"|graph\..*\.doxa\..*\.right"
-    r"|beside\..*\.doxa\w*\.recall_at_10"
+    r"|libraries\..*\.doxa\w*\.recall_at_10"
     r"|speed\..*\.recall_at_10"
 )
 # What must be the same for the ratios that begin so to mean the same.
