@@ -13,7 +13,7 @@ from doxa.policy.decay import (
     TIME_MIN,
     Decay,
     Promotion,
-    Window,
+    VisibilityInterval,
     base,
     score,
     visible_ages,
@@ -30,7 +30,7 @@ def test_times_are_those_of_64_bits() -> None:
 
 
 def test_a_window_is_half_open() -> None:
-    one = Window(10, 20)
+    one = VisibilityInterval(10, 20)
     assert [now for now in (9, 10, 19, 20) if one.holds(now)] == [10, 19]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from doxa.recall import fusion
-from doxa.recall.fusion import fuse, gate, passages, share
+from doxa.recall.fusion import fuse, gate
+from doxa.recall.lanes.meaning import passage_cosine
+from doxa.recall.lanes.neighbours import borrowed_share
 
 LANES: dict[str, list[float]] = {
     "words": [0.8, 0.2, 0.0, 0.4],
@@ -24,7 +25,7 @@ LANES: dict[str, list[float]] = {
 BELIEF = [1.0, 0.0, 1.0, 0.0]
 
 
-def fused(mode: str, *, remark: bool = False, **lanes: list[float]) -> list[float]:
+def fused(mode: str, *, statement: bool = False, **lanes: list[float]) -> list[float]:
     given = {name: np.array(values, np.float32) for name, values in (LANES | lanes).items()}
     found = fuse(
         given,
@@ -32,7 +33,7 @@ def fused(mode: str, *, remark: bool = False, **lanes: list[float]) -> list[floa
         spread=0.1,
         belief=np.array(BELIEF, np.float32),
         mode=mode,
-        remark=remark,
+        statement=statement,
     )
     assert found.dtype == np.float32
     return [float(value) for value in found]
@@ -53,10 +54,10 @@ def near(values: list[float]) -> Any:
     return pytest.approx(values, abs=2e-6)
 
 
-@pytest.mark.parametrize(("remark", "half"), [(False, 0.15), (True, 0.5)])
-def test_auto(remark: bool, half: float) -> None:
+@pytest.mark.parametrize(("statement", "half"), [(False, 0.15), (True, 0.5)])
+def test_auto(statement: bool, half: float) -> None:
     weight = 0.8**2 / (0.8**2 + half**2)
-    assert fused("auto", remark=remark) == near(
+    assert fused("auto", statement=statement) == near(
         [
             0.27 * (LANES["meaning"][at] - 0.3) / 0.1
             + 0.6 * weight * LANES["words"][at] / 0.8
@@ -156,25 +157,25 @@ def test_no_candidates() -> None:
     arrays = {name: np.array(values, np.float32) for name, values in empty.items()}
     for mode in ("auto", "convex", "max", "rrf"):
         found = fuse(
-            arrays, average=0.0, spread=1.0, belief=arrays["words"], mode=mode, remark=False
+            arrays, average=0.0, spread=1.0, belief=arrays["words"], mode=mode, statement=False
         )
         assert len(found) == 0
 
 
 def test_gate() -> None:
-    assert gate(0.0, remark=False) == 0.0 and gate(-1.0, remark=False) == 0.0
-    assert gate(0.15, remark=False) == pytest.approx(0.5)
-    assert gate(0.5, remark=True) == pytest.approx(0.5)
-    assert gate(0.9, remark=False) == pytest.approx(0.81 / (0.81 + 0.0225))
+    assert gate(0.0, statement=False) == 0.0 and gate(-1.0, statement=False) == 0.0
+    assert gate(0.15, statement=False) == pytest.approx(0.5)
+    assert gate(0.5, statement=True) == pytest.approx(0.5)
+    assert gate(0.9, statement=False) == pytest.approx(0.81 / (0.81 + 0.0225))
 
 
 def test_neighbours_share_by_length() -> None:
-    assert list(share(np.array([0, 30, 90], np.float32), 30.0)) == near([1.0, 0.5, 0.25])
+    assert list(borrowed_share(np.array([0, 30, 90], np.float32), 30.0)) == near([1.0, 0.5, 0.25])
 
 
 def test_passages_lose_what_chance_gives() -> None:
     """The best of n draws lies about sqrt(2 ln n) spreads above the mean."""
-    found = passages(
+    found = passage_cosine(
         np.array([0.4, 0.4, 0.4], np.float32),
         np.array([0.9, 0.9, 0.9], np.float32),
         count=np.array([1, 2, 8], np.float32),
@@ -183,10 +184,3 @@ def test_passages_lose_what_chance_gives() -> None:
     expected = [0.4] + [0.2 + 0.5 * (0.9 - 0.1 * sqrt(2 * log(count))) for count in (2, 8)]
     assert [float(value) for value in found] == near(expected)
     assert not any(isnan(value) for value in found)
-
-
-def test_constants_that_other_modules_read() -> None:
-    assert (fusion.K1, fusion.B, fusion.PREVIOUS, fusion.NEXT) == (0.9, 0.5, 0.5, 0.2)
-    assert (fusion.NEXT_MEANING, fusion.SENTENCE, fusion.FIELD) == (0.1, 0.3, 0.95)
-    assert (fusion.NEIGHBOUR_LENGTH, fusion.NEIGHBOUR_LENGTH_MEANING) == (30, 45)
-    assert (fusion.SIDE, fusion.RECENCY_DAYS, fusion.THREAD) == (0.6, 14, 1.8)
