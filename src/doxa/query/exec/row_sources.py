@@ -1,4 +1,4 @@
-"""UNWIND and OPTIONAL."""
+"""UNWIND and OPTIONAL: steps that multiply rows or keep those without a match."""
 
 from __future__ import annotations
 

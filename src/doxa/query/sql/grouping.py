@@ -57,7 +57,7 @@ class GroupedScanStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
-        if len(rows) == 1 and not self.step.pushed.known:
+        if len(rows) == 1 and not self.step.pushed.bound:
             try:
                 return iter(self._folded(run, rows[0]))
             except UndecidedInSQL:
@@ -80,7 +80,7 @@ class GroupedScanStep:
         sql = f"SELECT {', '.join(select)} {body}"
         if self.keys:
             sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
-        found_args = self.step.bound(args, builder.index_scan, row, values)
+        found_args = self.step.bind(args, builder.index_scan, row, values)
         if found_args is None:
             raise UndecidedInSQL
         bound = [*select_args, *found_args]

@@ -88,7 +88,7 @@ class TopRowsScanStep:
         sql = (
             f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
         )
-        found_args = self.step.bound(args, builder.index_scan, row, values)
+        found_args = self.step.bind(args, builder.index_scan, row, values)
         if found_args is None:
             return []
         bound = [*select_args, *rank_args, *found_args, *order_args]
