@@ -518,8 +518,8 @@ def test_a_label_from_a_parameter_is_no_target() -> None:
         ("DECAY", "§scoreFromProperty: 'x'", "is for scoreFrom CUSTOM"),
         ("DECAY", "§scoreFromProperty: $x", "is for scoreFrom CUSTOM"),
         ("DECAY", "scoreFrom: 'VERSION', §scoreFromProperty: 'x'", "is for scoreFrom CUSTOM"),
-        ("DECAY", "§halfLifeSeconds: 0, function: 'step'", "0 is no half-life"),
-        ("DECAY", "function: linear\n§halfLifeSeconds: -0.0", "0 is no half-life"),
+        ("DECAY", "§halfLifeSeconds: 0, function: 'step'", "0 is not a half-life"),
+        ("DECAY", "function: linear\n§halfLifeSeconds: -0.0", "0 is not a half-life"),
         ("DECAY", "scope: NODE, §Scope: NODE", "given twice"),
         ("PROMOTION", "multiplier: §-1", "at least 0"),
         ("PROMOTION", "multiplier: §'2'", "at least 0"),
@@ -597,8 +597,8 @@ def test_values_that_no_filter_has(inside: str, message: str) -> None:
         ("DECAY FLOOR §-0.5", "from 0 to 1"),
         ("DECAY THRESHOLD §2", "DECAY VISIBILITY THRESHOLD"),
         ("DECAY VISIBILITY §-1", "from 0 to 1"),
-        ("DECAY HALF LIFE §0", "0 is no half-life"),
-        ("DECAY HALF LIFE §-0.0", "0 is no half-life"),
+        ("DECAY HALF LIFE §0", "0 is not a half-life"),
+        ("DECAY HALF LIFE §-0.0", "0 is not a half-life"),
         ("DECAY HALF LIFE §9223372037", "292 years"),
         ("n.x DECAY FLOOR §5", "from 0 to 1"),
         ("DECAY FLOOR 0.1 §DECAY FLOOR 0.1", "DECAY FLOOR is said twice"),
@@ -706,7 +706,7 @@ def test_a_when_takes_no_parameter() -> None:
         " §$least APPLY PROFILE p }"
     )
     assert error.detail == "InvalidParameterUse"
-    assert "keep what you need by ON ACCESS" in error.next_step
+    assert "store values with ON ACCESS" in error.next_step
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_near_identical_keys_never_merge(memory: Memory) -> None:
         found = asked(memory, said)
         retired = [one for one in found.proposals if one.relation in ("updates", "contradicts")]
         assert (found.verdict, len(retired)) == ("revise", 1)
-        assert f"of {kept!r}" in " ".join(retired[0].reasons)
+        assert f"replaces {kept!r}" in " ".join(retired[0].reasons)
 
 
 def test_a_fact_is_met_in_its_own_terms(memory: Memory) -> None:

@@ -144,11 +144,11 @@ def test_long_lists_hear_a_timeout(session: GraphSession) -> None:
 def test_what_rows_share_counts_once() -> None:
     shared = list(range(10_000))
     one, many = MemoryBudget("rows"), MemoryBudget("rows")
-    one.row((shared, 1))
+    one.add_row((shared, 1))
     for number in range(100):
-        many.row((shared, number))
+        many.add_row((shared, number))
     assert estimated_bytes(shared) < one.bytes < many.bytes < 1.2 * one.bytes
-    many.row((list(shared), 1))
+    many.add_row((list(shared), 1))
     assert many.bytes > 2 * estimated_bytes(shared)
 
 

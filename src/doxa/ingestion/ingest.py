@@ -35,7 +35,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import last_of
 from doxa.belief.writes import retire_for
-from doxa.language.corrections import ExtractedFact, corrects, keys
+from doxa.language.corrections import ExtractedFact, corrects, index_words
 from doxa.language.extract import Candidate, extract
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
@@ -324,7 +324,7 @@ class Ingest:
             self._held = _held_claims(tx, self._candidate_place)
         near = {
             old.item: old
-            for key in keys(new.claim)
+            for key in index_words(new.claim)
             for old in self._held.get(key, ())
             if old.item != new.item
         }
@@ -339,14 +339,14 @@ class Ingest:
                 retire_for(tx, first.revision, by=second.revision)
                 retired.append(first)
         gone = {held.item for held in retired}
-        for key in {key for held in (*retired, new) for key in keys(held.claim)}:
+        for key in {key for held in (*retired, new) for key in index_words(held.claim)}:
             kept = [
                 held
                 for held in self._held.get(key, ())
                 if held.item not in gone and held.item != new.item
             ]
             self._held[key] = (
-                [*kept, new] if key in keys(new.claim) and new.item not in gone else kept
+                [*kept, new] if key in index_words(new.claim) and new.item not in gone else kept
             )
 
     @staticmethod
@@ -414,7 +414,7 @@ def _held_claims(tx: Transaction, place: Kref) -> dict[str, list[_CurrentCandida
             speaker=speaker or "",
             quote=quote,
         )
-        for key in keys(claim):
+        for key in index_words(claim):
             found.setdefault(key, []).append(
                 _CurrentCandidate(NodeId(item), NodeId(revision), time, claim)
             )

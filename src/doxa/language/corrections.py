@@ -55,8 +55,8 @@ class ExtractedFact(NamedTuple):
 
 def corrects(later: ExtractedFact, earlier: ExtractedFact) -> bool:
     """Return whether the later statement implies that the earlier one no longer holds."""
-    base, back = _based(later.predicate)
-    earlier_base, earlier_back = _based(earlier.predicate)
+    base, back = _strip_negation(later.predicate)
+    earlier_base, earlier_back = _strip_negation(earlier.predicate)
     if not _same_subject(later, earlier):
         return False
     given_up = later.value if back else later.replaces
@@ -73,7 +73,7 @@ def corrects(later: ExtractedFact, earlier: ExtractedFact) -> bool:
     return not back and _same_sense(base, earlier_base) and _same_value(later.value, earlier.value)
 
 
-def keys(claim: ExtractedFact) -> set[str]:
+def index_words(claim: ExtractedFact) -> set[str]:
     """Return the words under which statements about the same subject are indexed."""
     words = {claim.subject.casefold().split()[-1]} if claim.subject.strip() else set()
     return words | (
@@ -83,7 +83,7 @@ def keys(claim: ExtractedFact) -> set[str]:
     )
 
 
-def _based(predicate: str) -> tuple[str, bool]:
+def _strip_negation(predicate: str) -> tuple[str, bool]:
     """Strip a predicate's negation; also return whether it had one."""
     match = _TAKEN_BACK.match(predicate)
     return (predicate[match.end() :], True) if match else (predicate, False)

@@ -27,7 +27,7 @@ from doxa.language.clause_forms import ClauseParts, by_unknown_verb, by_verb, pa
 from doxa.language.predicates import ANY, BY_NAME, SPELLINGS
 from doxa.language.sentences import says_besides, sentences, without_times
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
-from doxa.language.subjects import about_of, key_of
+from doxa.language.subjects import key_of, parse_subject
 from doxa.language.verbs import FINITE, POSSESSIVE, PRONOUN, find_verb
 
 
@@ -229,12 +229,12 @@ def _complete(
         unnamed = False
     for number, quote in enumerate(quotes):
         value, subject = value.replace(f"Q{number}Q", quote), subject.replace(f"Q{number}Q", quote)
-    about_it = about_of(subject, parts.predicate, speaker=speaker)
+    parsed = parse_subject(subject, parts.predicate, speaker=speaker)
     read = read_value(value, day_ns)
     key, predicate = _refine_by_value(
-        about_it.key, about_it.predicate, read, is_property=about_it.property
+        parsed.key, parsed.predicate, read, is_property=parsed.property
     )
-    if predicate != about_it.predicate and about_it.settled:
+    if predicate != parsed.predicate and parsed.settled:
         # the head noun does not name the predicate after all: "the gate is 2 m high"
         key |= key_of(subject, speaker=speaker)[0]
     rate = _RATE.search(read.text) if read.type == "amount" else None
@@ -259,9 +259,9 @@ def _complete(
         given_up=old,
         scope=frozenset(words_of(scope)) | ({rate[1]} if rate else set()),
         unnamed=unnamed,
-        proper=about_it.proper,
-        settled=about_it.settled,
-        property=_has_one_value(parts, predicate, read, named=about_it.property),
+        proper=parsed.proper,
+        settled=parsed.settled,
+        property=_has_one_value(parts, predicate, read, named=parsed.property),
     )
 
 

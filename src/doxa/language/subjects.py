@@ -48,7 +48,7 @@ _WITH_NOUN = frozenset(
 _NO_HEADS = frozenset(("home", "job", "start", "end", "day"))  # alone they are the subject itself
 
 
-class About(NamedTuple):
+class ParsedSubject(NamedTuple):
     """A subject: its key, the predicate of its head noun, whether it names a property (`settled`:
     by its noun alone), and whether it is a proper name."""
 
@@ -59,7 +59,7 @@ class About(NamedTuple):
     proper: bool
 
 
-def about_of(subject: str, predicate: str, *, speaker: str) -> About:
+def parse_subject(subject: str, predicate: str, *, speaker: str) -> ParsedSubject:
     """Analyse the subject of a sentence that has this predicate."""
     plain = _DETERMINER.sub("", subject, count=1) if _DETERMINER.match(subject) else subject
     if predicate in _WITH_NOUN:
@@ -71,7 +71,7 @@ def about_of(subject: str, predicate: str, *, speaker: str) -> About:
                 if predicate != "where" or noun.name in ("when", "deadline", "birthday")
                 else predicate
             )
-            return About(key, found, property=True, settled=True, proper=False)
+            return ParsedSubject(key, found, property=True, settled=True, proper=False)
     key, proper = key_of(plain, speaker=speaker)
     words = [
         SPELLINGS.get(stem(word), stem(word))
@@ -84,7 +84,7 @@ def about_of(subject: str, predicate: str, *, speaker: str) -> About:
         head in PROPERTIES or "favorit" in key or bool(re.search(r"[_\-]|[a-z][A-Z]", subject))
     )
     named = settled or compound or bool(re.search(r"\d", subject))
-    return About(key, predicate, property=named, settled=settled, proper=proper)
+    return ParsedSubject(key, predicate, property=named, settled=settled, proper=proper)
 
 
 def _head(subject: str) -> tuple[Predicate | None, str]:

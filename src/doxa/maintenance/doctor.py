@@ -154,7 +154,7 @@ def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthChe
             reembedding(snapshot),
         )
     if coming is not None:
-        return _coming(coming, held or "", embedder)
+        return _reembedding_check(coming, held or "", embedder)
     if embedder is not None and held is not None and held != embedder.name:
         return HealthCheck(
             "vectors",
@@ -178,7 +178,7 @@ def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthChe
     )
 
 
-def _coming(coming: Reembedding, held: str, embedder: Embedder | None) -> HealthCheck:
+def _reembedding_check(coming: Reembedding, held: str, embedder: Embedder | None) -> HealthCheck:
     """Return the result while the vectors of another model are being computed."""
     total = coming.made + coming.due + coming.failed
     detail = (

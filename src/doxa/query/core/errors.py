@@ -20,7 +20,7 @@ def fail(
         message,
         kind=kind,
         detail=detail,
-        next_step=hint or "Look at the values that the query works on.",
+        next_step=hint or "Check the values that the query uses.",
         phase="runtime",
         **fields,
     )

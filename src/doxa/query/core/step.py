@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 
 Evaluate = Callable[[Row, Run], Any]
-Step = Any  # anything with rows(run, source) and describe()
+
+
+class Step(Protocol):
+    """One step of a plan. Steps have no state of a run, so that runs may share them."""
+
+    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        """Yield the rows that follow from those of the previous step."""

@@ -1,13 +1,12 @@
-"""UNWIND and OPTIONAL."""
+"""UNWIND and OPTIONAL: steps that multiply rows or keep those without a match."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate
+from doxa.query.core.step import Evaluate, Step
 
 
 class UnwindStep:
@@ -29,7 +28,7 @@ class UnwindStep:
 class OptionalStep:
     """Run steps for each row; a row without a match continues with nulls."""
 
-    def __init__(self, steps: list[Any], width: int) -> None:
+    def __init__(self, steps: list[Step], width: int) -> None:
         self.steps = steps
         self.nulls = (None,) * width
 

@@ -267,10 +267,10 @@ class MatchPlanner:
         tested = conditions.named()
         later = {name for conjunct in self.conjuncts for name in free_variables(conjunct)}
         for key in nodes:
-            if key not in pushed.known and (key in self.required or key in later or key in tested):
+            if key not in pushed.bound and (key in self.required or key in later or key in tested):
                 pushed.outputs.append((key, "node", self.loads(key) or key in later))
                 self._slot(key)
-            elif key not in pushed.known:
+            elif key not in pushed.bound:
                 self._add_unrequired(pushed, key, edge=False)
         for edge in edges:
             self.pending.remove(edge)
@@ -291,7 +291,9 @@ class MatchPlanner:
         if edges:
             self.segments += 1
         self.steps.append(
-            PatternScanStep(pushed, [self._fallback(condition) for condition in conditions.held])
+            PatternScanStep(
+                pushed, [self._fallback(condition) for condition in conditions.accepted]
+            )
         )
 
     def _add_unrequired(self, pushed: PushedDownPattern, key: str, *, edge: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
 from doxa.cypher.semantics.projection import Resolved, in_columns, resolve, substitute
@@ -15,6 +13,7 @@ from doxa.query.core.names import (
     without_property_columns,
 )
 from doxa.query.core.row import Layout, width
+from doxa.query.core.step import Step
 from doxa.query.exec.match_steps import FilterStep
 from doxa.query.exec.projection_steps import (
     DistinctStep,
@@ -33,7 +32,7 @@ from doxa.query.sql.top_rows import push_down_top_rows
 _HIDDEN = (Kind.RETURNED, Kind.TRAVERSED)
 
 
-def project_directly(steps: list[Any], names: list[str]) -> None:
+def project_directly(steps: list[Step], names: list[str]) -> None:
     """Combine a pattern scan and a projection that only reads its columns, so that each row is
     built once. The scan's rows also provide the ids for the access log."""
     if not (
@@ -68,13 +67,13 @@ def plan_projection(
     projection: t.Projection,
     where: t.Expression | None,
     *,
-    before: list[Any],
+    before: list[Step],
     layout: dict[str, int],
     scope: dict[str, str],
     compiler: Compiler,
     keep: int,
     writes: bool,
-) -> tuple[list[Any], dict[str, int]]:
+) -> tuple[list[Step], dict[str, int]]:
     """The steps of a WITH or RETURN, and the layout after it. `scope` holds the visible names
     without the outer ones.
 
@@ -85,7 +84,7 @@ def plan_projection(
     columns = [item.name for item in resolved.columns]
     outer = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
     final = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
-    steps: list[Any] = []
+    steps: list[Step] = []
     if resolved.grouped:
         groups = _plan_groups(
             resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before
@@ -122,13 +121,13 @@ def _plan_order(
     resolved: Resolved,
     layout: dict[str, int],
     *,
-    before: list[Any],
+    before: list[Step],
     compiler: Compiler,
     keep: int,
     writes: bool,
-) -> list[Any]:
+) -> list[Step]:
     """The steps of ORDER BY, SKIP and LIMIT."""
-    steps: list[Any] = []
+    steps: list[Step] = []
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
     limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
     if resolved.order:
@@ -166,8 +165,8 @@ def _plan_groups(
     *,
     compiler: Compiler,
     keep: int,
-    steps: list[Any],
-    before: list[Any],
+    steps: list[Step],
+    before: list[Step],
 ) -> dict[str, int]:
     """Group by the keys, then compute the columns from keys and aggregations."""
 
@@ -178,7 +177,7 @@ def _plan_groups(
         for part in t.walk(item.expression):
             if isinstance(part, t.Call) and is_aggregate(part) and part not in calls:
                 calls[part] = InternalName(Kind.AGGREGATE, len(calls))
-    group: Any = GroupStep(
+    group: Step = GroupStep(
         [compiler.compile(item.expression, layout) for item in keys],
         [
             (

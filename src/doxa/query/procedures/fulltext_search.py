@@ -203,7 +203,7 @@ def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[in
                 f"{term!r:.40}* begins more than {_PREFIX_TERMS_MAX:,} terms.",
                 kind="ArgumentError",
                 detail="InvalidArgumentValue",
-                hint="Lengthen it.",
+                hint="Use a longer prefix.",
             )
         before = found.get(identity, (0, 0))
         found[identity] = (before[0] + key[-3], int.from_bytes(key[-2:], "big"))

@@ -74,7 +74,7 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
             "A query vector of zeros has no direction to compare.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
-            hint="Look at how it was made.",
+            hint="Check how it was computed.",
         )
     rows = [
         (key, identity)

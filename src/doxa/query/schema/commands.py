@@ -194,7 +194,7 @@ def _drop_index(name: str, tx: Transaction, *, present: bool) -> dict[str, int]:
             f"The index {name} belongs to the constraint {rule['owner']}.",
             kind="SchemaError",
             detail="ForbiddenOnConstraintIndex",
-            hint="It goes with its constraint.",
+            hint="It is removed with its constraint.",
         )
     tx.set_catalogue(f"index:{name}", None)
     return {"indexes_removed": 1}

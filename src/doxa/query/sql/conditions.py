@@ -53,7 +53,7 @@ class Conditions:
         layout: Layout,
     ) -> None:
         self.tests: list[PushedTest] = []
-        self.held: list[Condition] = []
+        self.accepted: list[Condition] = []
         self._nodes, self._edges, self._outside = nodes, edges, outside
         self._compiler, self._layout = compiler, layout
 
@@ -64,18 +64,18 @@ class Conditions:
         if tree is None:
             del self.tests[before:]
             return False
-        self.held.append(Condition(tree, conjunct, list(range(before, len(self.tests)))))
+        self.accepted.append(Condition(tree, conjunct, list(range(before, len(self.tests)))))
         return True
 
     def read(self) -> set[str]:
         """The nodes and edges whose properties are read."""
         return {test.key for test in self.tests if test.name is not None} | {
-            key for condition in self.held for key in _keys(condition.tree, "null")
+            key for condition in self.accepted for key in _keys(condition.tree, "null")
         }
 
     def named(self) -> set[str]:
         """The nodes and edges of conditions that may be tested in Python."""
-        compared = [condition.tree for condition in self.held if condition.tests]
+        compared = [condition.tree for condition in self.accepted if condition.tests]
         return {test.key for test in self.tests} | {
             key for tree in compared for kind in ("null", "labels") for key in _keys(tree, kind)
         }
@@ -84,7 +84,7 @@ class Conditions:
         """Comparisons of one property, or of the id (None), of which every row must pass at least
         one."""
         found: list[tuple[str | None, list[int]]] = []
-        for condition in self.held:
+        for condition in self.accepted:
             numbers = _of_one(condition.tree)
             about = {(self.tests[number].key, self.tests[number].name) for number in numbers}
             if len(about) == 1 and (only := about.pop())[0] == key:
@@ -95,26 +95,26 @@ class Conditions:
         """The properties that every row must have."""
         return [
             condition.tree[2]
-            for condition in self.held
+            for condition in self.accepted
             if condition.tree[0] == "null" and condition.tree[1] == key and condition.tree[3]
         ]
 
     def indexable(self) -> bool:
         """Whether an index might answer any of them."""
-        return bool(self.tests) or any(condition.tree[0] == "null" for condition in self.held)
+        return bool(self.tests) or any(condition.tree[0] == "null" for condition in self.accepted)
 
     def leftover(self, kinds: tuple[str, ...]) -> list[bool]:
         """For each condition, whether SQL omits it for values of these kinds."""
         return [
             any(kinds[index] in UNDECIDED_KINDS for index in condition.tests)
-            for condition in self.held
+            for condition in self.accepted
         ]
 
     def labels(self) -> list[tuple[str, t.LabelExpression]]:
         """The label tests that every row must pass."""
         return [
             (condition.tree[1], condition.tree[2])
-            for condition in self.held
+            for condition in self.accepted
             if condition.tree[0] == "labels"
         ]
 

@@ -28,7 +28,7 @@ def pushed_element(expression: t.Expression, pushed: PushedDownPattern) -> str |
     """The node or edge of the pattern that an expression is, or is a property of."""
     if isinstance(expression, t.Property) and pushable_name(expression.name):
         expression = expression.of
-    if isinstance(expression, t.Variable) and expression.name not in pushed.known:
+    if isinstance(expression, t.Variable) and expression.name not in pushed.bound:
         name = expression.name
         return (
             name if name in pushed.nodes or any(edge.key == name for edge in pushed.edges) else None

@@ -18,6 +18,7 @@ from doxa.query.core.comparison import group_key
 from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
+from doxa.query.core.step import Step
 from doxa.query.functions.aggregates import Average, Sum
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
@@ -51,13 +52,13 @@ class GroupedScanStep:
     then aggregations."""
 
     def __init__(
-        self, step: PatternScanStep, group: Any, keys: list[Key], measures: list[Measure]
+        self, step: PatternScanStep, group: Step, keys: list[Key], measures: list[Measure]
     ) -> None:
         self.step, self.group, self.keys, self.measures = step, group, keys, measures
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
-        if len(rows) == 1 and not self.step.pushed.known:
+        if len(rows) == 1 and not self.step.pushed.bound:
             try:
                 return iter(self._folded(run, rows[0]))
             except UndecidedInSQL:
@@ -80,7 +81,7 @@ class GroupedScanStep:
         sql = f"SELECT {', '.join(select)} {body}"
         if self.keys:
             sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
-        found_args = self.step.bound(args, builder.index_scan, row, values)
+        found_args = self.step.bind(args, builder.index_scan, row, values)
         if found_args is None:
             raise UndecidedInSQL
         bound = [*select_args, *found_args]
@@ -200,7 +201,7 @@ _RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 
 
 def push_down_grouping(
-    step: Any, group: Any, resolved: Resolved, calls: list[t.Call]
+    step: Step, group: Step, resolved: Resolved, calls: list[t.Call]
 ) -> GroupedScanStep | None:
     """Return a GroupedScanStep if SQL can evaluate both the pattern and the grouping."""
     if not isinstance(step, PatternScanStep):

@@ -49,7 +49,7 @@ class PatternScanStep:
         """
         places = id_columns(self.pushed)
         recorded = [at for slot in (*returned, *traversed) for at in places[slot]]
-        if self.pushed.known or None in recorded:
+        if self.pushed.bound or None in recorded:
             return False
         first = sum(len(places[slot]) for slot in returned)
         self._projection = (
@@ -121,7 +121,7 @@ class PatternScanStep:
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
         """The values to compare with and their kinds; None if a null node rules out every
         result."""
-        for slot in self.pushed.known.values():
+        for slot in self.pushed.bound.values():
             if row[slot] is None:
                 return None
         tests = self.pushed.conditions.tests
@@ -137,7 +137,7 @@ class PatternScanStep:
             if left
         ]
 
-    def bound(
+    def bind(
         self, args: list[Any], index_scan: IndexScan | None, row: Row, values: list[Any]
     ) -> list[Any] | None:
         """The arguments of the statement; None if the index cannot contain a match."""

@@ -14,7 +14,7 @@ class PushedDownPattern:
 
     nodes: list[str]
     edges: list[EdgeVar]
-    known: dict[str, int]  # slots of nodes bound before
+    bound: dict[str, int]  # slots of nodes bound before
     conditions: Conditions
     outputs: list[tuple[str, str, bool]] = field(
         default_factory=list

@@ -82,7 +82,7 @@ class StatementBuilder:
     def body(self) -> tuple[str, list[Any]]:
         """FROM and WHERE."""
         pushed = self.pushed
-        for key in pushed.known:
+        for key in pushed.bound:
             self.ids[key] = "?"
         pending = list(pushed.edges)
         if not any(edge.left in self.ids or edge.right in self.ids for edge in pending):
@@ -95,7 +95,7 @@ class StatementBuilder:
             self._join(edge)
             self._attach_found()
         for key in pushed.nodes:
-            if key not in pushed.known and self._needs_table(key):
+            if key not in pushed.bound and self._needs_table(key):
                 self._attach(key)
         self._conditions()
         self._unique()
@@ -109,8 +109,8 @@ class StatementBuilder:
     def _id(self, key: str) -> str:
         """The SQL of a node's id. A bound node is a parameter, so its argument is appended where it
         is used."""
-        if key in self.pushed.known:
-            self.where_args.append(("node", self.pushed.known[key]))
+        if key in self.pushed.bound:
+            self.where_args.append(("node", self.pushed.bound[key]))
             return "?"
         return self.ids[key]
 
@@ -336,7 +336,7 @@ class StatementBuilder:
                 self._typed(edge)
                 return
             self.where.append(f"({alias}.src = {self._id(here)} OR {alias}.dst = {self._id(here)})")
-            if here in self.pushed.known:
+            if here in self.pushed.bound:
                 self.ids[there] = f"({alias}.src + {alias}.dst - {self._hold(here)})"
             else:
                 self.ids[there] = f"({alias}.src + {alias}.dst - {self.ids[here]})"
@@ -349,11 +349,11 @@ class StatementBuilder:
 
     def _hold(self, key: str) -> str:
         """Make a bound node's id a column, for use in more than one place."""
-        alias = f"k{self.pushed.known[key]}"
+        alias = f"k{self.pushed.bound[key]}"
         source = f"(SELECT ? AS id) {alias}"
         if source not in self.sources:
             self.sources.insert(0, source)
-            self.source_args.insert(0, ("node", self.pushed.known[key]))
+            self.source_args.insert(0, ("node", self.pushed.bound[key]))
             self.apart = True
         return f"{alias}.id"
 
@@ -401,7 +401,7 @@ class StatementBuilder:
         """Join each node as soon as it is found, so that a node that does not match leads no
         further."""
         for key in self.pushed.nodes:
-            if key in self.ids and key not in self.pushed.known and self._needs_table(key):
+            if key in self.ids and key not in self.pushed.bound and self._needs_table(key):
                 self._attach(key)
 
     def _attach(self, key: str) -> None:
@@ -418,7 +418,7 @@ class StatementBuilder:
 
     def _conditions(self) -> None:
         for condition, left in zip(
-            self.conditions.held, self.conditions.leftover(self.kinds), strict=True
+            self.conditions.accepted, self.conditions.leftover(self.kinds), strict=True
         ):
             if not left:
                 sql = self._condition(condition.tree)
@@ -505,7 +505,7 @@ class StatementBuilder:
         """Add the tests of valid time."""
         if self.valid is not None:
             nodes = (
-                [key for key in self.pushed.nodes if key not in self.pushed.known]
+                [key for key in self.pushed.nodes if key not in self.pushed.bound]
                 if self.valid.tests_nodes
                 else []
             )

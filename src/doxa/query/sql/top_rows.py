@@ -11,7 +11,7 @@ from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate
+from doxa.query.core.step import Evaluate, Step
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.statement import StatementBuilder
@@ -88,7 +88,7 @@ class TopRowsScanStep:
         sql = (
             f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
         )
-        found_args = self.step.bound(args, builder.index_scan, row, values)
+        found_args = self.step.bind(args, builder.index_scan, row, values)
         if found_args is None:
             return []
         bound = [*select_args, *rank_args, *found_args, *order_args]
@@ -102,7 +102,7 @@ class TopRowsScanStep:
 
 
 def push_down_top_rows(
-    step: Any, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
+    step: Step, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
 ) -> TopRowsScanStep | None:
     """Return a TopRowsScanStep if the whole order is by properties of the pattern."""
     if not isinstance(step, PatternScanStep):
