@@ -1,5 +1,5 @@
-"""The door of the harness: `python -m bench NAME`. Only here are arguments read; every command is a
-function that returns a report."""
+"""The command line of the benchmark: `python -m bench NAME`. Arguments are read only here; every
+command is a function that returns a report."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m bench", description="Figures of doxa beside plain baselines."
+        prog="python -m bench", description="Figures of doxa next to plain baselines."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for name in (
@@ -271,7 +271,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, next to what other commands left there",
     )
     _graph_options(graph)
     _beside_options(commands.add_parser("beside"))
@@ -308,7 +308,7 @@ def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, next to what other commands left there",
     )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 
@@ -353,7 +353,7 @@ def _record_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--record",
         action="store_true",
-        help="keep it in the results of the day, beside what other commands left there",
+        help="keep it in the results of the day, next to what other commands left there",
     )
     command.add_argument("--results", type=Path, default=results.FOLDER)
 

@@ -27,7 +27,7 @@ def find(data: Path | None) -> Path | None:
 
 
 def scenarios(path: Path | None) -> Part:
-    """Every assertion through every door that can show it."""
+    """Every assertion through every interface that can show it."""
     part = Part()
     if path is None:
         part.summary = "not run: name the scenarios' file with --data"
@@ -100,7 +100,7 @@ class _Scenario:
     # What is asserted
 
     def _values(self, key: str) -> dict[str, list[str]]:
-        """What each door says that a key's value is."""
+        """The value of a key as each interface gives it."""
         found = self.session.get(self.kref(key))
         assert isinstance(found, doxa.Revision)
         rows = ask(

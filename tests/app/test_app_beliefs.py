@@ -1,4 +1,4 @@
-"""Belief revision through its doors: Cypher, the command line, export and import, and files of an
+"""Belief revision through its interfaces: Cypher, the command line, export and import, and files of an
 earlier layout."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Times: ISO 8601 at the doors, integer nanoseconds inside, and nothing half understood."""
+"""Times: ISO 8601 at the interfaces, integer nanoseconds inside, and nothing half understood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the HTTP door share: a plain client, and waiting for what happens on other
+"""Shared by the tests of the HTTP server: a plain client, and waiting for what happens on other
 threads."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the HTTP door keeps out and what it survives: pages of other origins, bodies of any bytes,
+"""What the HTTP server refuses and what it survives: pages of other origins, bodies of any bytes,
 clients that are slow, gone or too many."""
 
 from __future__ import annotations

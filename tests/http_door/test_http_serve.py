@@ -71,9 +71,7 @@ def test_both_doors_in_one_process(db: Path) -> None:
         assert peer.login(login).rows("MATCH (a:A) RETURN a.x") == [[1]]
         assert peer.rows("CREATE (:B)") == []
         assert client.rows("MATCH (b:B) RETURN count(b)") == [[1]]
-    with Client(
-        port_of(told["http"])
-    ) as client:  # wrong passwords at one door are wrong passwords at the other
+    with Client(port_of(told["http"])) as client:  # wrong passwords count over both interfaces
         assert [client.query("RETURN 1", headers=basic("eve", "no")).status for _ in range(6)] == [
             401
         ] * 5 + [429]
