@@ -1,5 +1,5 @@
-"""Belief revision in figures: scenarios through every interface, every postulate enumerated, the graph
-against the model, and how long it takes.
+"""Belief revision in figures: scenarios through every interface, every postulate enumerated,
+the graph against the model, and how long it takes.
 
 python -m bench agm --data ../data/agm      exit status 1 where something that is claimed does not
 hold
