@@ -1,5 +1,5 @@
-"""What every folder shares: a clock that stands still, a real store in a temporary folder, and a
-ledger on it."""
+"""Shared by all tests: a clock that stands still, a real store in a temporary folder, a ledger on
+it, and the long form of tests (--campaign)."""
 
 from __future__ import annotations
 

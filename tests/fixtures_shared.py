@@ -1,4 +1,4 @@
-"""What the tests of the upper rooms share: a memory on a real file with a small embedder, and the
+"""Shared by the tests of the upper packages: a memory on a real file with a small embedder, and the
 real model where it is installed."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Belief revision through its doors: Cypher, the command line, export and import, and files of an
-earlier layout."""
+"""Belief revision through its interfaces: Cypher, the command line, export and import, and
+files of an earlier layout."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ VARIABLES = [
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No model of whoever runs the tests, and pauses that tests can wait for."""
+    """No model from the environment of the run, and pauses that tests can wait for."""
     for name in (*VARIABLES, "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("doxa.models.http.MODEL_BACKOFF_MS", 1)

@@ -358,3 +358,16 @@ def test_what_was_said_is_not_changed_by_hand(full: doxa.Memory, label: str, nam
     with pytest.raises(DoxaError):
         full.run(f"MATCH (n:{label}) SET n.{name} = 'x'")
     assert full.run(f"MATCH (n:{label}) RETURN collect(n.{name})").single() == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "fits"), [("T2", True), ("A_B", True), ("2T", False), ("t", False)]
+)
+def test_types_of_links(memory: doxa.Memory, kind: str, fits: bool) -> None:
+    one, two = memory.remember("one", name="a").kref, memory.remember("two", name="b").kref
+    if fits:
+        memory.link(one, two, kind=kind)
+    else:
+        with pytest.raises(InputError):
+            memory.link(one, two, kind=kind)
+    assert memory.run(f"MATCH ()-[e:`{kind}`]->() RETURN count(e)").single() == int(fits)

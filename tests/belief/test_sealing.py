@@ -1,4 +1,4 @@
-"""Rules of beliefs that hold whoever writes: a query by hand, an erasure, an import; and the
+"""Rules of beliefs that hold for every writer: a query by hand, an erasure, an import; and the
 corners of conflicts and rules."""
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Terminal:
         if self.process == 0:
             signal.signal(
                 signal.SIGINT, signal.SIG_DFL
-            )  # whoever runs the tests in the background ignores it
+            )  # a shell in the background leaves it ignored
             os.execve(
                 sys.executable, [sys.executable, "-W", "error", *command, "cypher", *arguments], env
             )

@@ -85,7 +85,7 @@ def test_revisers_at_once_lose_nothing_and_end_in_a_base_of_some_order(tmp_path:
 
 
 def test_compare_and_set_lets_one_of_several_win(tmp_path: Path) -> None:
-    """Each revises what it saw: whoever was late reads again. No revision is lost, and each names
+    """Each revises what it saw: the later one reads again. No revision is lost, and each names
     the one before it."""
     wins: list[str] = []
     with opened(tmp_path / "m.db", embedder=None, project="p") as memory:

@@ -1,5 +1,5 @@
 """What the cosines of a project are measured by: a function of what is stored, kept while that
-stays, measured anew when it does not."""
+stays, measured again when it does not."""
 
 from __future__ import annotations
 
