@@ -120,7 +120,10 @@ class Models:
         )
         PROCESS.add_prices(prices)
         self._meter = Meter(
-            calls_max=options.calls_max, tokens_max=options.tokens_max, prices=prices, parent=PROCESS
+            calls_max=options.calls_max,
+            tokens_max=options.tokens_max,
+            prices=prices,
+            parent=PROCESS,
         )
         self._endpoints: dict[str, HttpEndpoint] = {}
         self._lock = threading.Lock()
