@@ -313,7 +313,7 @@ def test_bad_calls(session: GraphSession, call: str) -> None:
 def test_a_vector_index_of_other_options_is_not_made(
     session: GraphSession, config: dict[str, Any]
 ) -> None:
-    """Nor by a door of its own: the store refuses what it could not keep."""
+    """Nor by a procedure of its own: the store refuses what it could not keep."""
     value = {
         "id": 77,
         "kind": "vector",
