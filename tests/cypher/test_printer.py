@@ -275,7 +275,7 @@ def test_what_is_rarely_written_comes_back(text: str) -> None:
 
 
 @pytest.mark.skipif(
-    not FEATURES.is_dir(), reason="the TCK's feature files are not beside the project"
+    not FEATURES.is_dir(), reason="the TCK's feature files are not next to the project"
 )
 def test_every_query_of_the_tck_comes_back() -> None:
     count = 0

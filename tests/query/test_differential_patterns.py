@@ -317,14 +317,14 @@ def _part(part: Pattern, edge: bool) -> str:
     return f"{'<' if part.arrow == '<' else ''}-{inner}-{'>' if part.arrow == '>' else ''}"
 
 
-def told(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     if isinstance(value, Node):
         return ("n", value["i"])
     if isinstance(value, Edge):
         return ("r", value["i"])
     if isinstance(value, Path):
-        return tuple(told(element) for element in value.elements())
-    return tuple(told(item) for item in value) if isinstance(value, list) else value
+        return tuple(comparable(element) for element in value.elements())
+    return tuple(comparable(item) for item in value) if isinstance(value, list) else value
 
 
 @pytest.fixture(scope="module")
@@ -434,5 +434,6 @@ def agrees(graph: Graph, sessions: tuple[GraphSession, ...], rng: Random) -> Non
     wanted = sorted(repr(tuple(row.get(name) for name in scope) if scope else (1,)) for row in rows)
     for session in sessions:
         assert (
-            sorted(repr(tuple(told(value) for value in row)) for row in session.run(text)) == wanted
+            sorted(repr(tuple(comparable(value) for value in row)) for row in session.run(text))
+            == wanted
         ), (graph.text(), text)

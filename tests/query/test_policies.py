@@ -514,7 +514,7 @@ def test_repetition_is_no_evidence(world: World) -> None:
         world.memory.settle()
         assert world.one("MATCH (n:W) RETURN policy(n).support") == support, session
     found = world.one("MATCH (n:W) RETURN policy(n)")
-    assert found["sessionSupport"] == 2  # distinguished whatever their order
+    assert found["sessionSupport"] == 2  # distinguished in any order
     assert "agentSupport" not in found
 
 

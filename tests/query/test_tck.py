@@ -13,7 +13,7 @@ FEATURES = Path(__file__).resolve().parents[3] / "shared" / "data" / "tck"
 
 
 @pytest.mark.skipif(
-    not FEATURES.is_dir(), reason="the TCK's feature files are not beside the project"
+    not FEATURES.is_dir(), reason="the TCK's feature files are not next to the project"
 )
 @pytest.mark.parametrize("optimise", [True, False])
 def test_every_scenario_passes(optimise: bool) -> None:
