@@ -134,7 +134,7 @@ def test_what_comes_with_a_known_belief_is_named(tmp_path: Path) -> None:
         first = memory.remember("We deploy on Thursdays")
         again = memory.remember("we deploy on thursdays", **GIVEN)
         assert (again.stored, again.kref) == (False, first.kref)
-        assert f"not taken over: {', '.join(ENRICHMENTS)}." in again.warnings[0]
+        assert f"not stored: {', '.join(ENRICHMENTS)}." in again.warnings[0]
 
 
 def test_secrets_stay_out(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every limit of doxa, with its unit last in the name."""
+"""The limits that users can reach, each with its unit last in the name."""
 
 from __future__ import annotations
 

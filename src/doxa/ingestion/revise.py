@@ -52,9 +52,9 @@ def revise(
     again: bool = False,
     dry_run: bool = False,
 ) -> Change:
-    """A new revision of an item. `given` are the checked fields of revision_fields; `expect` the
-    revision that must be current; `again` writes one also if it says the same; `dry_run` only tells
-    what would become of it."""
+    """Write a new revision of an item. `given` holds the fields checked by revision_fields; `expect`
+    is the revision that must be current; `again` writes a revision even if nothing changes;
+    `dry_run` only returns what would happen."""
     kref = parse_target(target)
     draft, secrets = _worded(kref, text, given)
     check_draft(draft)
