@@ -219,17 +219,23 @@ def trials_of(
         (path, change)
         for path in files_of(group)
         for change in changes_of(ast.parse(path.read_text()))
-        if (path.name, change.where, change.text) not in known
+        if identity_of(path, change) not in known
     ]
     chosen = every if sample is None else rng.sample(every, min(sample, len(every)))
     chosen.sort(key=lambda one: (str(one[0]), one[1].number))
     return [_trial(path, change, recorder) for path, change in chosen]
 
 
-def _known() -> set[tuple[str, str, str]]:
-    """Changes that change nothing that can be observed, each with its reason. A file is known by
-    its name alone: it may move within its package."""
-    return {(one["file"], one["where"], one["change"]) for one in json.loads(KNOWN.read_text())}
+def identity_of(path: Path, change: Change) -> tuple[str, ...]:
+    """What a change is known by, wherever its file and its line have moved to."""
+    code = path.read_text().splitlines()[change.line - 1].strip()
+    return path.name, change.where, code, change.text
+
+
+def _known() -> set[tuple[str, ...]]:
+    """Changes that change nothing that can be observed. The file has a reason for each."""
+    fields = ("file", "where", "code", "change")
+    return {tuple(one[field] for field in fields) for one in json.loads(KNOWN.read_text())}
 
 
 def _trial(path: Path, change: Change, recorder: Recorder) -> Trial:

@@ -181,6 +181,16 @@ def test_a_verdict_that_is_the_same_writes_nothing(memory: Memory) -> None:
         assert writer.write(subject, verdict, before=SEEN) is True
 
 
+@pytest.mark.parametrize(("count", "left"), [(AT_ONCE, False), (AT_ONCE + 1, True)])
+def test_a_change_of_policies_says_whether_a_sweep_is_left(
+    memory: Memory, count: int, left: bool
+) -> None:
+    """The background job is woken by it."""
+    nodes(memory, count)
+    with memory.store.write(memory.identity, op="test") as tx:
+        assert tx._windows.policies_changed(nodes=True, edges=False) is left
+
+
 def test_without_policies_a_change_judges_nothing(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
