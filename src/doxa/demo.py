@@ -133,7 +133,7 @@ def _recall(memory: Memory) -> None:
     _head('3. recall "which day do we ship?"')
     _hits(memory.recall("which day do we ship?", project="tea-shop", limit=3))
     _head('   recall "what must Karim not eat?" (over both projects)')
-    _hits(memory.recall("what must Karim not eat?", project="", limit=2))
+    _hits(memory.recall("what must Karim not eat?", project="*", limit=2))
 
 
 def _correct(memory: Memory, database: str) -> None:

@@ -28,6 +28,15 @@ GOOD = {
     "decision": "'accept'",
     "verb": "'deprecate'",
     "project": "'shop'",
+    "start": KREF,
+    "end": KREF,
+    "source": KREF,
+    "target": KREF,
+    "kind": "'SEES'",
+    "name": "'a.pdf'",
+    "location": "'files/a.pdf'",
+    "conflict": KREF,
+    "change": "1",
 }
 OPTIONS = (
     "{nonsense: 1}",

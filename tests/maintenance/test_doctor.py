@@ -159,7 +159,7 @@ def test_advice_on_a_damaged_file_does_not_lead_back_to_doctor(tmp_path: Path) -
     for name in ("pages.db", "head.db"):
         result = CliRunner().invoke(app, ["doctor", "--db", str(tmp_path / name)])
         assert result.exit_code == 1, result.output
-        assert "doxa restore BACKUP NEW" in result.output
+        assert "doxa restore-backup BACKUP NEW" in result.output
         assert "run `doxa doctor`" not in result.output
 
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doxa.cli.frame import Db, Json, app, embed_some, errors_told, opened
+from doxa.cli.application import Db, Json, embed_some, errors_reported, opened
 
 if TYPE_CHECKING:
     from doxa.app import Memory
     from doxa.query.session import GraphSession
 
 
-@app.command()
 def cypher(
     query: Annotated[
         str | None,
@@ -69,10 +68,9 @@ def cypher(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Run Cypher on the graph: a query, a file of them, or a shell."""
     as_json = as_json or form == "json"
-    with errors_told(as_json):
-        from doxa.cli.given import (
+    with errors_reported(as_json):
+        from doxa.cli.options import (
             check_folder,
             check_form,
             milliseconds,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doxa.cli.frame import Db, Json, app, opened
+from doxa.cli.application import Db, Json, opened
 from doxa.cli.text import show
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ policy = typer.Typer(
     help="Persistence policies: what decays, what stands, and what use promotes.",
     rich_markup_mode=None,
 )
-app.add_typer(policy)
 
 Source = Annotated[
     str,
@@ -77,18 +76,18 @@ def apply_policies(source: Source, db: Db = None, as_json: Json = False) -> None
                 what: result.counters.get(f"policies_{what}", 0) for what in _COUNTED
             }
             done["notices"] = [notice.description for notice in result.notices()]
-        memory.settle()  # here, since no job of this process goes on with it
+        memory.flush()  # here, since no job of this process goes on with it
         show(done, as_json, _applied_text)
 
 
 @policy.command("bootstrap")
 def bootstrap(db: Db = None, as_json: Json = False) -> None:
     """Install the standard policies in a file that has none."""
-    from doxa.app.bootstrap import install
+    from doxa.app.policies import install
 
     with opened(db, as_json) as memory:
         count = install(memory.store, memory.identity)
-        memory.settle()
+        memory.flush()
         show(
             {"added": count},
             as_json,
@@ -236,7 +235,7 @@ def status(db: Db = None, as_json: Json = False) -> None:
 def _script(source: str) -> str:
     """The commands as text; whether there are any is looked at before the file is."""
     from doxa.base.errors import InputError
-    from doxa.cli.given import script_of
+    from doxa.cli.options import script_of
     from doxa.cypher.statements import statements
 
     script = script_of("-", None) if source == "-" else script_of(None, Path(source))

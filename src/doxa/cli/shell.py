@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError, InputError
+from doxa.cli.application import embed_some, error_text
 from doxa.cli.complete import Names, candidates, names_of
 from doxa.cli.cypher import refuse_writing
-from doxa.cli.frame import embed_some, error_text
-from doxa.cli.given import check_form, json_value, moment
+from doxa.cli.options import check_form, json_value, moment
 from doxa.cli.prompt import Prompt, history_path
 from doxa.cli.results import print_table, write_result
 from doxa.cypher.errors import Problem, QueryError

@@ -16,7 +16,7 @@ from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
 _RESTORE = (
-    "Keep the file as it is. Take the latest backup: `doxa restore BACKUP NEW` verifies it and"
+    "Keep the file as it is. Take the latest backup: `doxa restore-backup BACKUP NEW` verifies it and"
     " copies it to a new path. What this file can still read, `doxa export` writes out, and `doxa"
     " import` adds it there."
 )

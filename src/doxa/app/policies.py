@@ -1,9 +1,9 @@
-"""How a new file begins: the declarations of beliefs, and where decay is asked for, the standard
-policies after Ebbinghaus and Roynard.
+"""The declarations that a new file gets, and the standard policies of decay after Ebbinghaus and
+Roynard; what commands ask of policies.
 
-Facts stand, episodes fade within weeks unless they are used, directives earn their place by
-evidence from several sessions. The policies are schema like any other: an operator may alter or
-drop them. A file that holds anything already is left as it is.
+Facts persist, episodes fade within weeks unless they are used, directives are promoted by evidence
+from several sessions. The policies are schema like any other: an operator may alter or drop them. A
+file that holds anything already is left as it is.
 
 Sources: the paper "Persistence Semantics" (NornicDB, 2026), section 4.4.1; M. Roynard, "The Missing
 Knowledge Layer in Cognitive Architectures for AI Agents" (arXiv:2604.11364), whose four layers
@@ -102,8 +102,8 @@ CREATE PROMOTION POLICY evidence_traversal_tiering FOR ()-[r:EVIDENCES]-() APPLY
 """
 
 
-def begin(store: Store, *, bootstrap: bool) -> None:
-    """Declare what beliefs need; `bootstrap`: give a new file the standard policies too."""
+def initialise_file(store: Store, *, bootstrap: bool) -> None:
+    """Declare what beliefs need; with `bootstrap`, give a new file the standard policies too."""
     new = False
     if bootstrap and not store.read_only:
         with store.read() as snapshot:

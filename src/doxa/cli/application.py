@@ -1,5 +1,5 @@
-"""What is around every command: the app, exit codes, options that several commands take, the opened
-memory, and errors told by code.
+"""What all commands share: the application and its help, exit codes, common options, the opened
+memory, and how errors are reported.
 
 Imports are inside the functions: a command pays only for what it uses.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from doxa.cli.text import TIMES, json_text
+from doxa.cli.text import json_text
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -27,9 +27,42 @@ _USAGE_ERROR: type[Exception] = next(
 )
 
 
-class _Commands(TyperGroup):
-    """With --json a wrong command line is one JSON error like any other; without, typer's usage
-    text. Both end with 2."""
+COMMAND_MODULES = {
+    "init": "doxa.cli.start:init",
+    "demo": "doxa.cli.start:demo",
+    "cypher": "doxa.cli.cypher:cypher",
+    "restore-backup": "doxa.cli.maintenance:restore_backup",
+    "policy": "doxa.cli.policy:policy",
+    "mcp": "doxa.cli.servers:mcp",
+    "serve": "doxa.cli.servers:serve",
+    "users": "doxa.cli.users:users",
+}
+
+
+class _Application(TyperGroup):
+    """Commands in groups, built when they are asked for. With --json a wrong command line is one
+    JSON error like any other; without, typer's usage text. Both end with 2."""
+
+    def __init__(self, **options: Any) -> None:
+        from doxa.cli.build import Commands
+
+        super().__init__(**options)
+        self.commands = Commands()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands under the headings of their groups, without building them."""
+        from doxa.app.verbs import GROUPS
+
+        known: Any = self.commands
+        for group, title in GROUPS.items():
+            rows = [
+                (name, known.summary_of(name)) for name in known if known.group_of(name) == group
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def main(
         self,
@@ -68,7 +101,7 @@ def _usage(message: str) -> dict[str, object]:
 
 
 app = typer.Typer(
-    cls=_Commands,
+    cls=_Application,
     name="doxa",
     no_args_is_help=True,
     add_completion=False,
@@ -100,43 +133,46 @@ Db = Annotated[
         show_default=False,
     ),
 ]
+ProjectOfAll = Annotated[
+    str | None,
+    typer.Option("--project", "-p", help="The project (default: default).", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-Project = Annotated[str, typer.Option("--project", "-p", help="The project.")]
-KrefArg = Annotated[
-    str, typer.Argument(help="An address: kref://project/space/name.kind[?r=N]", metavar="KREF")
+Project = Annotated[
+    str,
+    typer.Option("--project", "-p", help="The project of calls that name none."),
 ]
-ValidFrom = Annotated[
-    str | None, typer.Option(help="Since when it holds (ISO 8601); empty: no bound.")
-]
-ValidUntil = Annotated[
-    str | None, typer.Option(help="Until when it holds (ISO 8601); empty: no bound.")
-]
-Confidence = Annotated[float | None, typer.Option(help="0 to 1.")]
-Trust = Annotated[str | None, typer.Option(help="untrusted, candidate, stated, verified")]
-Title = Annotated[str | None, typer.Option(help="A title.")]
-Topic = Annotated[list[str] | None, typer.Option(help="A topic (repeatable).")]
-EdgeOption = Annotated[list[str] | None, typer.Option(help="Only this edge type (repeatable).")]
-EdgeArg = Annotated[str, typer.Argument(help="Such as DEPENDS_ON.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would become of it.")]
-Events = Annotated[
-    list[str] | None, typer.Option("--event", help="What happened, and what followed (repeatable).")
-]
-Implications = Annotated[
-    list[str] | None,
-    typer.Option("--implication", help="What may come of it, in other words (repeatable)."),
-]
-Questions = Annotated[
-    list[str] | None, typer.Option("--question", help="What is open about it (repeatable).")
-]
-Decisions = Annotated[
-    list[str] | None, typer.Option("--decision", help="What was settled by it (repeatable).")
-]
-Entities = Annotated[
-    list[str] | None, typer.Option("--entity", help="Who or what it is about (repeatable).")
-]
-FactOption = Annotated[
-    list[str] | None, typer.Option("--fact", help="A fact: 'subject|predicate|value' (repeatable).")
-]
+
+
+@app.callback()
+def root(ctx: typer.Context, db: Db = None, project: ProjectOfAll = None) -> None:
+    """One memory for AI agents that a person can trust."""
+    given = {"db": db, "project": project}
+    found = {name: value for name, value in given.items() if value is not None}
+    if found:  # what the command itself is given takes precedence
+        ctx.default_map = defaults_of(found)
+
+
+def defaults_of(found: dict[str, Any]) -> dict[str, Any]:
+    """The same defaults for every command, also for those of a group and for former names."""
+    from doxa.app.verbs import ALL, SHELL
+
+    names = [verb.command for verb in ALL] + [
+        old for verb in ALL if verb.cli is not None for old in verb.cli.old
+    ]
+    defaults: dict[str, Any] = {name: found for name in names}
+    for shell in SHELL:
+        first, _, second = shell.name.partition(" ")
+        if second:
+            defaults.setdefault(first, {})[second] = found
+        else:
+            defaults[first] = found
+    return defaults
+
+
+def note_old_name(old: str, new: str) -> None:
+    """Say on standard error that a command has another name now."""
+    sys.stderr.write(f"doxa: `{old}` is deprecated; use `{new}`\n")
 
 
 @contextmanager
@@ -146,7 +182,7 @@ def opened(
     from doxa.app import open_memory
 
     with (
-        errors_told(as_json),
+        errors_reported(as_json),
         open_memory(
             db,
             role="operator",
@@ -178,8 +214,8 @@ def decay_enabled() -> bool | None:
 
 
 @contextmanager
-def errors_told(as_json: bool) -> Iterator[None]:
-    """Turn our errors into a line on standard error and an exit code."""
+def errors_reported(as_json: bool) -> Iterator[None]:
+    """Turn errors into a line on standard error and an exit code."""
     from doxa.base.errors import DoxaError, StoreError
 
     try:
@@ -265,28 +301,6 @@ def embed_some(memory: Memory) -> None:
     if 0 < due <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
             memory.embed(limit=due)
-
-
-def facts_of(texts: list[str] | None) -> list[tuple[str, str, str]]:
-    found = []
-    for text in texts or []:
-        parts = [part.strip() for part in text.split("|")]
-        if len(parts) != 3 or not all(parts):
-            from doxa.base.errors import InputError
-
-            raise InputError(
-                f"A fact is 'subject|predicate|value'; this is {text[:80]!r}.",
-                next_step="Give three parts with | between them.",
-                field="fact",
-            )
-        found.append((parts[0], parts[1], parts[2]))
-    return found
-
-
-def given_of(**options: Any) -> dict[str, Any]:
-    """The options that were given. An empty time takes a bound away."""
-    found = {name: value for name, value in options.items() if value is not None and value != []}
-    return {name: None if name in TIMES and value == "" else value for name, value in found.items()}
 
 
 def db_hint(db: Path | None) -> str:
