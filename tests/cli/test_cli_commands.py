@@ -137,7 +137,9 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert value("untag", DB, "approved")["action"] == "untagged"
     assert value("unlink", DB, "REFERENCED", backup)["action"] == "unlinked"
     assert value("provenance", backup)["steps"][0]["edge"] == "DEPENDS_ON"
-    assert [step["kref"] for step in value("shortest-path", DB, backup)["steps"]][-1].startswith(backup)
+    assert [step["kref"] for step in value("shortest-path", DB, backup)["steps"]][-1].startswith(
+        backup
+    )
     assert value("attach", DB, "dump.sql", "files/dump.sql", "--size", "7")["action"] == "attached"
     assert value("get", f"{DB}?a=dump.sql")["properties"]["location"] == "files/dump.sql"
     assert value("bundle", group, "--add", DB, "--add", backup)["action"] == "grouped"
@@ -605,7 +607,11 @@ def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
         assert (done.returncode, done.stdout) == (2, b"")
         assert json.loads(done.stderr)["error"]["code"] == "input"
     os.mkfifo(tmp_path / "pipe")
-    for arguments in (("restore-backup", "pipe", "new.db"), ("init", "--db", "pipe"), ("import", "pipe")):
+    for arguments in (
+        ("restore-backup", "pipe", "new.db"),
+        ("init", "--db", "pipe"),
+        ("import", "pipe"),
+    ):
         assert process(*arguments, env=env, cwd=tmp_path).returncode in (2, 5)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from doxa.app.verbs import REQUIRED, UNSET, VERBS, Kind, Parameter
@@ -98,6 +99,11 @@ def one_project(project: str | None, own: str) -> str:
     if project == "":
         deprecated('project="" means the session\'s project', "no project")
     return project or own
+
+
+def checked_path(value: str | Path, field: str) -> Path:
+    """A path that the system can be asked about, whether or not something is there."""
+    return arguments.path(value, field)
 
 
 def may_trust(trust: object, role: str) -> None:

@@ -13,10 +13,14 @@ these are.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from doxa.base.errors import ConstraintError
 from doxa.belief import declare
 from doxa.store import Identity, Store
+
+if TYPE_CHECKING:
+    from doxa.query.run import QueryEngine
 
 STANDARD_POLICIES = """
 CREATE DECAY PROFILE knowledge_fact_retention OPTIONS { function: 'none' }
@@ -133,3 +137,10 @@ def install(store: Store, identity: Identity) -> int:
         return run_policy(body, tx, lambda expression: getattr(expression, "value", None)).get(  # type: ignore[arg-type]
             "policies_added", 0
         )
+
+
+def has_only_policy_commands(queries: QueryEngine, script: str) -> bool:
+    """Return whether a script consists of policy commands."""
+    from doxa.query.policy_schema import POLICY_COMMANDS
+
+    return isinstance(queries.prepare(script).statement.body, POLICY_COMMANDS)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
-from doxa.cli.application import EXIT_CODES, app
+from doxa.cli.application import app
+from doxa.cli.context import EXIT_CODES
 
 __all__ = ["EXIT_CODES", "app", "main"]
 

@@ -1,42 +1,22 @@
-"""What all commands share: the application and its help, exit codes, common options, the opened
-memory, and how errors are reported.
-
-Imports are inside the functions: a command pays only for what it uses.
-"""
+"""The application: its commands in groups, its help, and the options that stand before a command."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from doxa.app.verbs import ALL, GROUPS, SHELL
+from doxa.cli.build import Commands
+from doxa.cli.context import EXIT_CODES, Db, ProjectOfAll
 from doxa.cli.text import json_text
-
-if TYPE_CHECKING:
-    from doxa.app import Memory
-    from doxa.base.errors import DoxaError
 
 _USAGE_ERROR: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
-
-
-COMMAND_MODULES = {
-    "init": "doxa.cli.start:init",
-    "demo": "doxa.cli.start:demo",
-    "cypher": "doxa.cli.cypher:cypher",
-    "restore-backup": "doxa.cli.maintenance:restore_backup",
-    "policy": "doxa.cli.policy:policy",
-    "mcp": "doxa.cli.servers:mcp",
-    "serve": "doxa.cli.servers:serve",
-    "users": "doxa.cli.users:users",
-}
 
 
 class _Application(TyperGroup):
@@ -44,8 +24,6 @@ class _Application(TyperGroup):
     JSON error like any other; without, typer's usage text. Both end with 2."""
 
     def __init__(self, **options: Any) -> None:
-        from doxa.cli.build import Commands
-
         super().__init__(**options)
         self.commands = Commands()
 
@@ -54,8 +32,6 @@ class _Application(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands under the headings of their groups, without building them."""
-        from doxa.app.verbs import GROUPS
-
         known: Any = self.commands
         for group, title in GROUPS.items():
             rows = [
@@ -110,39 +86,6 @@ app = typer.Typer(
     help="One memory for AI agents that a person can trust.",
 )
 
-EXIT_CODES = {
-    "input": 2,
-    "kref": 2,
-    "limit": 2,
-    "not_found": 3,
-    "conflict": 4,
-    "constraint": 4,
-    "role": 4,
-    "confirmation": 4,
-}
-_STORE_EXIT = 5
-_REFUSED_QUERIES = frozenset(
-    ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
-)
-
-Db = Annotated[
-    Path | None,
-    typer.Option(
-        "--db",
-        help="The memory file (default: DOXA_DB, or the user's data folder).",
-        show_default=False,
-    ),
-]
-ProjectOfAll = Annotated[
-    str | None,
-    typer.Option("--project", "-p", help="The project (default: default).", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-Project = Annotated[
-    str,
-    typer.Option("--project", "-p", help="The project of calls that name none."),
-]
-
 
 @app.callback()
 def root(ctx: typer.Context, db: Db = None, project: ProjectOfAll = None) -> None:
@@ -155,8 +98,6 @@ def root(ctx: typer.Context, db: Db = None, project: ProjectOfAll = None) -> Non
 
 def defaults_of(found: dict[str, Any]) -> dict[str, Any]:
     """The same defaults for every command, also for those of a group and for former names."""
-    from doxa.app.verbs import ALL, SHELL
-
     names = [verb.command for verb in ALL] + [
         old for verb in ALL if verb.cli is not None for old in verb.cli.old
     ]
@@ -168,160 +109,3 @@ def defaults_of(found: dict[str, Any]) -> dict[str, Any]:
         else:
             defaults[first] = found
     return defaults
-
-
-def note_old_name(old: str, new: str) -> None:
-    """Say on standard error that a command has another name now."""
-    sys.stderr.write(f"doxa: `{old}` is deprecated; use `{new}`\n")
-
-
-@contextmanager
-def opened(
-    db: Path | None, as_json: bool, *, read_only: bool = False, csv_folder: Path | None = None
-) -> Iterator[Memory]:
-    from doxa.app import open_memory
-
-    with (
-        errors_reported(as_json),
-        open_memory(
-            db,
-            role="operator",
-            actor=user(),
-            background=False,
-            read_only=read_only,
-            csv_folder=csv_folder,
-            decay_enabled=decay_enabled(),
-        ) as memory,
-    ):
-        yield memory
-
-
-def decay_enabled() -> bool | None:
-    """DOXA_DECAY: `on` gives a new file the standard policies, `off` leaves all policies without
-    effect; unset, they do what the file says."""
-    said = os.environ.get("DOXA_DECAY")
-    if not said:
-        return None
-    if said not in ("on", "off"):
-        from doxa.base.errors import InputError
-
-        raise InputError(
-            f"DOXA_DECAY is on or off; this is {said[:40]!r}.",
-            next_step="Set it to one of them, or not at all.",
-            field="DOXA_DECAY",
-        )
-    return said == "on"
-
-
-@contextmanager
-def errors_reported(as_json: bool) -> Iterator[None]:
-    """Turn errors into a line on standard error and an exit code."""
-    from doxa.base.errors import DoxaError, StoreError
-
-    try:
-        yield
-    except DoxaError as error:
-        raise SystemExit(fail(error, as_json)) from None
-    except BrokenPipeError:
-        raise SystemExit(0) from None
-    except (
-        OSError
-    ) as error:  # of a path that the command line names itself, such as the target of an export
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise SystemExit(
-            fail(
-                StoreError(
-                    f"The system refused {what}.",
-                    next_step="Check the path, its folder and permissions.",
-                ),
-                as_json,
-            )
-        ) from None
-
-
-def fail(error: DoxaError, as_json: bool) -> int:
-    sys.stderr.write(
-        (json_text({"error": error.as_dict()}) if as_json else f"doxa: {error_text(error)}") + "\n"
-    )
-    return exit_code(error)
-
-
-def error_text(error: DoxaError) -> str:
-    """The message and the next step; under an excerpt with its caret, that is a line of its own."""
-    return f"{error.message}{error.next_step}" if error.message.endswith("\n") else str(error)
-
-
-def exit_code(error: DoxaError) -> int:
-    from doxa.base.errors import StoreError
-
-    if error.code == "query":
-        return _query_exit(str(error.fields.get("kind")), str(error.fields.get("detail")))
-    return EXIT_CODES.get(error.code, _STORE_EXIT if isinstance(error, StoreError) else 1)
-
-
-def _query_exit(kind: str, detail: str) -> int:
-    """A query that is wrong, or whose values are, is input that is wrong; rules and transactions
-    refuse."""
-    if kind in _REFUSED_QUERIES or detail == "AccessMode":
-        return EXIT_CODES["conflict"]
-    return (
-        1
-        if kind == "ProcedureError" or detail in ("Terminated", "TimedOut")
-        else EXIT_CODES["input"]
-    )
-
-
-def must_be_new(path: Path) -> None:
-    from doxa.base.errors import InputError
-
-    if path.exists():
-        raise InputError(
-            f"{path} exists already.",
-            next_step="Give a path that does not exist yet.",
-            path=str(path),
-        )
-
-
-def user() -> str:
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "operator"
-
-
-def embed_some(memory: Memory) -> None:
-    """A single belief gets its vector at once if the model is at hand; a backlog waits for `doxa
-    embed`."""
-    from doxa.base.errors import DoxaError
-    from doxa.base.limits import COMMAND_EMBED_DOCS
-
-    due = memory.pending(in_use=True)
-    if 0 < due <= COMMAND_EMBED_DOCS:
-        with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
-            memory.embed(limit=due)
-
-
-def db_hint(db: Path | None) -> str:
-    return f" --db {db}" if db else ""
-
-
-@contextmanager
-def progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
-    """A count on standard error while it grows, on a terminal only."""
-    if as_json or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda count: bar.update(task, advance=count)

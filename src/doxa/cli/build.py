@@ -27,9 +27,19 @@ from doxa.app.verbs import (
     Parameter,
     Verb,
 )
-from doxa.cli.application import COMMAND_MODULES, Db, Json, note_old_name
+from doxa.cli.context import Db, Json, note_old_name
 
 _TYPES: dict[Kind, type] = {"integer": int, "change": int, "number": float, "path": Path}
+COMMAND_MODULES = {
+    "init": "doxa.cli.start:init",
+    "demo": "doxa.cli.start:demo",
+    "cypher": "doxa.cli.cypher:cypher",
+    "restore-backup": "doxa.cli.maintenance:restore_backup",
+    "policy": "doxa.cli.policy:policy",
+    "mcp": "doxa.cli.servers:mcp",
+    "serve": "doxa.cli.servers:serve",
+    "users": "doxa.cli.users:users",
+}
 _JSON: tuple[Kind, ...] = ("sentences", "mapping")
 _NOTES: dict[Kind, str] = {
     "time": "ISO 8601",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doxa.app.verbs import REPEATED, UNSET, Kind, Parameter, Verb
-from doxa.cli.application import (
+from doxa.cli.context import (
     db_hint,
     decay_enabled,
     embed_some,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.application import Json, errors_reported
+from doxa.cli.context import Json, errors_reported
 from doxa.cli.text import fields_text, show
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
+from doxa.app.checks import checked_path
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cli.results import FORMATS
-from doxa.ingestion import arguments
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TIMEOUT_S_MAX = 366 * 86_400
@@ -42,7 +42,7 @@ def script_of(query: str | None, file: Path | None) -> str | None:
             "A query and --file were both given.", next_step="Give one of them.", field="file"
         )
     if file is not None:
-        return _text_of(arguments.path(file, "file"))
+        return _text_of(checked_path(file, "file"))
     if query is not None and query != "-":
         return query
     if query is None and sys.stdin.isatty() and sys.stdout.isatty():
@@ -73,7 +73,7 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
     """The parameters of a file, and over them those of the command line."""
     found: dict[str, Any] = {}
     if file is not None:
-        path = arguments.path(file, "params")
+        path = checked_path(file, "params")
         found = _decoded(
             path.read_bytes(),
             what=str(path),
@@ -150,7 +150,7 @@ def milliseconds(seconds: float | None) -> int:
 def check_folder(folder: Path | None) -> Path | None:
     if folder is None:
         return None
-    found = arguments.path(folder, "csv")
+    found = checked_path(folder, "csv")
     if not found.is_dir():
         raise InputError(
             f"{found} is no folder.",
@@ -158,3 +158,15 @@ def check_folder(folder: Path | None) -> Path | None:
             field="csv",
         )
     return found
+
+
+def refuse_writing(plan: Any) -> None:
+    from doxa.cypher.errors import QueryError
+
+    if plan.writes:
+        raise QueryError(
+            "This statement writes, and --read lets none through.",
+            kind="TransactionError",
+            detail="AccessMode",
+            next_step="Give one that only reads, or leave --read out.",
+        )

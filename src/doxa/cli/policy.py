@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doxa.cli.application import Db, Json, opened
+from doxa.cli.context import Db, Json, opened
 from doxa.cli.text import show
 
 if TYPE_CHECKING:
@@ -249,12 +249,12 @@ def _script(source: str) -> str:
 
 
 def _only_policies(memory: Memory, script: str) -> None:
+    from doxa.app.policies import has_only_policy_commands
     from doxa.base.errors import InputError
-    from doxa.query.policy_schema import POLICY_COMMANDS
 
-    if not isinstance(memory.queries.prepare(script).statement.body, POLICY_COMMANDS):
+    if not has_only_policy_commands(memory.queries, script):
         raise InputError(
-            "There is something else than policy commands.",
+            "The script holds other statements than policy commands.",
             next_step="Run other statements with `doxa cypher`.",
             field="source",
         )

@@ -17,7 +17,7 @@ from doxa.cli.text import encoded
 from doxa.cli.values import cypher_text, line_text, plain, plain_text
 
 if TYPE_CHECKING:
-    from doxa.query.result import GraphResult
+    from doxa.app.results import GraphResult
 
 FORMATS = ("table", "json", "jsonl", "csv")
 _TABLE_ROWS = 1_000

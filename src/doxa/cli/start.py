@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.application import Db, Json, errors_reported, must_be_new, opened
+from doxa.cli.context import Db, Json, errors_reported, must_be_new, opened
 from doxa.cli.text import show
 
 

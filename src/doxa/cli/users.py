@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doxa.cli.application import Db, Json, errors_reported
+from doxa.cli.context import Db, Json, errors_reported
 from doxa.cli.text import show
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import math
 import re
 from typing import Any
 
+from doxa.app.results import Edge, Node, Path
 from doxa.base.spatial import Point
 from doxa.cypher.printer import name, text_literal
-from doxa.query.values import Edge, Node, Path
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

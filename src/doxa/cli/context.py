@@ -1,0 +1,212 @@
+"""What all commands share: exit codes, common options, the opened memory, and how errors are
+reported.
+
+Imports are inside the functions: a command pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from doxa.cli.text import json_text
+
+if TYPE_CHECKING:
+    from doxa.app import Memory
+    from doxa.base.errors import DoxaError
+
+EXIT_CODES = {
+    "input": 2,
+    "kref": 2,
+    "limit": 2,
+    "not_found": 3,
+    "conflict": 4,
+    "constraint": 4,
+    "role": 4,
+    "confirmation": 4,
+}
+_STORE_EXIT = 5
+_REFUSED_QUERIES = frozenset(
+    ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
+)
+
+Db = Annotated[
+    Path | None,
+    typer.Option(
+        "--db",
+        help="The memory file (default: DOXA_DB, or the user's data folder).",
+        show_default=False,
+    ),
+]
+ProjectOfAll = Annotated[
+    str | None,
+    typer.Option("--project", "-p", help="The project (default: default).", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+Project = Annotated[
+    str,
+    typer.Option("--project", "-p", help="The project of calls that name none."),
+]
+
+
+def note_old_name(old: str, new: str) -> None:
+    """Say on standard error that a command has another name now."""
+    sys.stderr.write(f"doxa: `{old}` is deprecated; use `{new}`\n")
+
+
+@contextmanager
+def opened(
+    db: Path | None, as_json: bool, *, read_only: bool = False, csv_folder: Path | None = None
+) -> Iterator[Memory]:
+    from doxa.app import open_memory
+
+    with (
+        errors_reported(as_json),
+        open_memory(
+            db,
+            role="operator",
+            actor=user(),
+            background=False,
+            read_only=read_only,
+            csv_folder=csv_folder,
+            decay_enabled=decay_enabled(),
+        ) as memory,
+    ):
+        yield memory
+
+
+def decay_enabled() -> bool | None:
+    """DOXA_DECAY: `on` gives a new file the standard policies, `off` leaves all policies without
+    effect; unset, they do what the file says."""
+    said = os.environ.get("DOXA_DECAY")
+    if not said:
+        return None
+    if said not in ("on", "off"):
+        from doxa.base.errors import InputError
+
+        raise InputError(
+            f"DOXA_DECAY is on or off; this is {said[:40]!r}.",
+            next_step="Set it to one of them, or not at all.",
+            field="DOXA_DECAY",
+        )
+    return said == "on"
+
+
+@contextmanager
+def errors_reported(as_json: bool) -> Iterator[None]:
+    """Turn errors into a line on standard error and an exit code."""
+    from doxa.base.errors import DoxaError, StoreError
+
+    try:
+        yield
+    except DoxaError as error:
+        raise SystemExit(fail(error, as_json)) from None
+    except BrokenPipeError:
+        raise SystemExit(0) from None
+    except (
+        OSError
+    ) as error:  # of a path that the command line names itself, such as the target of an export
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise SystemExit(
+            fail(
+                StoreError(
+                    f"The system refused {what}.",
+                    next_step="Check the path, its folder and permissions.",
+                ),
+                as_json,
+            )
+        ) from None
+
+
+def fail(error: DoxaError, as_json: bool) -> int:
+    sys.stderr.write(
+        (json_text({"error": error.as_dict()}) if as_json else f"doxa: {error_text(error)}") + "\n"
+    )
+    return exit_code(error)
+
+
+def error_text(error: DoxaError) -> str:
+    """The message and the next step; under an excerpt with its caret, that is a line of its own."""
+    return f"{error.message}{error.next_step}" if error.message.endswith("\n") else str(error)
+
+
+def exit_code(error: DoxaError) -> int:
+    from doxa.base.errors import StoreError
+
+    if error.code == "query":
+        return _query_exit(str(error.fields.get("kind")), str(error.fields.get("detail")))
+    return EXIT_CODES.get(error.code, _STORE_EXIT if isinstance(error, StoreError) else 1)
+
+
+def _query_exit(kind: str, detail: str) -> int:
+    """A query that is wrong, or whose values are, is input that is wrong; rules and transactions
+    refuse."""
+    if kind in _REFUSED_QUERIES or detail == "AccessMode":
+        return EXIT_CODES["conflict"]
+    return (
+        1
+        if kind == "ProcedureError" or detail in ("Terminated", "TimedOut")
+        else EXIT_CODES["input"]
+    )
+
+
+def must_be_new(path: Path) -> None:
+    from doxa.base.errors import InputError
+
+    if path.exists():
+        raise InputError(
+            f"{path} exists already.",
+            next_step="Give a path that does not exist yet.",
+            path=str(path),
+        )
+
+
+def user() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "operator"
+
+
+def embed_some(memory: Memory) -> None:
+    """A single belief gets its vector at once if the model is at hand; a backlog waits for `doxa
+    embed`."""
+    from doxa.base.errors import DoxaError
+    from doxa.base.limits import COMMAND_EMBED_DOCS
+
+    due = memory.pending(in_use=True)
+    if 0 < due <= COMMAND_EMBED_DOCS:
+        with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
+            memory.embed(limit=due)
+
+
+def db_hint(db: Path | None) -> str:
+    return f" --db {db}" if db else ""
+
+
+@contextmanager
+def progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
+    """A count on standard error while it grows, on a terminal only."""
+    if as_json or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda count: bar.update(task, advance=count)
