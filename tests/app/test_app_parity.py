@@ -39,10 +39,7 @@ from doxa.query.procedures import Registry
 from doxa.servers.mcp import tools
 
 ROOT = Path(__file__).parents[2]
-PYTHON_ONLY = {
-    "settle": "the deprecated name of flush",
-    "without_access_notes": "what recall in a query is run by",
-}
+PYTHON_ONLY = {"settle"}  # the deprecated name of flush
 TYPES = {
     "text": {"str", "str | None"},
     "kref": {"str | Kref", "str | Kref | None"},
@@ -168,7 +165,7 @@ def test_every_public_method_is_a_verb() -> None:
         for name, value in inspect.getmembers(doxa.Memory, inspect.isfunction)
         if not name.startswith("_")
     }
-    assert found - PYTHON_ONLY.keys() == VERBS.keys() - {"open"}
+    assert found - PYTHON_ONLY == VERBS.keys() - {"open"}
     assert all(hasattr(doxa.Session, verb.name) for verb in ALL if verb.owner == "Session")
     assert not any(hasattr(doxa.Session, verb.name) for verb in ALL if verb.owner == "Memory")
 
@@ -186,8 +183,10 @@ def test_config_holds_the_options_of_opening() -> None:
 
 def test_the_awaited_twin_is_up_to_date() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--quiet", "--fix", "--exit-zero", "-"]
-        + ["--stdin-filename", "src/doxa/app/asynchronous.py"],
+        [
+            *(sys.executable, "-m", "ruff", "check", "--quiet", "--fix", "--exit-zero", "-"),
+            *("--stdin-filename", "src/doxa/app/asynchronous.py"),
+        ],
         input=twin.source(),
         capture_output=True,
         text=True,

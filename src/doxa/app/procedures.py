@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from doxa.app.checks import ALL_PROJECTS
-from doxa.app.session import History, Session
+from doxa.app.session import History, Session, without_access_notes
 from doxa.app.verbs import ALL, VERBS, Kind, Parameter, Verb, columns
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
@@ -172,7 +172,7 @@ def _recall(session: Session, run: Any, text: str, options: Any = None) -> Rows:
         given.setdefault("as_of", format_time(run.graph.as_of))
     if run.graph.valid is not None:
         given.setdefault("valid_at", format_time(run.graph.valid.time))
-    ask = partial(session.without_access_notes().recall, text, **given)
+    ask = partial(without_access_notes(session).recall, text, **given)
     if isinstance(run.graph.reader, Transaction):
         with ThreadPoolExecutor(max_workers=1) as other:
             found = other.submit(ask).result()

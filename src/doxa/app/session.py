@@ -84,12 +84,6 @@ class Session(BeliefVerbs):
         """The opened file that this session uses."""
         return self._memory
 
-    def without_access_notes(self) -> Session:
-        """The same session for a query that notes itself what it returns."""
-        found = Session(self._memory, self.identity, self.project, self.context)
-        found._access_context = None
-        return found
-
     # Ingestion
 
     def ingest(
@@ -341,6 +335,13 @@ class Session(BeliefVerbs):
             csv_folder=None if folder is None else str(folder),
             owner=self,
         )
+
+
+def without_access_notes(session: Session) -> Session:
+    """The same session for a query that notes itself what it returns."""
+    found = Session(session._memory, session.identity, session.project, session.context)
+    found._access_context = None
+    return found
 
 
 def _turns(

@@ -23,17 +23,24 @@ Each call runs on a thread, so that there is one implementation.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, {abc}
 from itertools import islice
-from typing import TYPE_CHECKING, Any, {typing}
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, {typing}
 
 from doxa.app.memory import Memory, open_memory
 
 if TYPE_CHECKING:
 {imports}
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _LINES = 500  # of an export that one thread reads at a time
+
+
+async def _on_thread(call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+    import asyncio  # a synchronous user does not pay for it
+
+    return await asyncio.to_thread(call, *args, **options)
 
 
 class AsyncSession:
@@ -56,7 +63,7 @@ class AsyncSession:
 
     async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
         """{graph}"""
-        return await asyncio.to_thread(self._session.graph, context)
+        return await _on_thread(self._session.graph, context)
 '''
 
 _MEMORY = '''
@@ -73,7 +80,7 @@ class AsyncMemory(AsyncSession):
         cls, path: str | Path | None = None, **options: Unpack[OpenOptions]
     ) -> AsyncMemory:
         """{open}"""
-        return cls(await asyncio.to_thread(open_memory, path, **options))
+        return cls(await _on_thread(open_memory, path, **options))
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -87,7 +94,7 @@ class AsyncMemory(AsyncSession):
 
     async def close(self) -> None:
         """{close}"""
-        await asyncio.to_thread(self._memory.close)
+        await _on_thread(self._memory.close)
 
     async def session(
         self,
@@ -98,15 +105,15 @@ class AsyncMemory(AsyncSession):
         context: Mapping[str, Any] | None = None,
     ) -> AsyncSession:
         """{session}"""
-        made = await asyncio.to_thread(
+        made = await _on_thread(
             self._memory.session, actor=actor, role=role, project=project, context=context
         )
         return AsyncSession(made)
 
     async def export(self) -> AsyncIterator[bytes]:
         """{export}"""
-        lines = await asyncio.to_thread(self._memory.export)
-        while found := await asyncio.to_thread(lambda: list(islice(lines, _LINES))):
+        lines = await _on_thread(self._memory.export)
+        while found := await _on_thread(lambda: list(islice(lines, _LINES))):
             for line in found:
                 yield line
 '''
@@ -166,7 +173,7 @@ def _method(function: ast.FunctionDef, summary: str, owner: str) -> str:
     return (
         f"    async def {function.name}({ast.unparse(given)}) -> {ast.unparse(function.returns)}:\n"
         f'        """{summary}"""\n'
-        f"        return await asyncio.to_thread({call})\n"
+        f"        return await _on_thread({call})\n"
     )
 
 
