@@ -1,5 +1,5 @@
-"""The verbs that change beliefs, and those that say why something is believed: the part of a session
-that uses the ledger."""
+"""The verbs that change beliefs, and those that explain why something is believed: the part of a
+session that uses the ledger."""
 
 from __future__ import annotations
 
@@ -8,14 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from doxa.app.checks import checked, may_trust, one_project, searched_project
 from doxa.app.file import MemoryFile
-from doxa.app.verbs.options import (
-    Facts,
-    PlacedOptions,
-    RememberOptions,
-    RevisionOptions,
-    StatementOptions,
-    Time,
-)
 from doxa.base.errors import InputError, RoleError
 from doxa.base.limits import CONFLICTS_ITEMS_MAX
 from doxa.belief import (
@@ -36,6 +28,13 @@ from doxa.ingestion import arguments
 from doxa.store import Identity, Store
 
 if TYPE_CHECKING:
+    from doxa.app.verbs.options import (
+        Facts,
+        PlacedOptions,
+        RememberOptions,
+        StatementOptions,
+        Time,
+    )
     from doxa.belief import Explanation
     from doxa.ingestion.match import Match
     from doxa.ingestion.remember import Remembered
@@ -203,6 +202,8 @@ class BeliefVerbs:
 
     def _revision(self, verb: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a revision, which has its address already."""
+        from doxa.app.verbs.options import RevisionOptions
+
         given = self._placed(verb, options)
         placed = sorted(given.keys() - RevisionOptions.__annotations__.keys())
         if placed:

@@ -6,11 +6,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from doxa.app.verbs import REQUIRED, UNSET, VERBS, Kind, Parameter
 from doxa.base.errors import InputError, RoleError
 from doxa.ingestion import arguments
+
+if TYPE_CHECKING:
+    from doxa.app.verbs import Kind, Parameter
 
 ALL_PROJECTS = "*"
 
@@ -51,6 +53,8 @@ _CHECKS: dict[Kind, Callable[[Any, str], Any]] = {
 def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> dict[str, Any]:
     """The options of a verb in the types that the packages below take; with `preset`, those that
     were not given have their defaults. Raises InputError for an unknown name or a wrong type."""
+    from doxa.app.verbs import REQUIRED, UNSET, VERBS  # the table is loaded when it is needed
+
     known = {one.name: one for one in VERBS[verb].parameters if not one.positional}
     unknown = sorted(set(map(str, options)) - known.keys())
     if unknown:

@@ -1,4 +1,4 @@
-"""How a memory is opened: the options as a value, where the file is, and what is wrong with them."""
+"""How a memory is opened: the options as a value, their checks, and the path of the user's file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Maintenance in the background while a memory is open: pending accesses are written, and visibility
-windows follow a change of policies.
+"""Background maintenance while a memory is open: pending accesses are written, and windows of
+visibility follow a change of policies.
 
 One thread, started when there is first something to do. Reads are correct without it: what it has
 not reached yet is evaluated when it is read, and what is pending is written at the close.
@@ -16,7 +16,7 @@ from doxa.store import Store
 
 
 class MaintenanceThread:
-    """The thread of one open store. `interval_ms`: how long an access may wait before it is written."""
+    """The thread of one open store. An access waits at most `interval_ms` before it is written."""
 
     def __init__(self, store: Store, *, interval_ms: int, background: bool) -> None:
         self._store = store

@@ -20,13 +20,13 @@ from doxa.app.config import Config, default_path
 from doxa.app.file import MemoryFile
 from doxa.app.maintenance import MaintenanceThread
 from doxa.app.session import Session
-from doxa.app.verbs.options import OpenOptions
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.ingestion import arguments
 from doxa.store import Identity
 
 if TYPE_CHECKING:
+    from doxa.app.verbs.options import OpenOptions
     from doxa.query.run import QueryEngine
     from doxa.transfer.jsonl import Imported
 
@@ -112,11 +112,12 @@ def open_memory(path: str | Path | None = None, **options: Unpack[OpenOptions]) 
     given: dict[str, Any] = dict(options)
     if given.get("csv_folder") is not None:
         given["csv_folder"] = arguments.path(given["csv_folder"], "csv_folder")
-    unknown = sorted(given.keys() - OpenOptions.__annotations__.keys())
+    known = [name for name in Config.__dataclass_fields__ if name != "path"]
+    unknown = sorted(given.keys() - set(known))
     if unknown:
         raise InputError(
             f"open has no option {', '.join(unknown)[:200]}.",
-            next_step=f"Use {', '.join(OpenOptions.__annotations__)}.",
+            next_step=f"Use {', '.join(known)}.",
             field=unknown[0],
         )
     return Memory(Config(place, **given))

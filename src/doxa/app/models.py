@@ -148,7 +148,7 @@ class Models:
 
     @property
     def embedder_unasked(self) -> str:
-        """The spec of an embedder behind an endpoint that nobody has asked for yet, else nothing."""
+        """The spec of an embedder behind an endpoint that was not called yet, else nothing."""
         spec = self.specs["embedder"]
         return str(spec) if spec is not None and spec.remote and not self._embedder.tried else ""
 

@@ -28,7 +28,8 @@ CREATE DECAY PROFILE memory_episode_retention OPTIONS {
   halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'VERSION', visibilityThreshold: 0.10
 }
 CREATE DECAY PROFILE exchange_retention OPTIONS {
-  halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'LAST_ACCESSED', visibilityThreshold: 0.10
+  halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'LAST_ACCESSED',
+  visibilityThreshold: 0.10
 }
 CREATE DECAY PROFILE session_summary OPTIONS {
   halfLifeSeconds: 1209600, function: 'exponential', scoreFloor: 0.10, visibilityThreshold: 0.10
@@ -38,7 +39,9 @@ CREATE DECAY PROFILE evidence_decay OPTIONS {
   halfLifeSeconds: 2592000, function: 'exponential', scoreFrom: 'CREATED', visibilityThreshold: 0.10
 }
 
-CREATE DECAY PROFILE knowledge_fact FOR (n:KnowledgeFact) APPLY { DECAY PROFILE 'knowledge_fact_retention' }
+CREATE DECAY PROFILE knowledge_fact FOR (n:KnowledgeFact) APPLY {
+  DECAY PROFILE 'knowledge_fact_retention'
+}
 CREATE DECAY PROFILE belief FOR (n:Revision) APPLY { DECAY PROFILE 'knowledge_fact_retention' }
 CREATE DECAY PROFILE memory_episode FOR (n:MemoryEpisode) APPLY {
   DECAY PROFILE 'memory_episode_retention'
@@ -53,7 +56,9 @@ CREATE DECAY PROFILE memory_episode FOR (n:MemoryEpisode) APPLY {
   n.ephemeralContext DECAY HALF LIFE 86400
 }
 CREATE DECAY PROFILE exchange FOR (n:Exchange) APPLY { DECAY PROFILE 'exchange_retention' }
-CREATE DECAY PROFILE wisdom_directive FOR (n:WisdomDirective) APPLY { DECAY PROFILE 'wisdom_directive_retention' }
+CREATE DECAY PROFILE wisdom_directive FOR (n:WisdomDirective) APPLY {
+  DECAY PROFILE 'wisdom_directive_retention'
+}
 CREATE DECAY PROFILE evidence FOR ()-[r:EVIDENCES]-() APPLY {
   DECAY PROFILE 'evidence_decay'
   r.sourceId NO DECAY
@@ -94,11 +99,13 @@ CREATE PROMOTION POLICY wisdom_directive_stability FOR (n:WisdomDirective) APPLY
   }
   WHEN coalesce(n.evidenceCount, 0) < 3 APPLY PROFILE 'wisdom_provisional'
   WHEN n.evidenceCount >= 3 AND n.contradictionRate < 0.20 APPLY PROFILE 'wisdom_established'
-  WHEN n.evidenceCount >= 10 AND n.contradictionRate < 0.05 AND n.crossSessionSupport >= 3 APPLY PROFILE 'wisdom_canonical'
+  WHEN n.evidenceCount >= 10 AND n.contradictionRate < 0.05 AND n.crossSessionSupport >= 3
+    APPLY PROFILE 'wisdom_canonical'
 }
 CREATE PROMOTION POLICY directive_stability FOR (n:Revision) APPLY {
   WHEN n.kind = 'directive' AND n.sessionSupport >= 3 APPLY PROFILE 'wisdom_established'
-  WHEN n.kind = 'directive' AND n.sessionSupport >= 10 AND n.agentSupport >= 2 APPLY PROFILE 'wisdom_canonical'
+  WHEN n.kind = 'directive' AND n.sessionSupport >= 10 AND n.agentSupport >= 2
+    APPLY PROFILE 'wisdom_canonical'
 }
 CREATE PROMOTION POLICY evidence_traversal_tiering FOR ()-[r:EVIDENCES]-() APPLY {
   WHEN r.traversalCount >= 5 APPLY PROFILE 'reinforced_evidence'

@@ -56,7 +56,8 @@ def _overview() -> Iterator[str]:
         command = f"`doxa {verb.command}`" if verb.cli else ""
         procedure = f"`doxa.{verb.procedure}`" if verb.cypher else ""
         writes = ("yes" if verb.idempotent else "each time") if verb.writes else ""
-        yield f"| [{verb.name}](#{verb.name}) | {command} | {procedure} | {tools} | {verb.role} | {writes} |"
+        cells = (f"[{verb.name}](#{verb.name})", command, procedure, tools, verb.role, writes)
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 
@@ -84,17 +85,18 @@ def _calls(verb: Verb) -> Iterator[str]:
     )
     more = ", ..." if any(not one.positional for one in verb.parameters) else ""
     owner = "doxa" if verb.name == "open" else "memory"
-    yield f"- Python: `{owner}.{verb.name}({call}{more if call else more.lstrip(', ')})` returns `{verb.result}`"
+    given = call + more if call else more.removeprefix(", ")
+    yield f"- Python: `{owner}.{verb.name}({given})` returns `{verb.result}`"
     if verb.cli is not None:
         old = f" (formerly {', '.join(f'`{one}`' for one in verb.cli.old)})" if verb.cli.old else ""
         reason = f": {verb.cli.reason}" if verb.cli.reason else ""
         yield f"- Command line: `doxa {verb.command}`{old}{reason}"
     if verb.cypher is not None:
-        given = [name for name in verb.cypher.arguments]
-        if any(one.name not in given for one in verb.of("cypher")):
-            given.append("options")
+        arguments = list(verb.cypher.arguments)
+        if any(one.name not in arguments for one in verb.of("cypher")):
+            arguments.append("options")
         columns = ", ".join(f"`{name}`" for name, _ in verb.cypher.results)
-        yield f"- Cypher: `CALL doxa.{verb.procedure}({', '.join(given)})` yields {columns}"
+        yield f"- Cypher: `CALL doxa.{verb.procedure}({', '.join(arguments)})` yields {columns}"
     if verb.errors:
         yield f"- Raises {', '.join(f'`{name}`' for name in verb.errors)}"
 

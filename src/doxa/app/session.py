@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from doxa.app.beliefs import BeliefVerbs
 from doxa.app.checks import ALL_PROJECTS, checked, one_project, searched_project
 from doxa.app.file import MemoryFile
-from doxa.app.verbs.options import IngestOptions, RecallOptions, Time
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError, NotFoundError
 from doxa.belief import (
@@ -42,6 +41,7 @@ from doxa.ingestion import arguments
 from doxa.store import Identity
 
 if TYPE_CHECKING:
+    from doxa.app.verbs.options import IngestOptions, RecallOptions, Time
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.readers import ReadReport
     from doxa.language.turns import Turn

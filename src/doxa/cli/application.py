@@ -1,4 +1,4 @@
-"""The application: its commands in groups, its help, and the options that stand before a command."""
+"""The application: its commands in groups, its help, and the options before a command."""
 
 from __future__ import annotations
 

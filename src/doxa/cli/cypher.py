@@ -183,7 +183,7 @@ def _run(
 
 @contextmanager
 def _placed(piece: Any, script: str, *, number: int, count: int) -> Iterator[None]:
-    """An error says where in the script it is; one without a place in the text, of which statement."""
+    """Locate an error in the script; without a position, name the statement."""
     from doxa.base.errors import DoxaError
     from doxa.cypher.errors import QueryError, locate
     from doxa.cypher.statements import placed

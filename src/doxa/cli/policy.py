@@ -292,17 +292,18 @@ def _rules(memory: Memory) -> Rules:
 
 
 def _lists_text(found: dict[str, list[dict[str, Any]]]) -> str:
-    from doxa.cli.results import table_text
-
-    lines = [
-        f"{title}\n{table_text(tuple(found[name][0]), [tuple(row.values()) for row in found[name]])}"
-        for name, title in _LISTS
-        if found[name]
-    ]
+    lines = [f"{title}\n{_table_of(found[name])}" for name, title in _LISTS if found[name]]
     return (
         "\n".join(lines).rstrip()
-        or "There are no policies: nothing fades. `doxa policy bootstrap` installs the standard ones."
+        or "There are no policies: nothing decays. `doxa policy bootstrap` installs the standard"
+        " ones."
     )
+
+
+def _table_of(rows: list[dict[str, Any]]) -> str:
+    from doxa.cli.results import table_text
+
+    return table_text(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def _applied_text(found: dict[str, Any]) -> str:

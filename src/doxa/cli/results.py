@@ -97,9 +97,8 @@ def _json(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
     write(f'{{"columns":{encoded(result.columns)},"rows":[')
     for number, row in enumerate(rows):
         write(("," if number else "") + encoded(plain(row)))
-    write(
-        f'],"counters":{encoded({name: number for name, number in result.counters.items() if number})}'
-    )
+    counters = {name: number for name, number in result.counters.items() if number}
+    write(f'],"counters":{encoded(counters)}')
     plan = result.description()
     notices = [
         {"title": one.title, "description": one.description, "line": one.line, "column": one.column}

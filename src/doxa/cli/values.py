@@ -49,7 +49,8 @@ def _text(value: Any) -> str:
                 f"({' '.join(part for part in (labels, _map(value.properties, empty='')) if part)})"
             )
         case Edge():
-            return f"[:{' '.join(part for part in (name(value.type), _map(value.properties, empty='')) if part)}]"
+            parts = (name(value.type), _map(value.properties, empty=""))
+            return f"[:{' '.join(part for part in parts if part)}]"
         case Path():
             return _path(value)
         case dict():

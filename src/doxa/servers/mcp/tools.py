@@ -443,7 +443,7 @@ def _readable(value: Any) -> Any:
 
 
 def _sendable(value: Any) -> Any:
-    """What an error quotes of a request may hold halves of surrogate pairs, which no JSON text can."""
+    """The value without unpaired surrogates, which an error may quote and JSON cannot hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
