@@ -161,7 +161,7 @@ def _correct(memory: Memory, database: str) -> None:
 
 
 def _impact(memory: Memory, backup: str) -> None:
-    _head("5. What rests on the belief that changed?")
+    _head("5. What depends on the belief that changed?")
     for step in memory.impact(DATABASE).steps:
         _say(f"  {'  ' * (step.depth - 1)}{step.edge} <- {step.kref}")
     _head("   And where does it come from?")

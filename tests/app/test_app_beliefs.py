@@ -131,7 +131,7 @@ def test_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         return result.output
 
     run("revise", json.dumps(FACT))
-    assert "gave way" not in run("revise", '["Bo", "lives in", "Oslo"]')
+    assert "retracted" not in run("revise", '["Bo", "lives in", "Oslo"]')
     assert "Dry run" in run("revise", '["Ana", "lives in", "Rome"]', "--dry-run").replace(
         "dry run", "Dry run"
     )
@@ -224,7 +224,7 @@ def test_by_mcp(memory: doxa.Memory) -> None:
         {"text": "Ana lives in Rome", "name": "new", "facts": [["Ana", "lives in", "Rome"]]},
     )
     assert (
-        not wrong and result["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "Gave way" in text
+        not wrong and result["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "Retracted" in text
     )
     text, result, wrong = call(agent, "memory_get", {"kref": "kref://p/new.fact", "explain": True})
     assert not wrong and "It replaced" in text and result["explained"]["replaced"]

@@ -120,7 +120,7 @@ def may_trust(trust: object, role: str) -> None:
 
 
 def deprecated(old: str, new: str) -> None:
-    """Warn whoever called a public name that it is to go."""
+    """Warn the caller of a public name that will be removed."""
     warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=_stacklevel())
 
 

@@ -177,15 +177,15 @@ def user() -> str:
 
 
 def embed_some(memory: Memory) -> None:
-    """A single belief gets its vector at once if the model is at hand; a backlog waits for `doxa
+    """Embed a few pending memories at once if the model is available; a backlog waits for `doxa
     embed`."""
     from doxa.base.errors import DoxaError
     from doxa.base.limits import COMMAND_EMBED_DOCS
 
-    due = memory.pending(in_use=True)
-    if 0 < due <= COMMAND_EMBED_DOCS:
+    pending = memory.pending(in_use=True)
+    if 0 < pending <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
-            memory.embed(limit=due)
+            memory.embed(limit=pending)
 
 
 def db_hint(db: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""What `doxa cypher` is given beside a query, made into what a session takes. Each wrong option is
+"""The options of `doxa cypher`, checked and converted for a session. Each wrong option is
 an InputError that names it."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TIMEOUT_S_MAX = 366 * 86_400
 def check_form(form: str, *, as_json: bool) -> None:
     if form not in FORMATS:
         raise InputError(
-            f"{form[:40]!r} is no format.",
+            f"{form[:40]!r} is not a format.",
             next_step=f"Use one of {', '.join(FORMATS)}.",
             field="format",
         )
@@ -62,7 +62,7 @@ def _text_of(path: Path) -> str:
 
 def _undecoded(what: str, error: UnicodeDecodeError) -> InputError:
     return InputError(
-        f"{what} is no UTF-8 text at byte {error.start}.",
+        f"{what} is not UTF-8 text at byte {error.start}.",
         next_step="Save it as UTF-8.",
         field="query",
         position=error.start,
@@ -99,7 +99,7 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
 
 def json_value(text: str, *, name: str) -> Any:
     """One parameter's value."""
-    step = f"Give a JSON value; text stands in double quotes: --param '{name[:40]}=\"text\"'."
+    step = f"Give a JSON value; text needs double quotes: --param '{name[:40]}=\"text\"'."
     return _decoded(
         text.encode(errors="surrogatepass"), what=f"The value of {name[:40]!r}", step=step
     )
@@ -110,7 +110,7 @@ def _decoded(data: bytes, *, what: str, step: str) -> Any:
         return _fitting(msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")), what=what)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"{what} is no JSON: {reason}.", next_step=step, field="params") from None
+        raise InputError(f"{what} is not JSON: {reason}.", next_step=step, field="params") from None
 
 
 def _fitting(value: Any, *, what: str) -> Any:
@@ -153,7 +153,7 @@ def check_folder(folder: Path | None) -> Path | None:
     found = checked_path(folder, "csv")
     if not found.is_dir():
         raise InputError(
-            f"{found} is no folder.",
+            f"{found} is not a folder.",
             next_step="Give the folder that LOAD CSV may read.",
             field="csv",
         )

@@ -1,7 +1,7 @@
-"""`doxa policy`: what fades and what stands. Persistence policies declared, listed, tried, drawn,
-and the standing of single elements told.
+"""`doxa policy`: persistence policies declared, listed, simulated and plotted, and the status of
+single elements explained.
 
-What only reads opens the file read-only, so that looking at an element is no access to it.
+Commands that only read open the file read-only, so that they count as no access.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 policy = typer.Typer(
     name="policy",
     no_args_is_help=True,
-    help="Persistence policies: what decays, what stands, and what use promotes.",
+    help="Manage persistence policies: what decays, and what use promotes.",
     rich_markup_mode=None,
 )
 
@@ -129,10 +129,10 @@ def explain(
             raise NotFoundError(
                 f"There is no element {element[:100]}.", next_step=step, element=element[:100]
             )
-        told = {
+        found_values = {
             name: plain(value) for name, value in found[0].items() if name not in ("a", "b", "n")
         }
-        show(told | {"hiddenEnds": _hidden_ends(memory, element)}, as_json, _standing_text)
+        show(found_values | {"hiddenEnds": _hidden_ends(memory, element)}, as_json, _standing_text)
 
 
 @policy.command("simulate")
@@ -229,7 +229,7 @@ def status(db: Db = None, as_json: Json = False) -> None:
         )
 
 
-# Asking
+# Queries
 
 
 def _script(source: str) -> str:
@@ -288,7 +288,7 @@ def _rules(memory: Memory) -> Rules:
         return snapshot.declared().judge.rules
 
 
-# Telling
+# Text
 
 
 def _lists_text(found: dict[str, list[dict[str, Any]]]) -> str:

@@ -1,8 +1,8 @@
 """The result of a Cypher statement as it comes: a table, one JSON value, JSON lines or CSV.
 
 Rows are written as they arrive and never held, however many there are; a table is set a thousand
-rows at a time. What is no row (counts, counters, a plan) stands under a table and inside the JSON
-value; of JSON lines and CSV it goes to standard error, so that the output is rows.
+rows at a time. Counts, counters and plans are printed under a table and inside the JSON value; with
+JSON lines and CSV they go to standard error, so that the output is rows.
 """
 
 from __future__ import annotations

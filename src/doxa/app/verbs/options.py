@@ -41,7 +41,7 @@ SCOPE = Parameter("The project; without one, the session's; '*': all projects.",
 
 
 class RecallOptions(TypedDict, total=False):
-    """What a recall may be asked beside its question."""
+    """The options of a recall."""
 
     project: Annotated[str | None, SCOPE]
     space: Annotated[str, Parameter("Only this space and those below it.", "")]
@@ -81,7 +81,7 @@ class RecallOptions(TypedDict, total=False):
 
 
 class ContentOptions(TypedDict, total=False):
-    """What a belief may say beside its text."""
+    """What a belief may state in addition to its text."""
 
     facts: Annotated[Facts, Parameter("Facts as (subject, predicate, value).", UNSET, cli="--fact")]
     sentences: Annotated[
@@ -116,7 +116,7 @@ class ContentOptions(TypedDict, total=False):
 
 
 class RevisionOptions(ContentOptions, total=False):
-    """What a new revision may say beside its text. What is not given is carried over."""
+    """The same for a new revision, with its confidence and trust. Missing ones are carried over."""
 
     confidence: Annotated[float, Parameter("How certain it is, from 0 to 1.", UNSET)]
     trust: Annotated[str, Parameter(f"How far it is trusted: {TRUST}.", UNSET)]
@@ -134,7 +134,7 @@ class PlacedOptions(RevisionOptions, total=False):
 
 
 class RememberOptions(ContentOptions, total=False):
-    """What a new belief may say beside its text, where it goes, and what it depends on."""
+    """The same for a new belief, with its place and what it depends on."""
 
     project: Annotated[str | None, PROJECT]
     space: Annotated[str, Parameter("The space in the project, such as a/b.", "")]

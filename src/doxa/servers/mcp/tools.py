@@ -416,7 +416,9 @@ def _changed(change: Change) -> tuple[str, dict[str, Any]]:
 
 def _retracted(change: Change) -> str:
     """What else was retracted, in words: quoted, since somebody said it."""
-    parts = [f" Gave way: {quoted(loss.says)} [{loss.kref}: {loss.why}]." for loss in change.losses]
+    parts = [
+        f" Retracted: {quoted(loss.says)} [{loss.kref}: {loss.why}]." for loss in change.losses
+    ]
     parts += [f" Lost its support: {fallen.kref}." for fallen in change.unsupported]
     return "".join(parts)
 
