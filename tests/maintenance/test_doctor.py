@@ -143,7 +143,7 @@ def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
             threading.Event().wait(0.05)
         stopped = next(finding for finding in memory.doctor() if finding.name == "embedder")
         assert not stopped.ok
-        assert "job stopped" in stopped.detail
+        assert "thread stopped" in stopped.detail
 
 
 def test_advice_on_a_damaged_file_does_not_lead_back_to_doctor(tmp_path: Path) -> None:

@@ -368,7 +368,7 @@ def test_what_was_asked_for_and_is_not_there_is_told(tmp_path: Path) -> None:
         memory.ingest([{"speaker": "Ana", "text": "ferry said"}], thread="trip")
         for options, error in (
             ({"space": "prt"}, NotFoundError),
-            ({"space": "prt", "project": ""}, NotFoundError),
+            ({"space": "prt", "project": "*"}, NotFoundError),
             ({"tag": "nope"}, NotFoundError),
             ({"thread": "kref://default/conversations/nope.thread"}, NotFoundError),
             ({"thread": "trip"}, KrefError),
