@@ -89,7 +89,7 @@ class _Observer:
             " $spiked) RETURN n.baseline, $evaluatedConfidence"
         )
         ask(session, text, {"least": least, "spiked": spiked, "evaluatedConfidence": value})
-        self.memory.settle()
+        self.memory.flush()
 
     def estimates(self, label: str) -> dict[int, float]:
         """By node. Asking about an element is not to return it, so this is not an observation."""
@@ -301,7 +301,7 @@ def _sessions(part: Part, tally: Tally) -> None:
                     "MATCH (n:WisdomDirective) RETURN n.text, $evaluatedConfidence",
                     {"evaluatedConfidence": 0.9},
                 )
-                memory.settle()
+                memory.flush()
             (row,) = ask(memory, told)
             if number <= 2:
                 tally.see(

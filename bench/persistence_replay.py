@@ -201,7 +201,7 @@ class _Run:
         for row in ask(session, text, given):
             memory = self.model.memories[row[0]]
             memory.anchor, memory.uses = self.clock.now_ns(), memory.uses + 1
-        self.memory.settle()
+        self.memory.flush()
 
     def change_policies(self, number: int) -> None:
         """At some checkpoints the half-life changes, at others a binding goes and comes back, which
@@ -215,7 +215,7 @@ class _Run:
         elif number % 3 == 2:
             self.memory.run("DROP DECAY PROFILE links")
             self.memory.run(_SCHEMA[-2])
-        self.memory.settle()
+        self.memory.flush()
 
     # Comparing
 

@@ -407,7 +407,7 @@ def _functions(tally: Tally, memory: doxa.Memory, clock: FakeClock) -> None:
             "MATCH (n:MemoryEpisode {text: 'prefers dark mode'}) RETURN n, $evaluatedConfidence",
             {"evaluatedConfidence": 0.9},
         )
-        memory.settle()
+        memory.flush()
         promotion = None if number < 3 else "reinforced" if number < 5 else "high_confidence"
         found = ask(
             memory,

@@ -234,7 +234,7 @@ def _of_elements(
             found = in_turn(
                 asks,
                 _questions(held, repetitions + _WARM),
-                settle=[memories[system].settle for system in _JUDGED],
+                settle=[memories[system].flush for system in _JUDGED],
             )
             timed[name] = Timed(title, *found[:2])
             for rows in found[2]:
@@ -330,7 +330,7 @@ def _sweep(part: Part, tally: Tally, memory: doxa.Memory, held: Elements) -> lis
     began = time.perf_counter()
 
     def settle() -> None:
-        memory.settle()
+        memory.flush()
         ended.append(time.perf_counter() - began)
 
     thread = threading.Thread(target=settle)
@@ -377,7 +377,7 @@ def _sweep(part: Part, tally: Tally, memory: doxa.Memory, held: Elements) -> lis
     )
     if count <= _CHECKED_MAX:
         tally.see("after the sweep", memory.check(), [], of=f"{count:,} elements")
-    memory.settle()
+    memory.flush()
     took = ended[0] if ended else 0.0
     part.figures |= {f"{count}.declare_s": declared_s, f"{count}.sweep_s": took}
     found = spread(times) if times else Spread(float("nan"), float("nan"))
@@ -418,7 +418,7 @@ def _of_recall(tally: Tally, count: int, *, seed: int, repetitions: int) -> Time
         )
         asks: dict[str, _Ask] = {system: _recalling(memory) for system, memory in memories.items()}
         spreads, sizes, samples = in_turn(
-            asks, questions, settle=[memories[system].settle for system in _JUDGED]
+            asks, questions, settle=[memories[system].flush for system in _JUDGED]
         )
     for rows in samples:
         tally.see(
@@ -480,14 +480,14 @@ def _of_accesses(part: Part, count: int, seed: int) -> tuple[str, list[str], lis
         ):
             if key == "on_access":
                 memory.run(_USED)
-                memory.settle()
+                memory.flush()
             for keys, what, part_key in (
                 (lookups, "each of another node", "apart"),
                 (10, "of ten nodes in turn", "same"),
             ):
                 for number in range(lookups):
                     list(session.run(_USE, {"key": number % keys, "evaluatedConfidence": 0.6}))
-                took = seconds_of(memory.settle)
+                took = seconds_of(memory.flush)
                 part.figures[f"access.{key}.{part_key}_us"] = 1e6 * took / lookups
                 rows.append(
                     [

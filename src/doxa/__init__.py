@@ -5,7 +5,7 @@ with doxa.open("memory.db") as memory:
     memory.recall("when do we deploy?", project="shop")
 """
 
-from doxa.app import AsyncMemory, Config, History, Memory, Session
+from doxa.app import AsyncMemory, AsyncSession, Config, History, Memory, Session
 from doxa.app import open_memory as open
 from doxa.base.errors import (
     BusyError,
@@ -49,6 +49,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemory",
+    "AsyncSession",
     "Bundle",
     "BusyError",
     "Change",

@@ -133,7 +133,7 @@ def _recall(memory: Memory) -> None:
     _head('3. recall "which day do we ship?"')
     _hits(memory.recall("which day do we ship?", project="tea-shop", limit=3))
     _head('   recall "what must Karim not eat?" (over both projects)')
-    _hits(memory.recall("what must Karim not eat?", project="", limit=2))
+    _hits(memory.recall("what must Karim not eat?", project="*", limit=2))
 
 
 def _correct(memory: Memory, database: str) -> None:
@@ -161,7 +161,7 @@ def _correct(memory: Memory, database: str) -> None:
 
 
 def _impact(memory: Memory, backup: str) -> None:
-    _head("5. What rests on the belief that changed?")
+    _head("5. What depends on the belief that changed?")
     for step in memory.impact(DATABASE).steps:
         _say(f"  {'  ' * (step.depth - 1)}{step.edge} <- {step.kref}")
     _head("   And where does it come from?")

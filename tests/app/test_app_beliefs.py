@@ -130,12 +130,12 @@ def test_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert result.exit_code == exit, (result.output, result.exception)
         return result.output
 
-    run("believe", json.dumps(FACT))
-    assert "gave way" not in run("believe", '["Bo", "lives in", "Oslo"]')
-    assert "Dry run" in run("believe", '["Ana", "lives in", "Rome"]', "--dry-run").replace(
+    run("revise", json.dumps(FACT))
+    assert "retracted" not in run("revise", '["Bo", "lives in", "Oslo"]')
+    assert "Dry run" in run("revise", '["Ana", "lives in", "Rome"]', "--dry-run").replace(
         "dry run", "Dry run"
     )
-    first = json.loads(run("believe", '["Ana", "lives in", "Rome"]', "--json"))["kref"]
+    first = json.loads(run("revise", '["Ana", "lives in", "Rome"]', "--json"))["kref"]
     assert "Ana lives in Rome" in run("explain", first) and "Nothing waits" in run("conflicts")
     assert "revised" in run("tell", "Ana now lives in Bonn") and run(
         "match", "Ana now lives in Paris"
@@ -147,9 +147,9 @@ def test_by_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     rules.write_text(json.dumps({"constraints": {"functional": ["likes"]}}))
     run("constrain", str(rules))
     assert json.loads(run("rules"))["constraints"]["functional"] == ["likes"]
-    assert "contracted" in run("disbelieve", '["Bo", "lives in", "Oslo"]')
+    assert "contracted" in run("contract", '["Bo", "lives in", "Oslo"]')
     for wrong in ("no json", "3", '["a"]', '{"xor": []}'):
-        run("believe", wrong, exit=2)
+        run("revise", wrong, exit=2)
     run("resolve", conflict, "accept", exit=4)
 
 
@@ -224,7 +224,7 @@ def test_by_mcp(memory: doxa.Memory) -> None:
         {"text": "Ana lives in Rome", "name": "new", "facts": [["Ana", "lives in", "Rome"]]},
     )
     assert (
-        not wrong and result["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "Gave way" in text
+        not wrong and result["losses"][0]["kref"] == "kref://p/ana.fact?r=1" and "Retracted" in text
     )
     text, result, wrong = call(agent, "memory_get", {"kref": "kref://p/new.fact", "explain": True})
     assert not wrong and "It replaced" in text and result["explained"]["replaced"]

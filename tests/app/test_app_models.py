@@ -48,7 +48,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doxa.models.http.MODEL_BACKOFF_MS", 1)
     monkeypatch.setattr("doxa.models.http.MODEL_OUTAGE_MS", 300)
     monkeypatch.setattr("doxa.app.models.MODEL_OUTAGE_MS", 300)
-    monkeypatch.setattr("doxa.app.memory.MODEL_OUTAGE_MS", 300)
+    monkeypatch.setattr("doxa.app.embedding.MODEL_OUTAGE_MS", 300)
 
 
 @pytest.fixture
@@ -137,7 +137,11 @@ def test_the_environment_names_models_where_no_argument_does(
     monkeypatch.setenv("DOXA_EMBEDDER", "none")
     with opened(tmp_path / "n.db", embedder="auto", background=True) as memory:
         memory.remember("x is y")
-        assert memory.embedder is None and memory.embedder_error is None and memory._worker is None
+        assert (
+            memory.embedder is None
+            and memory.embedder_error is None
+            and memory._embedding._thread is None
+        )
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,15 @@ GOOD = {
     "decision": "'accept'",
     "verb": "'deprecate'",
     "project": "'shop'",
+    "start": KREF,
+    "end": KREF,
+    "source": KREF,
+    "target": KREF,
+    "kind": "'SEES'",
+    "name": "'a.pdf'",
+    "location": "'files/a.pdf'",
+    "conflict": KREF,
+    "change": "1",
 }
 OPTIONS = (
     "{nonsense: 1}",
@@ -92,3 +101,53 @@ def test_options_that_are_not_understood_are_told(
 ) -> None:
     with pytest.raises(DoxaError):
         memory.run(f"CALL doxa.{verb}, {options})").records()
+
+
+def test_changes_by_procedure_carry_what_undo_and_the_log_need(tmp_path: Path) -> None:
+    day, api = "kref://shop/day.fact", "kref://shop/api.fact"
+    with doxa.open(tmp_path / "m.db", embedder=None, role="operator", project="shop") as made:
+
+        def rows(text: str, **params: Any) -> list[dict[str, Any]]:
+            return made.run(text, params).records()
+
+        (stated,) = rows("CALL doxa.remember('We deploy on Thursdays', {name: 'day'})")
+        assert stated["receipt"] is None and stated["supported"] == []
+        (logged,) = rows("CALL doxa.log({limit: 1})")
+        assert (logged["change"], len(logged["receipt"])) == (stated["change"], 64)
+        rows("CALL doxa.remember('The api waits', {name: 'api', depends_on: [$day]})", day=day)
+        (undone,) = rows("CALL doxa.undo($change)", change=made.log(limit=1)[0].tx)
+        assert undone["action"] == "undone"
+        (redone,) = rows("CALL doxa.undo($change)", change=undone["change"])
+        assert redone["action"] == "undone" and made.get(api)
+        (retired,) = rows("CALL doxa.deprecate($day)", day=day)
+        assert retired["unsupported"][0]["kref"] == f"{api}?r=1"
+        (restored,) = rows("CALL doxa.restore($day)", day=day)
+        assert [one["kref"] for one in restored["supported"]] == [f"{api}?r=1"]
+        assert made.check() == []
+
+
+def test_walks_by_procedure_say_where_they_were_cut(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, role="operator", project="shop") as made:
+        for name, on in (("a", []), ("b", ["kref://shop/a.fact"]), ("c", ["kref://shop/b.fact"])):
+            made.remember(f"{name} is here", name=name, depends_on=on)
+        made.remember("d is alone", name="d")
+
+        def rows(text: str) -> list[dict[str, Any]]:
+            return made.run(text).records()
+
+        found = rows("CALL doxa.traverse('kref://shop/c.fact', {depth: 1, types: ['DEPENDS_ON']})")
+        assert [(row["kref"], bool(row["cut"])) for row in found] == [
+            ("kref://shop/b.fact?r=1", bool(made.traverse("kref://shop/c.fact", depth=1).cut))
+        ]
+        (none,) = rows("CALL doxa.shortestPath('kref://shop/a.fact', 'kref://shop/d.fact')")
+        assert (none["kref"], none["cut"]) == (None, "no path")
+
+
+def test_a_query_reads_no_file_and_erases_nothing(memory: doxa.Memory, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text('{"text": "hello"}\n')
+    with pytest.raises(DoxaError):
+        memory.run("CALL doxa.ingest($file)", {"file": str(tmp_path / "talk.jsonl")}).records()
+    (done,) = memory.run("CALL doxa.ingest([{text: 'hello'}], {thread: 't'})").records()
+    assert done["added"] == 1
+    with pytest.raises(DoxaError, match="erasing scrubs"):
+        memory.run("CALL doxa.forget('kref://shop/deploys', {erase: true})").records()

@@ -139,8 +139,14 @@ def test_the_same_calls_awaited(tmp_path: Path) -> None:
                 await getattr(memory, name)()
             with pytest.raises(AttributeError):
                 memory.nothing_like_it  # noqa: B018
-            with pytest.raises(AttributeError):
-                memory.config  # noqa: B018
+            assert memory.config.project == memory.project == "default"
+            assert memory.identity.role == "operator" and memory.context == {}
+            lines = [line async for line in memory.export()]
+            assert len(lines) > 3
+            agent = await memory.session(actor="bot", project="shop")
+            assert (await agent.remember("The shop is open")).kref.startswith("kref://shop/")
+            with pytest.raises(doxa.RoleError):
+                await agent.constrain()
         with pytest.raises(doxa.ClosedError):
             await memory.recall("ferry")
 

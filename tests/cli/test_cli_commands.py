@@ -137,7 +137,9 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert value("untag", DB, "approved")["action"] == "untagged"
     assert value("unlink", DB, "REFERENCED", backup)["action"] == "unlinked"
     assert value("provenance", backup)["steps"][0]["edge"] == "DEPENDS_ON"
-    assert [step["kref"] for step in value("path", DB, backup)["steps"]][-1].startswith(backup)
+    assert [step["kref"] for step in value("shortest-path", DB, backup)["steps"]][-1].startswith(
+        backup
+    )
     assert value("attach", DB, "dump.sql", "files/dump.sql", "--size", "7")["action"] == "attached"
     assert value("get", f"{DB}?a=dump.sql")["properties"]["location"] == "files/dump.sql"
     assert value("bundle", group, "--add", DB, "--add", backup)["action"] == "grouped"
@@ -150,7 +152,7 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert len(value("history", group)["members"]) == 2
     assert backup in run("history", group) and DB in run("get", group)
     assert value("contract", DB, "--fact", "shop|database|PostgreSQL")["action"] == "contracted"
-    assert value("restore-item", DB)["action"] == "restored"
+    assert value("restore", DB)["action"] == "restored"
     assert (
         value("supersede", DB, "The shop is closed", "--name", "closed")["action"] == "superseded"
     )
@@ -162,7 +164,7 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     assert {finding["name"] for finding in value("doctor")} >= {"file", "log", "invariants"}
     assert value("stats")["exchanges"] == 11
     assert value("backup", tmp_path / "copy.db")["bytes"] > 0
-    assert value("restore", tmp_path / "copy.db", tmp_path / "restored.db")["path"] == str(
+    assert value("restore-backup", tmp_path / "copy.db", tmp_path / "restored.db")["path"] == str(
         tmp_path / "restored.db"
     )
 
@@ -251,7 +253,7 @@ def test_the_same_as_text(run: Run, tmp_path: Path) -> None:
         (("revise", DB, "y", "--expect", "7"), "conflict", 4),
         (("forget", "kref://default", "--confirm", "0000000000000000"), "confirmation", 4),
         (("get", DB, "--db", "/nowhere/at/all.db"), "store", 5),
-        (("restore", "/nowhere.db", "/nowhere/never-made.db"), "store", 5),
+        (("restore-backup", "/nowhere.db", "/nowhere/never-made.db"), "store", 5),
         (("verify", "--expect", "00" * 32), "corrupt", 5),
         (("import", "/nowhere.jsonl"), "input", 2),
         (("history", "kref://default"), "input", 2),
@@ -366,14 +368,14 @@ def test_nothing_that_exists_is_replaced(run: Run, tmp_path: Path) -> None:
     taken.write_text("mine")
     for arguments in (
         ("backup", taken),
-        ("restore", tmp_path / "copy.db", taken),
+        ("restore-backup", tmp_path / "copy.db", taken),
         ("export", taken),
         ("demo", "--keep", taken),
     ):
         text = run(*arguments, exit=2 if arguments[0] in ("export", "demo") else 5)
         assert "exists already" in text
     assert taken.read_text() == "mine"
-    run("restore", tmp_path / "copy.db", tmp_path / "again.db")
+    run("restore-backup", tmp_path / "copy.db", tmp_path / "again.db")
     assert (
         run("get", DB, "--db", tmp_path / "again.db", json_value=True)["summary"]
         == "The shop runs on MySQL"
@@ -511,15 +513,15 @@ HOSTILE = [
 HOSTILE_OPTIONS = ("", "\0", "\udcff", HOSTILE[5], "nan", "9" * 20, "/nowhere/at/all")
 GIVEN = {
     "text": "some",
-    "question": "some",
+    "what": DB,
+    "conflict": DB,
     "time": "2026-01-01",
     "name": "draft",
     "change": "1",
-    "edge": "SEES",
+    "kind": "SEES",
     "kref": DB,
     "source": DB,
     "target": DB,
-    "path": FIXTURES / "doxa.jsonl",
 }
 COMMANDS = {
     name: command
@@ -537,13 +539,16 @@ def test_hostile_arguments_end_in_a_code_and_one_json_value(
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(app, ["remember", "The shop runs on MySQL", "--name", "db"])
     files = {
-        ("restore", "source"): "none.db",
-        ("restore", "target"): "to.db",
-        ("backup", "target"): "to.db",
+        ("restore-backup", "source"): "none.db",
+        ("restore-backup", "target"): "to.db",
+        ("backup", "path"): "to.db",
         ("export", "target"): "to.jsonl",
+        ("import", "source"): str(FIXTURES / "doxa.jsonl"),
     }
     params = [
-        parameter for parameter in COMMANDS[name].params if not getattr(parameter, "is_flag", False)
+        parameter
+        for parameter in COMMANDS[name].params
+        if not getattr(parameter, "is_flag", False) and not parameter.hidden
     ]
     places = [parameter for parameter in params if parameter.param_type_name == "argument"]
     monkeypatch.setitem(
@@ -599,7 +604,11 @@ def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
         assert (done.returncode, done.stdout) == (2, b"")
         assert json.loads(done.stderr)["error"]["code"] == "input"
     os.mkfifo(tmp_path / "pipe")
-    for arguments in (("restore", "pipe", "new.db"), ("init", "--db", "pipe"), ("import", "pipe")):
+    for arguments in (
+        ("restore-backup", "pipe", "new.db"),
+        ("init", "--db", "pipe"),
+        ("import", "pipe"),
+    ):
         assert process(*arguments, env=env, cwd=tmp_path).returncode in (2, 5)
 
 

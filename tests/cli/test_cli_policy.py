@@ -55,7 +55,7 @@ def noted(tmp_path: Path) -> None:
 
 def test_policies_are_applied_listed_and_counted(run: Run, tmp_path: Path) -> None:
     run("init")
-    assert "no policies: nothing fades" in run("policy", "list")
+    assert "no policies: nothing decays" in run("policy", "list")
     (tmp_path / "p.cypher").write_text(NOTE)
     assert run("policy", "apply", tmp_path / "p.cypher") == "added: 2\n"
     assert (
@@ -113,7 +113,7 @@ def test_a_text_is_carried_out_whole_or_not_at_all(run: Run) -> None:
     assert run("policy", "list", json_value=True)["decayProfiles"] == []
     for text in ("", "-- nothing\n"):
         assert "no policy command" in run("policy", "apply", "-", input=text, exit=2)
-    assert "something else than policy commands" in run(
+    assert "other statements than policy commands" in run(
         "policy", "apply", "-", input="CREATE (:A)", exit=2
     )
     assert "Expected PROFILE" in run("policy", "apply", "-", input="CREATE DECAY", exit=2)

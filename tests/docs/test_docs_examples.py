@@ -191,7 +191,7 @@ def test_statements_give_what_the_page_shows(tmp_path: Path, page: str) -> None:
                         example.text.rstrip().removesuffix(";"), params
                     )
                     rows = [", ".join(map(rounded, row)) for row in found]
-                    memory.settle()
+                    memory.flush()
             except DoxaError as error:
                 assert example.refused and example.refused in str(error), (example.text, str(error))
                 continue

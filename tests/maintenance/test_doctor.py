@@ -140,7 +140,7 @@ def test_a_model_that_is_there_and_does_not_work(tmp_path: Path) -> None:
             threading.Event().wait(0.05)
         stopped = next(finding for finding in memory.doctor() if finding.name == "embedder")
         assert not stopped.ok
-        assert "job stopped" in stopped.detail
+        assert "thread stopped" in stopped.detail
 
 
 def test_advice_on_a_damaged_file_does_not_lead_back_to_doctor(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_advice_on_a_damaged_file_does_not_lead_back_to_doctor(tmp_path: Path) -
     for name in ("pages.db", "head.db"):
         result = CliRunner().invoke(app, ["doctor", "--db", str(tmp_path / name)])
         assert result.exit_code == 1, result.output
-        assert "doxa restore BACKUP NEW" in result.output
+        assert "doxa restore-backup BACKUP NEW" in result.output
         assert "run `doxa doctor`" not in result.output
 
 

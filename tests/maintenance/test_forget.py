@@ -153,7 +153,7 @@ def test_erasing_leaves_no_byte(tmp_path: Path, target: str) -> None:
             done = memory.forget(kref, erase=True, confirm=shown.token)
             assert (done.done, done.mode) == (True, "erase")
         assert CANARY.encode() not in bytes_of(tmp_path)
-        assert memory.recall(CANARY, project="", history=True, lanes=("words",)).hits == ()
+        assert memory.recall(CANARY, project="*", history=True, lanes=("words",)).hits == ()
         assert memory.check() == []
         assert memory.verify().erased > 0
         with pytest.raises(ConflictError):

@@ -112,7 +112,7 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
 
 def counted(memory: doxa.Memory) -> tuple[Counts, Counts]:
     """Accesses and traversals so far, without adding any."""
-    memory.settle()
+    memory.flush()
     found: tuple[Counts, Counts] = ({}, {}), ({}, {})
     with memory.store.read() as reader:
         for edge, element, data in reader.rows("SELECT edge, element, json(data) FROM access"):
@@ -180,7 +180,7 @@ def test_recall_and_get_count(tmp_path: Path) -> None:
         ).records()
         assert rows
         memory.recall("tea house", as_of="2001-01-01")
-        memory.settle()
+        memory.flush()
         found = memory.run(
             "MATCH (x:Exchange {kref: $k}) RETURN policy(x).accessCount AS c", {"k": hit.kref}
         ).single()

@@ -48,7 +48,7 @@ class World:
 def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path / "m.db")
     yield made
-    made.memory.settle()
+    made.memory.flush()
     assert made.memory.check() == []
     made.memory.verify()
     made.memory.close()
@@ -252,7 +252,7 @@ def test_an_inverse_curve_grows_while_idle(world: World) -> None:
     assert world.run("MATCH (n:L) RETURN n.i") == []
     world.later(1)
     assert world.run("MATCH (n:L) RETURN n.i") == [{"n.i": 1}]
-    world.memory.settle()
+    world.memory.flush()
     assert world.run("MATCH (n:L) RETURN n.i") == []  # an access drops the score to 0
     assert world.one("MATCH (n:L) RETURN decayScore(reveal(n))") == pytest.approx(0, abs=1e-9)
     world.later(7)
@@ -283,7 +283,7 @@ def test_anchors(world: World) -> None:
     for label in "CVAU":
         world.run(f"MATCH (n:{label})-[r:{label}]->() SET n.i = 2, r.i = 2")
         world.run(f"MATCH (n:{label})-[r:{label}]->() RETURN n.i, r.i")
-    world.memory.settle()
+    world.memory.flush()
     world.later(1)
     scores = {
         label: world.run(
@@ -476,7 +476,7 @@ def test_on_access_runs_for_each_access_with_its_own_parameters(world: World) ->
         world.run(
             "MATCH (n:Episode) RETURN n.i, $evaluatedConfidence", {"evaluatedConfidence": value}
         )
-    world.memory.settle()
+    world.memory.flush()
     (row,) = world.run(
         "MATCH (n:Episode) RETURN policy(n) AS p, decay(n).promotion AS promotion, properties(n) AS"
         " props"
@@ -511,7 +511,7 @@ def test_repetition_is_no_evidence(world: World) -> None:
     ):
         for _ in range(count):
             world.run("MATCH (n:W) RETURN n", **({"session": session} if session else {}))
-        world.memory.settle()
+        world.memory.flush()
         assert world.one("MATCH (n:W) RETURN policy(n).support") == support, session
     found = world.one("MATCH (n:W) RETURN policy(n)")
     assert found["sessionSupport"] == 2  # distinguished in any order
@@ -526,7 +526,7 @@ def test_support_is_counted_by_agent_and_source_too(world: World) -> None:
     world.run("CREATE (:W)")
     for agent, source in (("x", "1"), ("x", "2"), ("x", "3"), ("y", "3")):
         world.run("MATCH (n:W) RETURN n", agent=agent, source=source)
-        world.memory.settle()
+        world.memory.flush()
         assert world.one("MATCH (n:W) RETURN decay(n).promotion IS NOT NULL") is (agent == "y")
 
 
@@ -537,7 +537,7 @@ def test_a_failing_set_is_told_and_stops_nothing(world: World) -> None:
     )
     world.run("CREATE (:W {zero: 0})")
     world.run("MATCH (n:W) RETURN n")
-    world.memory.settle()
+    world.memory.flush()
     found = world.one("MATCH (n:W) RETURN policy(n)")
     assert (
         found["good"] == 1 and "bad" not in found and "accessCount is a count" in found["lastError"]
@@ -550,7 +550,7 @@ def test_hidden_elements_gather_no_accesses(world: World) -> None:
     world.later(30)
     world.run("MATCH (n:Episode) RETURN reveal(n)")
     world.run("MATCH (n:Episode) RETURN n")
-    assert world.memory.settle() == 0
+    assert world.memory.flush() == 0
 
 
 def test_one_score_for_a_whole_transaction(world: World) -> None:
@@ -628,7 +628,7 @@ def test_what_is_visible_is_what_scores_enough(
             score, told = next(iter(graph.run(f"{match} RETURN decayScore(reveal(n)), decay(n)")))
             graph.commit()
         assert seen is (score >= levers[1]) is told["visible"], (age, score)
-        world.memory.settle()
+        world.memory.flush()
 
 
 @pytest.fixture(scope="module")
@@ -724,7 +724,7 @@ def test_notes_of_accesses_do_not_disturb_a_transaction(world: World) -> None:
         list(graph.run("MATCH (n:Episode) RETURN n"))
         world.run("MATCH (n:Episode) RETURN n")
         flushed: list[int] = []
-        thread = threading.Thread(target=lambda: flushed.append(world.memory.settle()))
+        thread = threading.Thread(target=lambda: flushed.append(world.memory.flush()))
         thread.start()
         thread.join()
         assert flushed == [1]
@@ -740,7 +740,7 @@ def test_a_suppression_can_be_undone_and_accesses_cannot(world: World) -> None:
     assert world.run("MATCH (n:Episode) RETURN n") == []
     world.memory.undo(world.memory.log(limit=1)[0].tx)
     assert len(world.run("MATCH (n:Episode) RETURN n")) == 1
-    world.memory.settle()
+    world.memory.flush()
     with pytest.raises(ConflictError, match="notes accesses"):
         world.memory.undo(world.memory.log(limit=1)[0].tx)
 
@@ -754,7 +754,7 @@ def test_an_erasure_takes_the_metadata_with_it(world: World) -> None:
     )
     hit = world.memory.recall("address").hits[0]
     world.run("MATCH (x:Exchange) RETURN x.text, $question", {"question": "zanzibar-marker"})
-    world.memory.settle()
+    world.memory.flush()
     assert world.one("MATCH (x:Exchange) RETURN policy(x).asked") == "zanzibar-marker"
     world.memory.forget(hit.kref, erase=True)
     with world.memory.store.read() as reader:
@@ -771,7 +771,7 @@ def test_what_a_failed_statement_made_leaves_no_access_behind(world: World) -> N
     with pytest.raises(QueryError):
         world.run("MATCH (m:Note {i: 1}) CREATE (n:Note {i: 3}) RETURN n, m.i, 1 / (m.i - 1)")
     world.run("CREATE (:Note {i: 9})")
-    world.memory.settle()
+    world.memory.flush()
     assert world.one("MATCH (n:Note {i: 9}) RETURN policy(n).accessCount") == 0
 
 
@@ -779,7 +779,7 @@ def test_a_source_is_told_by_who_asks_and_not_by_the_statement(world: World) -> 
     world.run("CREATE DECAY PROFILE b FOR (n:Note) APPLY { NO DECAY }")
     world.run("CREATE (:Note)")
     world.run("MATCH (n:Note) RETURN n", {"_source": "x", "_session": "y"})
-    world.memory.settle()
+    world.memory.flush()
     assert (
         world.one("MATCH (n:Note) RETURN [k IN keys(policy(n)) WHERE k ENDS WITH 'Support']") == []
     )
@@ -796,7 +796,7 @@ def test_lists_in_policies(world: World) -> None:
     )
     world.run("CREATE (:H {tags: ['x', 'y'], xs: [1, 2, 3]}), (:H {tags: ['y']})")
     world.run("MATCH (n:H) RETURN n, $t", {"t": "y"})
-    world.memory.settle()
+    world.memory.flush()
     rows = world.run(
         "MATCH (n:H) RETURN decay(n).promotion AS p, policy(n).tagged AS t, policy(n).sum AS s"
         " ORDER BY p"
@@ -818,7 +818,7 @@ def test_one_bad_expression_harms_nobody_else(world: World, setter: str) -> None
     world.run("CREATE (:Bad {i: 1}), (:Good)")
     for z in (0.5, 0.6, 0.7):
         world.run("MATCH (n) WHERE n:Bad OR n:Good RETURN n, $z", {"z": z})
-    world.memory.settle()
+    world.memory.flush()
     assert world.one("MATCH (n:Good) RETURN policy(n).accessCount") == 3
     assert world.one("MATCH (n:Bad) RETURN policy(n).accessCount") == 3
 
@@ -830,7 +830,7 @@ def test_huge_values_do_not_break_a_filter(world: World) -> None:
     world.run("CREATE (:K)")
     for z in (0.6, 1e80, 1e300, -1e49, 1e49, *[0.6] * 30):
         world.run("MATCH (n:K) RETURN n, $z", {"z": z})
-    world.memory.settle()
+    world.memory.flush()
     found = world.one("MATCH (n:K) RETURN policy(n).kalmanFilters.k.filter")
     assert found["n"] == 33 and all(
         value == value and abs(value) != float("inf") for value in found.values()
@@ -899,7 +899,7 @@ def test_ten_thousand_elements_are_noted_however_many_rows_name_them(world: Worl
         "MATCH (e:E) WITH e ORDER BY e.i UNWIND CASE e.i WHEN 1 THEN range(1, 120001) ELSE [1] END"
         " AS k RETURN e.i"
     )
-    world.memory.settle()
+    world.memory.flush()
     assert [
         row["c"] for row in world.run("MATCH (e:E) RETURN policy(e).accessCount AS c ORDER BY e.i")
     ] == [1, 1]
@@ -943,7 +943,7 @@ def test_what_is_said_again_counts_and_what_hides_it_is_told(world: World) -> No
         ).known
         == 1
     )
-    memory.settle()
+    memory.flush()
     assert {hit.text for hit in memory.recall("cat harbour").hits} == {
         "Bob owns a cat",
         "The harbour is closed",
@@ -980,9 +980,9 @@ def test_many_policies_are_made_in_a_moment_and_who_supports_is_logged_once(worl
     world.run("CREATE (:L1 {i: 1})")
     for i in range(200):
         world.run("MATCH (n:L1) RETURN n", session=f"s{i}")
-    world.memory.settle()
+    world.memory.flush()
     world.run("MATCH (n:L1) RETURN n", session="s0")
-    world.memory.settle()
+    world.memory.flush()
     with world.memory.store.read() as reader:
         sizes = [
             len(str(entry.payload))

@@ -240,7 +240,7 @@ def test_filters(tmp_path: Path) -> None:
         )
         beliefs = {"ferry one", "ferry two", "ferry three"}
         assert found(memory) == beliefs | {"ferry said", "ferry heard"}
-        assert found(memory, project="") == found(memory) | {"ferry other"}
+        assert found(memory, project="*") == found(memory) | {"ferry other"}
         assert found(memory, project="elsewhere") == {"ferry other"}
         assert found(memory, space="a") == {"ferry one", "ferry two"}
         assert found(memory, space="a/b") == {"ferry two"}
@@ -368,7 +368,7 @@ def test_what_was_asked_for_and_is_not_there_is_told(tmp_path: Path) -> None:
         memory.ingest([{"speaker": "Ana", "text": "ferry said"}], thread="trip")
         for options, error in (
             ({"space": "prt"}, NotFoundError),
-            ({"space": "prt", "project": ""}, NotFoundError),
+            ({"space": "prt", "project": "*"}, NotFoundError),
             ({"tag": "nope"}, NotFoundError),
             ({"thread": "kref://default/conversations/nope.thread"}, NotFoundError),
             ({"thread": "trip"}, KrefError),
@@ -383,7 +383,7 @@ def test_what_was_asked_for_and_is_not_there_is_told(tmp_path: Path) -> None:
             memory.recent(project="nope")
         assert memory.recall("ferry", space="port", kinds=["decision"]).hits == ()
         assert memory.recall("ferry", space="port", as_of="1980-01-01").hits == ()
-        assert texts(memory, space="port", project="") == {"The ferry is red"}
+        assert texts(memory, space="port", project="*") == {"The ferry is red"}
 
 
 def test_how_many_were_searched_is_said_also_when_none_matched(tmp_path: Path) -> None:

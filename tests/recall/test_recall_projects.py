@@ -57,7 +57,7 @@ def test_a_project_of_one_subject_does_not_drown_the_others(
         memory.remember("The Oslo boat goes at midnight", project="travel", name="oslo")
         memory.remember("Bread is baked on Fridays", project="travel", name="bread")
         memory.embed()
-        hits = memory.recall("When does the Oslo boat go?", project="").hits
+        hits = memory.recall("When does the Oslo boat go?", project="*").hits
         assert hits[0].text == "The Oslo boat goes at midnight"
 
 
@@ -67,7 +67,7 @@ def test_a_project_without_vectors_counts_as_average(tmp_path: Path) -> None:
             memory.remember(text, project="a", name=f"n{number}")
         memory.embed()
         memory.remember("The ferry leaves from Bergen", project="b", name="ferry")
-        assert memory.recall("where does the ferry leave from", project="").hits[0].project == "b"
+        assert memory.recall("where does the ferry leave from", project="*").hits[0].project == "b"
 
 
 def test_nonsense_is_not_answerable_where_all_cosines_are_high(tmp_path: Path) -> None:
@@ -138,6 +138,6 @@ def test_strict_takes_what_another_wording_finds_in_a_project_of_its_own(tmp_pat
         memory.remember("Karim must not eat walnuts", name="k", project="b")
         memory.recaller._model = lambda: ScriptedCompleter(["Karim must not eat walnuts"])
         found = memory.recall(
-            "which food is dangerous?", project="", strict=True, reword="model"
+            "which food is dangerous?", project="*", strict=True, reword="model"
         ).hits
         assert "Karim must not eat walnuts" in {hit.text for hit in found}

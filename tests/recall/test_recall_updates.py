@@ -439,7 +439,7 @@ def test_projects_are_apart(tmp_path: Path) -> None:
             memory.ingest([{"speaker": "Ana", "text": text}], project=project, extract=False)
         assert not any(
             "otherwise" in hit.why
-            for hit in memory.recall("When is the ferry deadline?", project="").hits
+            for hit in memory.recall("When is the ferry deadline?", project="*").hits
         )
         text = "The people of the ferry have a new deadline, April 7"
         memory.ingest(
@@ -447,7 +447,7 @@ def test_projects_are_apart(tmp_path: Path) -> None:
         )
         hits = [
             (hit.project, hit.text)
-            for hit in memory.recall("When is the ferry deadline?", project="").hits
+            for hit in memory.recall("When is the ferry deadline?", project="*").hits
             if "otherwise" in hit.why
         ]
         assert hits == [("one", text)]

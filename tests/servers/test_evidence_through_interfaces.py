@@ -41,7 +41,7 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
 
 def judged(memory: doxa.Memory, ask: Ask) -> None:
     def support() -> Any:
-        memory.settle()
+        memory.flush()
         found = memory.run(
             "MATCH (n:WisdomDirective) RETURN policy(n) AS p, decay(n).promotion AS promotion"
         ).records()[0]

@@ -56,11 +56,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     ),
     "servers": INTERFACE | {"belief", "recall"},  # the types they show
     "demo": INTERFACE,
-    # it starts the servers, reports their results, reads and shows what a query says, and draws a
-    # policy's curve
-    "cli": INTERFACE
-    | {"cypher", "demo", "doxa", "ingestion", "maintenance", "policy", "query", "servers"}
-    | {"transfer"},
+    # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
+    # shell splits, completes and prints the text of statements (cypher)
+    "cli": INTERFACE | {"cypher", "demo", "doxa", "policy", "servers"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
 # The packages inside a package, the lowest first. What lies directly in the folder may import
@@ -220,6 +218,7 @@ PUBLIC = {
     "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "tokens_of"),
     "doxa": (
         "AsyncMemory",
+        "AsyncSession",
         "Bundle",
         "BusyError",
         "Change",

@@ -1,11 +1,15 @@
-"""The composition root: builds everything from a Config. Memory and Session live in `memory`, the
-procedures of Cypher in `procedures`."""
+"""The composition root: builds everything from a Config. `verbs` declares every operation,
+`session` and `beliefs` carry them out, `procedures` offers them to Cypher."""
 
-from doxa.app.memory import AsyncMemory, Config, History, Memory, Session, default_path, open_memory
+from doxa.app.asynchronous import AsyncMemory, AsyncSession
+from doxa.app.config import Config, default_path
+from doxa.app.memory import Memory, open_memory
 from doxa.app.models import default_model_folder
+from doxa.app.session import History, Session
 
 __all__ = [
     "AsyncMemory",
+    "AsyncSession",
     "Config",
     "History",
     "Memory",

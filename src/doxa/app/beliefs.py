@@ -1,11 +1,13 @@
-"""The verbs that change beliefs, and those that say why something is believed: the part of Session
-that speaks to the ledger."""
+"""The verbs that change beliefs, and those that explain why something is believed: the part of a
+session that uses the ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from doxa.app.checks import checked, may_trust, one_project, searched_project
+from doxa.app.file import MemoryFile
 from doxa.base.errors import InputError, RoleError
 from doxa.base.limits import CONFLICTS_ITEMS_MAX
 from doxa.belief import (
@@ -23,19 +25,25 @@ from doxa.belief import (
     parse_target,
 )
 from doxa.ingestion import arguments
-from doxa.ingestion.arguments import Facts, ReplacementFields, RevisionFields, Time
 from doxa.store import Identity, Store
 
 if TYPE_CHECKING:
-    from doxa.app.memory import Memory
+    from doxa.app.verbs.options import (
+        Facts,
+        PlacedOptions,
+        RememberOptions,
+        StatementOptions,
+        Time,
+    )
     from doxa.belief import Explanation
     from doxa.ingestion.match import MatchResult
+    from doxa.ingestion.remember import Remembered
 
 
 class BeliefVerbs:
     """Made by Session, which gives it a memory, an identity and a project."""
 
-    _memory: Memory
+    _memory: MemoryFile
     identity: Identity
     project: str
 
@@ -47,6 +55,54 @@ class BeliefVerbs:
         arguments.flags(dry_run=dry_run)
         return Ledger(self._store, self.identity, dry_run=dry_run)
 
+    # State
+
+    def remember(self, text: str, **options: Unpack[StatementOptions]) -> Remembered:
+        """State one belief; one that says the same is not stored twice.
+
+        A `name` that exists is revised. Without a name, a belief that says the same is returned
+        instead.
+        """
+        from doxa.ingestion.remember import remember
+
+        given = checked("remember", options)
+        arguments.whole(given["expect"], "expect", optional=True)
+        result = remember(
+            self._store,
+            self.identity,
+            self._memory.recaller,
+            draft=self._draft(text, given),
+            links=_links(given),
+            expect=given["expect"],
+        )
+        self._memory.wake()
+        return result
+
+    def expand(self, text: str, **options: Unpack[RememberOptions]) -> Change:
+        """Add one belief, and refuse it if it contradicts anything or exists already.
+
+        Nothing is retracted: this is the expansion of belief revision.
+        """
+        from doxa.ingestion.remember import clean_draft
+        from doxa.ingestion.revise import noted
+
+        given = checked("expand", options)
+        clean, found = clean_draft(self._draft(text, given))
+        change = self._ledger().expand(clean, links=_links(given))
+        return self._after(noted(change, found))
+
+    def _draft(self, text: str, given: Mapping[str, Any]) -> Draft:
+        """A draft of checked options."""
+        arguments.check_kind(given["kind"])
+        may_trust(given["trust"], self.identity.role)
+        fields = {name: value for name, value in given.items() if name in _DRAFTED}
+        return Draft(
+            summary=text,
+            project=one_project(given["project"], self.project),
+            metadata=arguments.metadata(given.get("metadata"), given.get("embedding_text", "")),
+            **fields,
+        )
+
     def revise(
         self,
         what: str | Kref | Sequence[object] | Mapping[str, object],
@@ -56,63 +112,36 @@ class BeliefVerbs:
         expect: int | None = None,
         again: bool = False,
         dry_run: bool = False,
-        **fields: Unpack[ReplacementFields],
+        **options: Unpack[PlacedOptions],
     ) -> Change:
-        """Believe something, and let go of what cannot be true beside it, anywhere in the project.
+        """Believe something, and retract what contradicts it anywhere in the project.
 
-        `what` is an address (then `text` is its next revision: what is not given is carried over,
-        facts only while the text stays the same), or what is stated: a fact [subject, predicate,
-        value], a sentence such as {"if": s, "then": s}, or a list of them. A statement goes to
-        `item`, else to the belief that said something else of just the same, else to a new one.
-        What is trusted more is not retired: a conflict is opened, and `change.conflict` names it.
-        `again` writes a revision also if nothing new is said; `dry_run` tells the verdict and
-        writes nothing. Raises InputError, LimitError, ConflictError (`expect`: the revision number
-        that must be current).
+        `what` is an address, and `text` its next revision: what is not given is carried over,
+        facts only while the text stays the same. Or `what` is a statement: a fact [subject,
+        predicate, value], a sentence such as {"if": s, "then": s}, or a list of them. A statement
+        goes to `item`, else to the belief that states a different value of the same thing, else to
+        a new one. A belief that is trusted more is not retracted: a conflict is opened, and
+        `change.conflict` names it. `again` writes a revision even if nothing new is stated.
         """
-        from doxa.ingestion.revise import believe, revise
+        from doxa.ingestion.revise import believe
 
         arguments.whole(expect, "expect", optional=True)
         arguments.flags(again=again, dry_run=dry_run)
         if arguments.is_address(what):
-            given = self._revision_fields(fields, RevisionFields)
-            return self._after(
-                revise(
-                    self._store,
-                    self.identity,
-                    what,  # type: ignore[arg-type]
-                    text,
-                    given=given,
-                    expect=expect,
-                    again=again,
-                    dry_run=dry_run,
-                )
-            )
+            given = self._revision("revise", options)
+            return self._revised(what, text, given, expect=expect, again=again, dry_run=dry_run)
         sentences = arguments.stated(what)
-        if item is not None and self._is_there(item):
-            given = self._revision_fields(fields, RevisionFields) | {"statements": sentences}
-            return self._after(
-                revise(
-                    self._store,
-                    self.identity,
-                    item,
-                    text,
-                    given=given,
-                    expect=expect,
-                    again=again,
-                    dry_run=dry_run,
-                )
-            )
+        if item is not None and self._exists(item):
+            given = self._revision("revise", options) | {"statements": sentences}
+            return self._revised(item, text, given, expect=expect, again=again, dry_run=dry_run)
         if expect is not None or again:
             raise InputError(
                 "A statement without an item has no revision to expect.",
                 next_step="Name the item.",
                 field="expect",
             )
-        given = (
-            {"project": self.project}
-            | self._revision_fields(fields, ReplacementFields)
-            | {"summary": text}
-        )
+        given = self._placed("revise", options) | {"summary": text}
+        given["project"] = one_project(given.get("project"), self.project)
         if item is not None:
             kref = parse_target(item).item()
             given |= {
@@ -125,75 +154,131 @@ class BeliefVerbs:
             believe(self._store, self.identity, sentences, given=given, dry_run=dry_run)
         )
 
-    def _is_there(self, item: str | Kref) -> bool:
+    def _revised(
+        self,
+        item: Any,
+        text: str,
+        given: dict[str, Any],
+        *,
+        expect: int | None,
+        again: bool,
+        dry_run: bool,
+    ) -> Change:
+        from doxa.ingestion.revise import revise
+
+        change = revise(
+            self._store,
+            self.identity,
+            item,
+            text,
+            given=given,
+            expect=expect,
+            again=again,
+            dry_run=dry_run,
+        )
+        return self._after(change)
+
+    def _exists(self, item: str | Kref) -> bool:
         with self._store.read() as snapshot:
             return snapshot.node_by_kref(str(parse_target(item).item())) is not None
 
-    def supersede(self, kref: str | Kref, text: str, **fields: Unpack[ReplacementFields]) -> Change:
-        """Replace a belief, under the same address or (with `name`, `kind`, `space` or `project`) a
-        new one that supersedes it."""
+    def supersede(self, kref: str | Kref, text: str, **options: Unpack[PlacedOptions]) -> Change:
+        """Replace a belief, under its own address or a new one.
+
+        With `name`, `kind`, `space` or `project`, the replacement is a new item that supersedes
+        the old one. What is not given is carried over.
+        """
         from doxa.ingestion.revise import supersede
 
-        return self._after(
-            supersede(
-                self._store,
-                self.identity,
-                kref,
-                text,
-                given=self._revision_fields(fields, ReplacementFields),
+        given = self._placed("supersede", options)
+        if "project" in given:
+            given["project"] = one_project(given["project"], self.project)
+        return self._after(supersede(self._store, self.identity, kref, text, given=given))
+
+    def _placed(self, verb: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        given = checked(verb, options, preset=False)
+        may_trust(given.get("trust", ""), self.identity.role)
+        return given
+
+    def _revision(self, verb: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a revision, which has its address already."""
+        from doxa.app.verbs.options import RevisionOptions
+
+        given = self._placed(verb, options)
+        placed = sorted(given.keys() - RevisionOptions.__annotations__.keys())
+        if placed:
+            raise InputError(
+                f"The revision of an item takes no {', '.join(placed)}.",
+                next_step="Leave it out, or use supersede.",
+                field=placed[0],
             )
-        )
+        return given
 
     def contract(
         self,
         what: str | Kref | Sequence[object] | Mapping[str, object],
         *,
         fact: Sequence[object] | None = None,
-        project: str = "",
+        project: str | None = None,
         dry_run: bool = False,
     ) -> Change:
-        """Stop believing an item, a pinned revision, one fact of a current revision, or (a sentence
-        in place of an address) whatever says so, anywhere in the project: the least entrenched
-        gives way."""
+        """Stop believing an item, a pinned revision, one fact, or a statement.
+
+        A statement is retracted anywhere in the project: the least entrenched of what states or
+        implies it goes.
+        """
         ledger = self._ledger(dry_run=dry_run)
         if arguments.is_address(what):
             return self._after(
                 ledger.contract(what, fact=parse_fact(fact) if fact is not None else None)  # type: ignore[arg-type]
             )
         return self._after(
-            ledger.contract_sentence(project or self.project, arguments.stated(what))
+            ledger.contract_sentence(one_project(project, self.project), arguments.stated(what))
         )
 
     def deprecate(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
-        """Take out of recall; `restore` brings back."""
+        """Take an item or a turn out of recall; `restore` brings it back."""
         return self._ledger(dry_run=dry_run).deprecate(kref)
 
     def restore(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
-        """Bring back what was retired; what cannot be true beside it gives way."""
+        """Bring a deprecated item or turn back, and retract what contradicts it."""
         return self._after(self._ledger(dry_run=dry_run).restore(kref))
 
     def rollback(
         self, kref: str | Kref, *, expect: int | None = None, dry_run: bool = False
     ) -> Change:
-        """Make the pinned revision current again; what cannot be true beside it gives way."""
+        """Make the pinned revision current again, and retract what contradicts it."""
         arguments.whole(expect, "expect", optional=True)
         return self._after(self._ledger(dry_run=dry_run).rollback(kref, expect=expect))
 
     def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
-        """Point a tag at a revision. `approved`, `published`, `verified` and `crystallised` are the
-        operator's."""
+        """Point a tag at a revision.
+
+        `approved`, `published`, `verified` and `crystallised` are the operator's.
+        """
         from doxa.redaction.redact import refuse_secret
 
         arguments.whole(expect, "expect", optional=True)
         return self._ledger().tag(kref, refuse_secret(tag, field="tag"), expect=expect)
 
     def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+        """Remove a tag from an item."""
         arguments.whole(expect, "expect", optional=True)
         return self._ledger().untag(kref, tag, expect=expect)
 
-    def undo(self, change: int, *, dry_run: bool = False) -> Change:
-        """Reverse one change by its number (see `log`). Undoing an undo redoes."""
-        return self._after(self._ledger(dry_run=dry_run).undo(change))
+    def undo(self, change: int | Change, *, dry_run: bool = False) -> Change:
+        """Reverse one change. Undoing an undo redoes it.
+
+        A change is given by its number, which `log` lists, or as the Change that a verb returned.
+        """
+        number = change.change if isinstance(change, Change) else change
+        if number is None:
+            raise InputError(
+                "This change wrote nothing, so that there is nothing to undo.",
+                next_step="Give a change that `log` lists.",
+                field="change",
+            )
+        return self._after(self._ledger(dry_run=dry_run).undo(number))
 
     # Plain text
 
@@ -207,17 +292,18 @@ class BeliefVerbs:
         speaker: str = "",
         limit: int = 10,
     ) -> MatchResult:
-        """Which held beliefs a plain sentence is about, how surely (0 to 1), and what it asks for:
-        revise, conflict, create or same. Writes nothing. `project` None asks in the session's
-        project, "" in all; `speaker` is whom "I" means."""
+        """Find which beliefs a plain sentence is about, and what it asks for.
+
+        The verdict is revise, conflict, create or same; every proposal has a score from 0 to 1 and
+        its reasons. Writes nothing.
+        """
         from doxa.ingestion.match import match
 
-        place = self.project if project is None else project
         return match(
             self._store,
             self._memory.recaller,
             text,
-            project=place,
+            project=searched_project(project, self.project),
             space=space,
             kinds=kinds,
             speaker=speaker,
@@ -228,23 +314,25 @@ class BeliefVerbs:
         self,
         text: str,
         *,
-        project: str = "",
+        project: str | None = None,
         space: str = "",
         kind: str = "fact",
         trust: str = "stated",
         facts: Facts = (),
         dry_run: bool = False,
     ) -> Change:
-        """Say something in plain words: the belief that it surely is about gets its next revision,
-        one that it may be about is challenged by a conflict, and what is about none is remembered.
-        `change.reason` says why."""
+        """State something in plain words: revise, challenge or remember.
+
+        The belief that it is surely about gets its next revision, one that it may be about is
+        challenged by a conflict, and what is about none is remembered. `change.reason` says why.
+        """
         from doxa.ingestion.tell import tell
 
         arguments.check_kind(kind)
-        self._may_trust(trust)
+        may_trust(trust, self.identity.role)
         draft = Draft(
             text,
-            project=project or self.project,
+            project=one_project(project, self.project),
             space=space,
             kind=kind,
             trust=trust,
@@ -260,13 +348,14 @@ class BeliefVerbs:
     def conflicts(
         self, *, project: str | None = None, decided: bool = False, limit: int = 50
     ) -> list[Conflict]:
-        """What waits for a decision, newest first: statements that contradict what is trusted more.
-        `decided` lists those too that were decided; `project` None asks in the session's project,
-        "" in all."""
+        """List statements that contradict what is trusted more and wait for a decision.
+
+        Newest first.
+        """
         arguments.flags(decided=decided)
         arguments.whole(limit, "limit")
         with self._store.read() as snapshot:
-            found = self.project if project is None else project
+            found = searched_project(project, self.project)
             arguments.project(found)
             return list_conflicts(
                 snapshot, found, decided=decided, limit=min(limit, CONFLICTS_ITEMS_MAX)
@@ -280,17 +369,22 @@ class BeliefVerbs:
         valid_from: Time | None = None,
         dry_run: bool = False,
     ) -> Change:
-        """Decide an open conflict: accept the challenger, reject it, or keep both, the challenger
-        from `valid_from` on and the other until then."""
+        """Decide an open conflict: accept the challenger, reject it, or keep both.
+
+        With `both`, the challenger holds from `valid_from` on, and the other until then.
+        """
         at = arguments.time(valid_from, "valid_from")
         return self._after(self._ledger(dry_run=dry_run).resolve(conflict, decision, valid_from=at))
 
-    def rules(self, project: str = "") -> dict[str, object]:
-        """What the beliefs of a project obey: its constraints and its order of entrenchment, as
-        `constrain` takes them."""
-        arguments.project(project)
+    def rules(self, project: str | None = None) -> dict[str, object]:
+        """Return the constraints and the order of entrenchment of a project.
+
+        `constrain` takes the same form.
+        """
+        found = one_project(project, self.project)
+        arguments.project(found)
         with self._store.read() as snapshot:
-            laws = laws_of(snapshot, project or self.project)
+            laws = laws_of(snapshot, found)
         return {"constraints": laws.constraints.as_data(), "entrenchment": laws.order.as_data()}
 
     def constrain(
@@ -298,14 +392,16 @@ class BeliefVerbs:
         constraints: Mapping[str, object] | None = None,
         *,
         entrenchment: Mapping[str, object] | None = None,
-        project: str = "",
+        project: str | None = None,
         dry_run: bool = False,
     ) -> Change:
-        """Declare what cannot be true together in a project ({"functional": [...], "exclusions":
-        [...], "rules": [...]}), or which belief is given up first. Beliefs that contradict each
-        other by it give way in the same change. With neither, only that: the project is made
-        consistent. Operators only."""
-        arguments.project(project)
+        """Declare what cannot be true together in a project, and what is retracted first.
+
+        Beliefs that now contradict each other are retracted in the same change. Without arguments,
+        the project is only made consistent.
+        """
+        found = one_project(project, self.project)
+        arguments.project(found)
         if self.identity.role == "agent":
             raise RoleError(
                 "Only an operator may set the rules of a project.",
@@ -313,24 +409,26 @@ class BeliefVerbs:
                 role="agent",
                 needed="operator",
             )
-        ledger = self._ledger(dry_run=dry_run)
-        return self._after(
-            ledger.constrain(
-                project or self.project, constraints=constraints, entrenchment=entrenchment
-            )
+        change = self._ledger(dry_run=dry_run).constrain(
+            found, constraints=constraints, entrenchment=entrenchment
         )
+        return self._after(change)
 
     # Why
 
     def explain(self, kref: str | Kref) -> Explanation:
-        """What is believed, since when, on what grounds, what it replaced and why, what rests on
-        it, what contradicts it; `.page()` is to be read."""
+        """Explain one belief: its grounds, what it replaced and why, what depends on it.
+
+        `.page()` is the explanation as text.
+        """
         with self._store.read() as snapshot:
             return explain(snapshot, parse_target(kref))
 
     def impact(self, kref: str | Kref, *, depth: int | None = None) -> Walk:
-        """What rests on a belief, directly or not, and what of it would lose its support without it
-        (`falls`). Without a depth: all of it."""
+        """Find what depends on a belief, and what would lose its support without it.
+
+        A step `falls` if it would lose its support. Without a depth, everything is searched.
+        """
         arguments.whole(depth, "depth", optional=True)
         with self._store.read() as snapshot:
             return impact(snapshot, kref, depth=depth)
@@ -345,7 +443,7 @@ class BeliefVerbs:
         kind: str,
         metadata: Mapping[str, object] | None = None,
     ) -> Change:
-        """A typed edge, such as DEPENDS_ON, between two beliefs."""
+        """Add a typed edge, such as DEPENDS_ON, between two beliefs."""
         from doxa.ingestion.remember import clean_metadata
         from doxa.ingestion.revise import noted
         from doxa.redaction.redact import refuse_secret
@@ -355,13 +453,16 @@ class BeliefVerbs:
         return noted(self._ledger().link(source, target, kind=kind, metadata=clean), found)
 
     def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
+        """Remove a typed edge between two beliefs."""
         return self._ledger().unlink(source, target, kind=kind)
 
     def attach(
         self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
     ) -> Change:
-        """An artifact: a named pointer from a revision to a file. A password in the location is
-        left out, and the change says so."""
+        """Attach a file to a revision by name and location; the file is not read.
+
+        A password in the location is left out, and `change.reason` says so.
+        """
         from doxa.ingestion.remember import clean_location
         from doxa.ingestion.revise import noted
 
@@ -374,27 +475,20 @@ class BeliefVerbs:
     def bundle(
         self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
     ) -> Change:
-        """Group items under kref://project/name.bundle."""
+        """Group items under an address of kind bundle."""
         from doxa.redaction.redact import refuse_secret
 
         refuse_secret(str(kref), field="kref")
         return self._ledger().bundle(kref, add=add, remove=remove)
 
-    def _revision_fields(
-        self, fields: Mapping[str, Any], shape: type[RevisionFields]
-    ) -> dict[str, Any]:
-        given = arguments.revision_fields(fields, shape)
-        self._may_trust(given.get("trust", ""))
-        return given
-
-    def _may_trust(self, trust: object) -> None:
-        if trust == "verified" and self.identity.role == "agent":
-            raise RoleError(
-                "Only an operator may call a belief verified.",
-                next_step="State it with trust 'stated'.",
-                role="agent",
-            )
-
     def _after(self, change: Change) -> Change:
         self._memory.wake()
         return change
+
+
+_DRAFTED = frozenset(Draft.__annotations__) - {"summary", "project", "metadata"}
+
+
+def _links(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    links = [("DERIVED_FROM", kref) for kref in given["derived_from"]]
+    return links + [("DEPENDS_ON", kref) for kref in given["depends_on"]]

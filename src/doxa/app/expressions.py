@@ -1,4 +1,4 @@
-"""The compiler of what policies say, loaded with the query engine when a file first has a policy."""
+"""The compiler of policies' expressions, loaded with the query engine when it is first needed."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class Models:
 
     @property
     def embedder_unasked(self) -> str:
-        """The spec of an embedder behind an endpoint that nobody has asked for yet, else nothing."""
+        """The spec of an embedder behind an endpoint that was not called yet, else nothing."""
         spec = self.specs["embedder"]
         return str(spec) if spec is not None and spec.remote and not self._embedder.tried else ""
 
@@ -190,16 +190,15 @@ class Models:
             return _Asking(own), ""
         former = self.former(held) if held is not None else None
         if former is not None:
-            waiting = (
-                own is None or coming is not None
-            )  # doctor tells why there is no other; a change under way needs no reminder
+            # doctor says why there is no other; a rebuild in progress needs no reminder
+            waiting = own is None or coming is not None
             return (
                 _Asking(former),
                 (
                     ""
                     if waiting
                     else (
-                        f"Questions are read by {held}, of which the vectors are; see `doxa embed"
+                        f"Questions are embedded by {held}, the vectors' model; see `doxa embed"
                         " --anew`."
                     )
                 ),
@@ -215,16 +214,16 @@ class Models:
                 _OFF
             ) else f"{_OFF}, this answer is by words alone: {why}"
         if coming is not None:
-            due = (
-                "`doxa embed` goes on with it"
+            rest = (
+                "`doxa embed` continues it"
                 if coming == own.name
                 else f"this process has {own.name}"
             )
             return (
                 None,
                 (
-                    f"{_OFF} until the vectors of this file, which are of {held}, have been made"
-                    f" anew by {coming}; {due}."
+                    f"{_OFF} until the vectors of this file, which are of {held}, are rebuilt"
+                    f" with {coming}; {rest}."
                 ),
             )
         return (
@@ -457,7 +456,7 @@ class _Asking:
 
 class Interrupted(Exception):
     """Embedding cannot go on now, and no text is to blame; `Job.error` says why. Never leaves this
-    room."""
+    package."""
 
 
 class Job:
@@ -503,7 +502,7 @@ def _configured(value: object, role: ModelRole, said: Mapping[str, str]) -> tupl
         return None if nothing else spec, None
     if not hasattr(value, _VERBS[role]):
         raise InputError(
-            f"{value!r:.80} is no {role}.",
+            f"{value!r:.80} is not a valid {role}.",
             next_step=f'Give "auto", None, provider:model or an object with `{_VERBS[role]}`.',
             field=role,
         )

@@ -1,10 +1,11 @@
 """The command line: the same verbs as Python, for people and scripts.
 
-Every command takes --db and --json. Exit codes: 0 done; 1 error; 2 the command line or input is
-wrong; 3 nothing is there; 4 refused (conflict, constraint, role, confirmation); 5 the file or disk.
-With --json, results go to standard output and errors to standard error, each one JSON value.
-Whoever types at a terminal acts as operator. Imports are inside the functions: a command pays only
-for what it uses.
+Commands are built from the verb table (doxa.app.verbs) when they are asked for. Every command takes
+--db and --json; --db and --project may also stand before the command. Exit codes: 0 done; 1 error;
+2 the command line or input is wrong; 3 nothing is there; 4 refused (conflict, constraint, role,
+confirmation); 5 the file or disk. With --json, results go to standard output and errors to standard
+error, each one JSON value. A person at a terminal acts as operator. Imports are inside the
+functions: a command pays only for what it uses.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from __future__ import annotations
 import sys
 from io import TextIOWrapper
 
-# Importing them registers their commands.
-from doxa.cli import beliefs, care, content, cypher, doors, policy, revision, serve  # noqa: F401
-from doxa.cli.frame import EXIT_CODES, app
+from doxa.cli.application import app
+from doxa.cli.context import EXIT_CODES
 
 __all__ = ["EXIT_CODES", "app", "main"]
 

@@ -11,68 +11,70 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doxa.cli.frame import Db, Json, app, embed_some, errors_told, opened
+from doxa.cli.context import Db, Json, embed_some, errors_reported, opened
 
 if TYPE_CHECKING:
     from doxa.app import Memory
-    from doxa.query.session import GraphSession
+    from doxa.app.results import GraphSession
 
 
-@app.command()
+Statements = Annotated[
+    str | None,
+    typer.Argument(
+        help="Statements, with ; between them; - reads standard input.", show_default=False
+    ),
+]
+ScriptFile = Annotated[
+    Path | None,
+    typer.Option("--file", "-f", help="Read the statements from this file.", show_default=False),
+]
+Parameters = Annotated[
+    list[str] | None, typer.Option("--param", help="A parameter: name=JSON value (repeatable).")
+]
+ParametersFile = Annotated[
+    Path | None,
+    typer.Option("--params", help="A JSON file with an object of parameters.", show_default=False),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", help="The graph as it was committed at this time (ISO 8601)."),
+]
+ValidAt = Annotated[str | None, typer.Option("--valid-at", help="Only what is valid at this time.")]
+ReadOnly = Annotated[
+    bool, typer.Option("--read", help="Open the file read-only and refuse statements that write.")
+]
+Transaction = Annotated[
+    bool,
+    typer.Option("--transaction", help="All statements in one transaction, instead of one each."),
+]
+Timeout = Annotated[
+    float | None, typer.Option("--timeout", help="Seconds that one statement may take.")
+]
+Csv = Annotated[
+    Path | None,
+    typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False),
+]
+Format = Annotated[str, typer.Option("--format", help="table, json, jsonl or csv")]
+
+
 def cypher(
-    query: Annotated[
-        str | None,
-        typer.Argument(
-            help="Statements, with ; between them; - reads standard input.", show_default=False
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file", "-f", help="Read the statements from this file.", show_default=False
-        ),
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", help="A parameter: name=JSON value (repeatable).")
-    ] = None,
-    params: Annotated[
-        Path | None,
-        typer.Option(
-            "--params", help="A JSON file with an object of parameters.", show_default=False
-        ),
-    ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", help="The graph as it was committed at this time (ISO 8601)."),
-    ] = None,
-    valid_at: Annotated[
-        str | None, typer.Option("--valid-at", help="Only what is valid at this time.")
-    ] = None,
-    read: Annotated[
-        bool,
-        typer.Option("--read", help="Open the file read-only and refuse statements that write."),
-    ] = False,
-    transaction: Annotated[
-        bool,
-        typer.Option(
-            "--transaction", help="All statements in one transaction, instead of one each."
-        ),
-    ] = False,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", help="Seconds that one statement may take.")
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False),
-    ] = None,
-    form: Annotated[str, typer.Option("--format", help="table, json, jsonl or csv")] = "table",
+    query: Statements = None,
+    file: ScriptFile = None,
+    param: Parameters = None,
+    params: ParametersFile = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+    read: ReadOnly = False,
+    transaction: Transaction = False,
+    timeout: Timeout = None,
+    csv: Csv = None,
+    form: Format = "table",
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Run Cypher on the graph: a query, a file of them, or a shell."""
     as_json = as_json or form == "json"
-    with errors_told(as_json):
-        from doxa.cli.given import (
+    with errors_reported(as_json):
+        from doxa.cli.options import (
             check_folder,
             check_form,
             milliseconds,
@@ -150,6 +152,7 @@ def _run(
     reads: bool,
 ) -> None:
     """Every statement is read and checked before the first one runs."""
+    from doxa.cli.options import refuse_writing
     from doxa.cli.results import write_result
 
     plans = []
@@ -178,21 +181,9 @@ def _run(
         embed_some(memory)
 
 
-def refuse_writing(plan: Any) -> None:
-    from doxa.cypher.errors import QueryError
-
-    if plan.writes:
-        raise QueryError(
-            "This statement writes, and --read lets none through.",
-            kind="TransactionError",
-            detail="AccessMode",
-            next_step="Give one that only reads, or leave --read out.",
-        )
-
-
 @contextmanager
 def _placed(piece: Any, script: str, *, number: int, count: int) -> Iterator[None]:
-    """An error says where in the script it is; one without a place in the text, of which statement."""
+    """Locate an error in the script; without a position, name the statement."""
     from doxa.base.errors import DoxaError
     from doxa.cypher.errors import QueryError, locate
     from doxa.cypher.script import placed

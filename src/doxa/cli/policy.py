@@ -1,7 +1,7 @@
-"""`doxa policy`: what fades and what stands. Persistence policies declared, listed, tried, drawn,
-and the standing of single elements told.
+"""`doxa policy`: persistence policies declared, listed, simulated and plotted, and the status of
+single elements explained.
 
-What only reads opens the file read-only, so that looking at an element is no access to it.
+Commands that only read open the file read-only, so that they count as no access.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doxa.cli.frame import Db, Json, app, opened
+from doxa.cli.context import Db, Json, opened
 from doxa.cli.text import show
 
 if TYPE_CHECKING:
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 policy = typer.Typer(
     name="policy",
     no_args_is_help=True,
-    help="Persistence policies: what decays, what stands, and what use promotes.",
+    help="Manage persistence policies: what decays, and what use promotes.",
     rich_markup_mode=None,
 )
-app.add_typer(policy)
 
 Source = Annotated[
     str,
@@ -77,18 +76,18 @@ def apply_policies(source: Source, db: Db = None, as_json: Json = False) -> None
                 what: result.counters.get(f"policies_{what}", 0) for what in _COUNTED
             }
             done["notices"] = [notice.description for notice in result.notices()]
-        memory.settle()  # here, since no job of this process goes on with it
+        memory.flush()  # here, since no job of this process goes on with it
         show(done, as_json, _applied_text)
 
 
 @policy.command("bootstrap")
 def bootstrap(db: Db = None, as_json: Json = False) -> None:
     """Install the standard policies in a file that has none."""
-    from doxa.app.bootstrap import install
+    from doxa.app.policies import install
 
     with opened(db, as_json) as memory:
         count = install(memory.store, memory.identity)
-        memory.settle()
+        memory.flush()
         show(
             {"added": count},
             as_json,
@@ -130,10 +129,10 @@ def explain(
             raise NotFoundError(
                 f"There is no element {element[:100]}.", next_step=step, element=element[:100]
             )
-        told = {
+        found_values = {
             name: plain(value) for name, value in found[0].items() if name not in ("a", "b", "n")
         }
-        show(told | {"hiddenEnds": _hidden_ends(memory, element)}, as_json, _standing_text)
+        show(found_values | {"hiddenEnds": _hidden_ends(memory, element)}, as_json, _standing_text)
 
 
 @policy.command("simulate")
@@ -230,13 +229,13 @@ def status(db: Db = None, as_json: Json = False) -> None:
         )
 
 
-# Asking
+# Queries
 
 
 def _script(source: str) -> str:
     """The commands as text; whether there are any is looked at before the file is."""
     from doxa.base.errors import InputError
-    from doxa.cli.given import script_of
+    from doxa.cli.options import script_of
     from doxa.cypher.script import statements
 
     script = script_of("-", None) if source == "-" else script_of(None, Path(source))
@@ -250,12 +249,12 @@ def _script(source: str) -> str:
 
 
 def _only_policies(memory: Memory, script: str) -> None:
+    from doxa.app.policies import has_only_policy_commands
     from doxa.base.errors import InputError
-    from doxa.query.schema.policy_commands import POLICY_COMMANDS
 
-    if not isinstance(memory.queries.prepare(script).statement.body, POLICY_COMMANDS):
+    if not has_only_policy_commands(memory.queries, script):
         raise InputError(
-            "There is something else than policy commands.",
+            "The script holds other statements than policy commands.",
             next_step="Run other statements with `doxa cypher`.",
             field="source",
         )
@@ -289,21 +288,22 @@ def _rules(memory: Memory) -> Rules:
         return snapshot.declared().judge.rules
 
 
-# Telling
+# Text
 
 
 def _lists_text(found: dict[str, list[dict[str, Any]]]) -> str:
-    from doxa.cli.results import table_text
-
-    lines = [
-        f"{title}\n{table_text(tuple(found[name][0]), [tuple(row.values()) for row in found[name]])}"
-        for name, title in _LISTS
-        if found[name]
-    ]
+    lines = [f"{title}\n{_table_of(found[name])}" for name, title in _LISTS if found[name]]
     return (
         "\n".join(lines).rstrip()
-        or "There are no policies: nothing fades. `doxa policy bootstrap` installs the standard ones."
+        or "There are no policies: nothing decays. `doxa policy bootstrap` installs the standard"
+        " ones."
     )
+
+
+def _table_of(rows: list[dict[str, Any]]) -> str:
+    from doxa.cli.results import table_text
+
+    return table_text(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
 
 def _applied_text(found: dict[str, Any]) -> str:

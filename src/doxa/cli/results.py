@@ -1,8 +1,8 @@
 """The result of a Cypher statement as it comes: a table, one JSON value, JSON lines or CSV.
 
 Rows are written as they arrive and never held, however many there are; a table is set a thousand
-rows at a time. What is no row (counts, counters, a plan) stands under a table and inside the JSON
-value; of JSON lines and CSV it goes to standard error, so that the output is rows.
+rows at a time. Counts, counters and plans are printed under a table and inside the JSON value; with
+JSON lines and CSV they go to standard error, so that the output is rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from doxa.cli.text import encoded
 from doxa.cli.values import cypher_text, line_text, plain, plain_text
 
 if TYPE_CHECKING:
-    from doxa.query.result import GraphResult
+    from doxa.app.results import GraphResult
 
 FORMATS = ("table", "json", "jsonl", "csv")
 _TABLE_ROWS = 1_000
@@ -97,9 +97,8 @@ def _json(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
     write(f'{{"columns":{encoded(result.columns)},"rows":[')
     for number, row in enumerate(rows):
         write(("," if number else "") + encoded(plain(row)))
-    write(
-        f'],"counters":{encoded({name: number for name, number in result.counters.items() if number})}'
-    )
+    counters = {name: number for name, number in result.counters.items() if number}
+    write(f'],"counters":{encoded(counters)}')
     plan = result.description()
     notices = [
         {"title": one.title, "description": one.description, "line": one.line, "column": one.column}

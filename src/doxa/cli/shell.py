@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError, InputError
 from doxa.cli.complete import Names, candidates, names_of
-from doxa.cli.cypher import refuse_writing
-from doxa.cli.frame import embed_some, error_text
-from doxa.cli.given import check_form, json_value, moment
+from doxa.cli.context import embed_some, error_text
+from doxa.cli.options import check_form, json_value, moment, refuse_writing
 from doxa.cli.prompt import Prompt, history_path
 from doxa.cli.results import print_table, write_result
 from doxa.cypher.errors import Problem, QueryError
@@ -27,7 +26,7 @@ from doxa.cypher.tokens import tokens
 
 if TYPE_CHECKING:
     from doxa.app import Memory
-    from doxa.query.session import GraphSession
+    from doxa.app.results import GraphSession
 
 _SCHEMA = (
     ("Indexes", "SHOW INDEXES YIELD name, type, entityType, labelsOrTypes, properties"),

@@ -70,7 +70,7 @@ def said_text(change: Any, warnings: tuple[str, ...] = ()) -> str:
     lines += [f"  was: {change.previous}"] if change.previous else []
     lines += [f"  + {f.subject} | {f.predicate} | {f.value}" for f in change.gained]
     lines += [f"  - {f.subject} | {f.predicate} | {f.value}" for f in change.lost]
-    lines += [f"  gave way: {loss.says} ({loss.kref}): {loss.why}" for loss in change.losses]
+    lines += [f"  retracted: {loss.says} ({loss.kref}): {loss.why}" for loss in change.losses]
     lines += [
         f"  no longer supported: {fallen.kref}: {fallen.cause}" for fallen in change.unsupported
     ]

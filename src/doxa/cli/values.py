@@ -18,9 +18,9 @@ import math
 import re
 from typing import Any
 
+from doxa.app.results import Edge, Node, Path
 from doxa.base.spatial import Point
 from doxa.cypher.printer import name, text_literal
-from doxa.query.core.elements import Edge, Node, Path
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -49,7 +49,8 @@ def _text(value: Any) -> str:
                 f"({' '.join(part for part in (labels, _map(value.properties, empty='')) if part)})"
             )
         case Edge():
-            return f"[:{' '.join(part for part in (name(value.type), _map(value.properties, empty='')) if part)}]"
+            parts = (name(value.type), _map(value.properties, empty=""))
+            return f"[:{' '.join(part for part in parts if part)}]"
         case Path():
             return _path(value)
         case dict():

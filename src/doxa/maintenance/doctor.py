@@ -16,8 +16,8 @@ from doxa.models.contract import Embedder
 from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
 
 _RESTORE = (
-    "Do not modify the file. Take the latest backup: `doxa restore BACKUP NEW` verifies it and"
-    " copies it to a new path. `doxa export` writes what is still readable in this file, and `doxa"
+    "Do not modify the file. Take the latest backup: `doxa restore-backup BACKUP NEW` verifies it"
+    " and copies it to a new path. `doxa export` writes what is still readable in this file, and `doxa"
     " import` adds it to the copy."
 )
 

@@ -294,7 +294,7 @@ def translated(path: str) -> Iterator[None]:
             f"{path} is damaged or is not a doxa file: {error}.",
             next_step=(
                 "Keep the file as it is, run `doxa doctor`, and restore the latest backup to a new"
-                " path with `doxa restore`."
+                " path with `doxa restore-backup`."
             ),
             path=path,
         ) from error

@@ -1,2 +1,2 @@
-"""The Model Context Protocol door: seven tools over stdio. tools.py is what they do, server.py is
-the SDK's binding."""
+"""The Model Context Protocol interface: `tools.py` carries out seven tools, `server.py` serves them
+over stdio."""

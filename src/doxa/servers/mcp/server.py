@@ -1,4 +1,4 @@
-"""The official SDK's server around tools.py, over stdio. Imported only when the door is opened: the
+"""The official SDK's server around tools.py, over stdio. Imported only when the server starts: the
 SDK is an extra and takes time to load."""
 
 from __future__ import annotations

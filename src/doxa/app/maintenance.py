@@ -1,8 +1,8 @@
-"""What is done now and then while a memory is open: noted accesses are written, and windows follow
-a change of policies.
+"""Background maintenance while a memory is open: pending accesses are written, and windows of
+visibility follow a change of policies.
 
-One thread, started when there is first something to do. Reads are right without it: what it has not
-come to is judged when it is read, and what was noted is written at the close.
+One thread, started when there is first something to do. Reads are correct without it: what it has
+not reached yet is evaluated when it is read, and what is pending is written at the close.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from doxa.base.limits import JOB_STOP_S
 from doxa.store import Store
 
 
-class Upkeep:
-    """The job of one open store. `interval_ms`: how long an access may wait before it is written."""
+class MaintenanceThread:
+    """The thread of one open store. An access waits at most `interval_ms` before it is written."""
 
     def __init__(self, store: Store, *, interval_ms: int, background: bool) -> None:
         self._store = store
@@ -26,17 +26,17 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._due = threading.Event()
-        self.error: DoxaError | None = None  # what kept it from its work last time; it tries again
+        self.error: DoxaError | None = None  # why the last run failed; it is tried again
         if background and not store.read_only:
             store.on_due = self.due
             with store.read() as reader:
                 if reader.rows(
                     "SELECT 1 FROM meta WHERE key = 'sweep'"
-                ):  # left by whoever had the file open
+                ):  # left by an earlier opening
                     self.due(True)
 
     def due(self, urgent: bool) -> None:
-        """There is something to do: soon, or when it is `urgent` at once."""
+        """Note that there is work: soon, or at once if it is `urgent`."""
         if urgent:
             self._due.set()
         if self._thread is not None and self._thread.is_alive():  # in a forked child it is not
@@ -45,18 +45,20 @@ class Upkeep:
             if (
                 self._thread is None or not self._thread.is_alive()
             ) and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._work, name="doxa-upkeep", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._work, name="doxa-maintenance", daemon=True
+                )
                 self._thread.start()
 
-    def settle(self) -> int:
-        """Do all of it here and now. Returns how many elements had accesses to write."""
+    def flush(self) -> int:
+        """Do all of it here and now; return how many elements had accesses to write."""
         written = self._store.flush_accesses()
         while self._store.sweep():
             pass
         return written
 
     def stop(self) -> None:
-        """End the thread after the batch that it is at."""
+        """End the thread after its current batch."""
         self._stopping.set()
         self._due.set()
         if self._thread is not None:
@@ -74,12 +76,14 @@ class Upkeep:
                 self.error = None
             except ClosedError:
                 return
-            except Exception as error:  # the job must not die: what it could not write stays noted
-                told = StoreError(
+            except (
+                Exception
+            ) as error:  # the thread must not die: what it could not write stays pending
+                refused = StoreError(
                     f"Accesses could not be written: {error}.",
-                    next_step="Look at the policy that it names.",
+                    next_step="Check the policy that it names.",
                 )
-                self.error = error if isinstance(error, DoxaError) else told
+                self.error = error if isinstance(error, DoxaError) else refused
                 if not isinstance(error, BusyError):
                     with suppress(RuntimeError):  # not to try again without a pause
                         self._stopping.wait(self._interval_s)

@@ -1,5 +1,5 @@
-"""What is around every command: the app, exit codes, options that several commands take, the opened
-memory, and errors told by code.
+"""What all commands share: exit codes, common options, the opened memory, and how errors are
+reported.
 
 Imports are inside the functions: a command pays only for what it uses.
 """
@@ -8,74 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from doxa.cli.text import TIMES, json_text
+from doxa.cli.text import json_text
 
 if TYPE_CHECKING:
     from doxa.app import Memory
     from doxa.base.errors import DoxaError
-
-_USAGE_ERROR: type[Exception] = next(
-    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
-)
-
-
-class _Commands(TyperGroup):
-    """With --json a wrong command line is one JSON error like any other; without, typer's usage
-    text. Both end with 2."""
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        given = sys.argv[1:] if args is None else list(args)
-        if not standalone_mode or "--json" not in given:
-            return super().main(
-                args, prog_name, complete_var, standalone_mode, windows_expand_args, **extra
-            )
-        try:
-            code = super().main(given, prog_name, complete_var, False, windows_expand_args, **extra)
-        except _USAGE_ERROR as error:
-            said = (
-                str(getattr(error, "format_message", error.__str__)()).strip()
-                or "No command was given."
-            )
-            sys.stderr.write(json_text({"error": _usage(said)}) + "\n")
-            code = EXIT_CODES["input"]
-        sys.exit(code if isinstance(code, int) else 0)
-
-
-def _usage(message: str) -> dict[str, object]:
-    from doxa.base.errors import InputError
-
-    return InputError(
-        message,
-        next_step="See `doxa --help`, or `doxa COMMAND --help` for one command.",
-        field="command line",
-    ).as_dict()
-
-
-app = typer.Typer(
-    cls=_Commands,
-    name="doxa",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="One memory for AI agents that a person can trust.",
-)
 
 EXIT_CODES = {
     "input": 2,
@@ -100,43 +44,20 @@ Db = Annotated[
         show_default=False,
     ),
 ]
+ProjectOfAll = Annotated[
+    str | None,
+    typer.Option("--project", "-p", help="The project (default: default).", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-Project = Annotated[str, typer.Option("--project", "-p", help="The project.")]
-KrefArg = Annotated[
-    str, typer.Argument(help="An address: kref://project/space/name.kind[?r=N]", metavar="KREF")
+Project = Annotated[
+    str,
+    typer.Option("--project", "-p", help="The project of calls that name none."),
 ]
-ValidFrom = Annotated[
-    str | None, typer.Option(help="Since when it holds (ISO 8601); empty: no bound.")
-]
-ValidUntil = Annotated[
-    str | None, typer.Option(help="Until when it holds (ISO 8601); empty: no bound.")
-]
-Confidence = Annotated[float | None, typer.Option(help="0 to 1.")]
-Trust = Annotated[str | None, typer.Option(help="untrusted, candidate, stated, verified")]
-Title = Annotated[str | None, typer.Option(help="A title.")]
-Topic = Annotated[list[str] | None, typer.Option(help="A topic (repeatable).")]
-EdgeOption = Annotated[list[str] | None, typer.Option(help="Only this edge type (repeatable).")]
-EdgeArg = Annotated[str, typer.Argument(help="Such as DEPENDS_ON.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would become of it.")]
-Events = Annotated[
-    list[str] | None, typer.Option("--event", help="What happened, and what followed (repeatable).")
-]
-Implications = Annotated[
-    list[str] | None,
-    typer.Option("--implication", help="What may come of it, in other words (repeatable)."),
-]
-Questions = Annotated[
-    list[str] | None, typer.Option("--question", help="What is open about it (repeatable).")
-]
-Decisions = Annotated[
-    list[str] | None, typer.Option("--decision", help="What was settled by it (repeatable).")
-]
-Entities = Annotated[
-    list[str] | None, typer.Option("--entity", help="Who or what it is about (repeatable).")
-]
-FactOption = Annotated[
-    list[str] | None, typer.Option("--fact", help="A fact: 'subject|predicate|value' (repeatable).")
-]
+
+
+def note_old_name(old: str, new: str) -> None:
+    """Say on standard error that a command has another name now."""
+    sys.stderr.write(f"doxa: `{old}` is deprecated; use `{new}`\n")
 
 
 @contextmanager
@@ -146,7 +67,7 @@ def opened(
     from doxa.app import open_memory
 
     with (
-        errors_told(as_json),
+        errors_reported(as_json),
         open_memory(
             db,
             role="operator",
@@ -178,8 +99,8 @@ def decay_enabled() -> bool | None:
 
 
 @contextmanager
-def errors_told(as_json: bool) -> Iterator[None]:
-    """Turn our errors into a line on standard error and an exit code."""
+def errors_reported(as_json: bool) -> Iterator[None]:
+    """Turn errors into a line on standard error and an exit code."""
     from doxa.base.errors import DoxaError, StoreError
 
     try:
@@ -256,37 +177,15 @@ def user() -> str:
 
 
 def embed_some(memory: Memory) -> None:
-    """A single belief gets its vector at once if the model is at hand; a backlog waits for `doxa
+    """Embed a few pending memories at once if the model is available; a backlog waits for `doxa
     embed`."""
     from doxa.base.errors import DoxaError
     from doxa.base.limits import COMMAND_EMBED_DOCS
 
-    due = memory.pending(in_use=True)
-    if 0 < due <= COMMAND_EMBED_DOCS:
+    pending = memory.pending(in_use=True)
+    if 0 < pending <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
-            memory.embed(limit=due)
-
-
-def facts_of(texts: list[str] | None) -> list[tuple[str, str, str]]:
-    found = []
-    for text in texts or []:
-        parts = [part.strip() for part in text.split("|")]
-        if len(parts) != 3 or not all(parts):
-            from doxa.base.errors import InputError
-
-            raise InputError(
-                f"A fact is 'subject|predicate|value'; this is {text[:80]!r}.",
-                next_step="Give three parts with | between them.",
-                field="fact",
-            )
-        found.append((parts[0], parts[1], parts[2]))
-    return found
-
-
-def given_of(**options: Any) -> dict[str, Any]:
-    """The options that were given. An empty time takes a bound away."""
-    found = {name: value for name, value in options.items() if value is not None and value != []}
-    return {name: None if name in TIMES and value == "" else value for name, value in found.items()}
+            memory.embed(limit=pending)
 
 
 def db_hint(db: Path | None) -> str:

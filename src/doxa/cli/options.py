@@ -1,4 +1,4 @@
-"""What `doxa cypher` is given beside a query, made into what a session takes. Each wrong option is
+"""The options of `doxa cypher`, checked and converted for a session. Each wrong option is
 an InputError that names it."""
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
+from doxa.app.checks import checked_path
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cli.results import FORMATS
-from doxa.ingestion import arguments
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TIMEOUT_S_MAX = 366 * 86_400
@@ -23,7 +23,7 @@ _TIMEOUT_S_MAX = 366 * 86_400
 def check_form(form: str, *, as_json: bool) -> None:
     if form not in FORMATS:
         raise InputError(
-            f"{form[:40]!r} is no format.",
+            f"{form[:40]!r} is not a format.",
             next_step=f"Use one of {', '.join(FORMATS)}.",
             field="format",
         )
@@ -42,7 +42,7 @@ def script_of(query: str | None, file: Path | None) -> str | None:
             "A query and --file were both given.", next_step="Give one of them.", field="file"
         )
     if file is not None:
-        return _text_of(arguments.path(file, "file"))
+        return _text_of(checked_path(file, "file"))
     if query is not None and query != "-":
         return query
     if query is None and sys.stdin.isatty() and sys.stdout.isatty():
@@ -62,7 +62,7 @@ def _text_of(path: Path) -> str:
 
 def _undecoded(what: str, error: UnicodeDecodeError) -> InputError:
     return InputError(
-        f"{what} is no UTF-8 text at byte {error.start}.",
+        f"{what} is not UTF-8 text at byte {error.start}.",
         next_step="Save it as UTF-8.",
         field="query",
         position=error.start,
@@ -73,7 +73,7 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
     """The parameters of a file, and over them those of the command line."""
     found: dict[str, Any] = {}
     if file is not None:
-        path = arguments.path(file, "params")
+        path = checked_path(file, "params")
         found = _decoded(
             path.read_bytes(),
             what=str(path),
@@ -99,7 +99,7 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
 
 def json_value(text: str, *, name: str) -> Any:
     """One parameter's value."""
-    step = f"Give a JSON value; text stands in double quotes: --param '{name[:40]}=\"text\"'."
+    step = f"Give a JSON value; text needs double quotes: --param '{name[:40]}=\"text\"'."
     return _decoded(
         text.encode(errors="surrogatepass"), what=f"The value of {name[:40]!r}", step=step
     )
@@ -110,7 +110,7 @@ def _decoded(data: bytes, *, what: str, step: str) -> Any:
         return _fitting(msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")), what=what)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"{what} is no JSON: {reason}.", next_step=step, field="params") from None
+        raise InputError(f"{what} is not JSON: {reason}.", next_step=step, field="params") from None
 
 
 def _fitting(value: Any, *, what: str) -> Any:
@@ -150,11 +150,23 @@ def milliseconds(seconds: float | None) -> int:
 def check_folder(folder: Path | None) -> Path | None:
     if folder is None:
         return None
-    found = arguments.path(folder, "csv")
+    found = checked_path(folder, "csv")
     if not found.is_dir():
         raise InputError(
-            f"{found} is no folder.",
+            f"{found} is not a folder.",
             next_step="Give the folder that LOAD CSV may read.",
             field="csv",
         )
     return found
+
+
+def refuse_writing(plan: Any) -> None:
+    from doxa.cypher.errors import QueryError
+
+    if plan.writes:
+        raise QueryError(
+            "This statement writes, and --read lets none through.",
+            kind="TransactionError",
+            detail="AccessMode",
+            next_step="Give one that only reads, or leave --read out.",
+        )

@@ -1,9 +1,9 @@
-"""How a new file begins: the declarations of beliefs, and where decay is asked for, the standard
-policies after Ebbinghaus and Roynard.
+"""The declarations that a new file gets, and the standard policies of decay after Ebbinghaus and
+Roynard; what commands ask of policies.
 
-Facts stand, episodes fade within weeks unless they are used, directives earn their place by
-evidence from several sessions. The policies are schema like any other: an operator may alter or
-drop them. A file that holds anything already is left as it is.
+Facts persist, episodes fade within weeks unless they are used, directives are promoted by evidence
+from several sessions. The policies are schema like any other: an operator may alter or drop them. A
+file that holds anything already is left as it is.
 
 Sources: the paper "Persistence Semantics" (NornicDB, 2026), section 4.4.1; M. Roynard, "The Missing
 Knowledge Layer in Cognitive Architectures for AI Agents" (arXiv:2604.11364), whose four layers
@@ -13,10 +13,14 @@ these are.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from doxa.base.errors import ConstraintError
 from doxa.belief import declare
 from doxa.store import Identity, Store
+
+if TYPE_CHECKING:
+    from doxa.query.engine import QueryEngine
 
 STANDARD_POLICIES = """
 CREATE DECAY PROFILE knowledge_fact_retention OPTIONS { function: 'none' }
@@ -24,7 +28,8 @@ CREATE DECAY PROFILE memory_episode_retention OPTIONS {
   halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'VERSION', visibilityThreshold: 0.10
 }
 CREATE DECAY PROFILE exchange_retention OPTIONS {
-  halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'LAST_ACCESSED', visibilityThreshold: 0.10
+  halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'LAST_ACCESSED',
+  visibilityThreshold: 0.10
 }
 CREATE DECAY PROFILE session_summary OPTIONS {
   halfLifeSeconds: 1209600, function: 'exponential', scoreFloor: 0.10, visibilityThreshold: 0.10
@@ -34,7 +39,9 @@ CREATE DECAY PROFILE evidence_decay OPTIONS {
   halfLifeSeconds: 2592000, function: 'exponential', scoreFrom: 'CREATED', visibilityThreshold: 0.10
 }
 
-CREATE DECAY PROFILE knowledge_fact FOR (n:KnowledgeFact) APPLY { DECAY PROFILE 'knowledge_fact_retention' }
+CREATE DECAY PROFILE knowledge_fact FOR (n:KnowledgeFact) APPLY {
+  DECAY PROFILE 'knowledge_fact_retention'
+}
 CREATE DECAY PROFILE belief FOR (n:Revision) APPLY { DECAY PROFILE 'knowledge_fact_retention' }
 CREATE DECAY PROFILE memory_episode FOR (n:MemoryEpisode) APPLY {
   DECAY PROFILE 'memory_episode_retention'
@@ -49,7 +56,9 @@ CREATE DECAY PROFILE memory_episode FOR (n:MemoryEpisode) APPLY {
   n.ephemeralContext DECAY HALF LIFE 86400
 }
 CREATE DECAY PROFILE exchange FOR (n:Exchange) APPLY { DECAY PROFILE 'exchange_retention' }
-CREATE DECAY PROFILE wisdom_directive FOR (n:WisdomDirective) APPLY { DECAY PROFILE 'wisdom_directive_retention' }
+CREATE DECAY PROFILE wisdom_directive FOR (n:WisdomDirective) APPLY {
+  DECAY PROFILE 'wisdom_directive_retention'
+}
 CREATE DECAY PROFILE evidence FOR ()-[r:EVIDENCES]-() APPLY {
   DECAY PROFILE 'evidence_decay'
   r.sourceId NO DECAY
@@ -90,11 +99,13 @@ CREATE PROMOTION POLICY wisdom_directive_stability FOR (n:WisdomDirective) APPLY
   }
   WHEN coalesce(n.evidenceCount, 0) < 3 APPLY PROFILE 'wisdom_provisional'
   WHEN n.evidenceCount >= 3 AND n.contradictionRate < 0.20 APPLY PROFILE 'wisdom_established'
-  WHEN n.evidenceCount >= 10 AND n.contradictionRate < 0.05 AND n.crossSessionSupport >= 3 APPLY PROFILE 'wisdom_canonical'
+  WHEN n.evidenceCount >= 10 AND n.contradictionRate < 0.05 AND n.crossSessionSupport >= 3
+    APPLY PROFILE 'wisdom_canonical'
 }
 CREATE PROMOTION POLICY directive_stability FOR (n:Revision) APPLY {
   WHEN n.kind = 'directive' AND n.sessionSupport >= 3 APPLY PROFILE 'wisdom_established'
-  WHEN n.kind = 'directive' AND n.sessionSupport >= 10 AND n.agentSupport >= 2 APPLY PROFILE 'wisdom_canonical'
+  WHEN n.kind = 'directive' AND n.sessionSupport >= 10 AND n.agentSupport >= 2
+    APPLY PROFILE 'wisdom_canonical'
 }
 CREATE PROMOTION POLICY evidence_traversal_tiering FOR ()-[r:EVIDENCES]-() APPLY {
   WHEN r.traversalCount >= 5 APPLY PROFILE 'reinforced_evidence'
@@ -102,8 +113,8 @@ CREATE PROMOTION POLICY evidence_traversal_tiering FOR ()-[r:EVIDENCES]-() APPLY
 """
 
 
-def begin(store: Store, *, bootstrap: bool) -> None:
-    """Declare what beliefs need; `bootstrap`: give a new file the standard policies too."""
+def initialise_file(store: Store, *, bootstrap: bool) -> None:
+    """Declare what beliefs need; with `bootstrap`, give a new file the standard policies too."""
     new = False
     if bootstrap and not store.read_only:
         with store.read() as snapshot:
@@ -133,3 +144,10 @@ def install(store: Store, identity: Identity) -> int:
         return run_policy(body, tx, lambda expression: getattr(expression, "value", None)).get(  # type: ignore[arg-type]
             "policies_added", 0
         )
+
+
+def has_only_policy_commands(queries: QueryEngine, script: str) -> bool:
+    """Return whether a script consists of policy commands."""
+    from doxa.query.schema.policy_commands import POLICY_COMMANDS
+
+    return isinstance(queries.prepare(script).statement.body, POLICY_COMMANDS)

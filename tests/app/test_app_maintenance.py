@@ -61,7 +61,7 @@ def test_the_background_writes_what_was_noted(tmp_path: Path) -> None:
         while memory.run(COUNT).single() == 0 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert memory.run(COUNT).single() == 1
-        assert memory.upkeep.error is None
+        assert memory.maintenance.error is None
 
 
 def test_a_clean_close_writes_what_was_noted(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ memory.run("CREATE DECAY PROFILE w FOR (n:P) APPLY { NO DECAY }")
 memory.run("CREATE (:P)")
 for _ in range(5): memory.run("MATCH (n:P) RETURN n")
 while memory.run("MATCH (n:P) RETURN policy(n).accessCount").single() < 5: time.sleep(0.01)
-memory.upkeep.stop()
+memory.maintenance.stop()
 memory.run("MATCH (n:P) RETURN n")
 print("noted", flush=True)
 time.sleep(60)
@@ -115,7 +115,7 @@ def test_a_forked_child_does_not_write_its_parents_notes(tmp_path: Path) -> None
                 os._exit(0)
         os.waitpid(child, 0)
         assert memory.run(COUNT).single() == 0
-        assert memory.settle() == 1
+        assert memory.flush() == 1
 
 
 def test_a_large_change_of_policies_goes_on_behind_and_reads_are_right_meanwhile(
@@ -146,7 +146,7 @@ def test_a_large_change_of_policies_goes_on_behind_and_reads_are_right_meanwhile
     ) as memory:  # and in another process
         memory.run("DROP DECAY PROFILE w")
         assert memory.run("MATCH (n:P) RETURN count(n) >= 50").single() is True
-        memory.settle()
+        memory.flush()
         assert memory.run("MATCH (n:P) RETURN count(n) >= 50").single() is True
         assert (
             memory.run("CALL doxa.policy.deindexStatus() YIELD status RETURN status").single()
@@ -235,7 +235,7 @@ def test_facts_stand_episodes_fade_directives_need_evidence(tmp_path: Path) -> N
             "summary": "s",
         }
         assert memory.recall("harbour").hits
-        memory.settle()
+        memory.flush()
         clock.advance(days=20)
         assert memory.run("MATCH (n) WHERE n.i > 0 RETURN collect(n.i)").single() == [1, 3]
         assert [hit.text for hit in memory.recall("harbour soup deploy").hits] == [
@@ -259,7 +259,7 @@ def test_facts_stand_episodes_fade_directives_need_evidence(tmp_path: Path) -> N
             session = memory.session(role="operator", context={"session": f"s{number}"})
             for _ in range(5):
                 session.recall("deleting files")
-        memory.settle()
+        memory.flush()
         assert memory.run(directive).single() == "wisdom_established"
         assert memory.check() == []
 
@@ -293,7 +293,7 @@ def test_decay_off_is_neutral_and_keeps_the_catalogue(tmp_path: Path) -> None:
                 "d": {"score": 1.0, "applies": False, "reason": "decay subsystem disabled"},
             }
         ]
-        assert memory.settle() == 0
+        assert memory.flush() == 0
         assert memory.run(
             "CALL doxa.policy.info() YIELD enabled, decayBindings RETURN enabled, decayBindings"
         ).records() == [{"enabled": False, "decayBindings": 1}]
@@ -306,7 +306,7 @@ def test_decay_off_is_neutral_and_keeps_the_catalogue(tmp_path: Path) -> None:
 
 
 def test_the_standard_policies_are_not_installed_over_others(tmp_path: Path) -> None:
-    from doxa.app.bootstrap import install
+    from doxa.app.policies import install
 
     with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False) as memory:
         assert install(memory.store, memory.identity) == 27

@@ -1,0 +1,495 @@
+"""The same verbs, awaited. Generated from the verb table by `python -m doxa.app.twin`.
+
+Each call runs on a thread, so that there is one implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack
+
+from doxa.app.memory import Memory, open_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doxa.app.config import Config
+    from doxa.app.session import History, Session
+    from doxa.app.verbs.options import (
+        Facts,
+        IngestOptions,
+        OpenOptions,
+        PlacedOptions,
+        RecallOptions,
+        RememberOptions,
+        StatementOptions,
+        Time,
+    )
+    from doxa.base.ids import Role
+    from doxa.belief import (
+        Bundle,
+        Change,
+        Conflict,
+        Exchange,
+        Explanation,
+        Kref,
+        Place,
+        Revision,
+        Walk,
+    )
+    from doxa.ingestion.ingest import Ingested
+    from doxa.ingestion.match import MatchResult
+    from doxa.ingestion.remember import Remembered
+    from doxa.language.turns import Turn
+    from doxa.maintenance.doctor import HealthCheck
+    from doxa.maintenance.embedding import Reembedding
+    from doxa.maintenance.forget import Forgotten
+    from doxa.models.meter import Spend
+    from doxa.query.result import GraphResult
+    from doxa.query.session import GraphSession
+    from doxa.recall import Hit, Recall
+    from doxa.store import Identity, LogProof, Receipt
+    from doxa.transfer.jsonl import Imported
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_LINES = 500  # of an export that one thread reads at a time
+
+
+async def _on_thread(call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+    import asyncio  # a synchronous user does not pay for it
+
+    return await asyncio.to_thread(call, *args, **options)
+
+
+class AsyncSession:
+    """A Session whose verbs are awaited."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def identity(self) -> Identity:
+        return self._session.identity
+
+    @property
+    def project(self) -> str:
+        return self._session.project
+
+    @property
+    def context(self) -> dict[str, Any]:
+        return self._session.context
+
+    async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
+        """Open a Cypher session: results that stream, and transactions of several statements."""
+        return await _on_thread(self._session.graph, context)
+
+    async def ingest(
+        self,
+        source: str | Path | Iterable[Turn | Mapping[str, object]],
+        *,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[IngestOptions],
+    ) -> Ingested:
+        """Ingest a conversation: a file or folder, or messages."""
+        return await _on_thread(self._session.ingest, source, progress=progress, **options)
+
+    async def recall(self, text: str, **options: Unpack[RecallOptions]) -> Recall:
+        """Find the best answers among what memory believes and what was said."""
+        return await _on_thread(self._session.recall, text, **options)
+
+    async def get(
+        self, kref: str | Kref, *, reveal: bool = False
+    ) -> Revision | Exchange | Place | Bundle | Conflict:
+        """Return what an address means now, or at its pin."""
+        return await _on_thread(self._session.get, kref, reveal=reveal)
+
+    async def recent(
+        self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
+    ) -> list[Hit]:
+        """List what was last said or stated and is still believed, newest first."""
+        return await _on_thread(self._session.recent, project=project, kinds=kinds, limit=limit)
+
+    async def match(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        space: str = "",
+        kinds: Iterable[str] = (),
+        speaker: str = "",
+        limit: int = 10,
+    ) -> MatchResult:
+        """Find which beliefs a plain sentence is about, and what it asks for."""
+        return await _on_thread(
+            self._session.match,
+            text,
+            project=project,
+            space=space,
+            kinds=kinds,
+            speaker=speaker,
+            limit=limit,
+        )
+
+    async def remember(self, text: str, **options: Unpack[StatementOptions]) -> Remembered:
+        """State one belief; one that says the same is not stored twice."""
+        return await _on_thread(self._session.remember, text, **options)
+
+    async def tell(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        space: str = "",
+        kind: str = "fact",
+        trust: str = "stated",
+        facts: Facts = (),
+        dry_run: bool = False,
+    ) -> Change:
+        """State something in plain words: revise, challenge or remember."""
+        return await _on_thread(
+            self._session.tell,
+            text,
+            project=project,
+            space=space,
+            kind=kind,
+            trust=trust,
+            facts=facts,
+            dry_run=dry_run,
+        )
+
+    async def revise(
+        self,
+        what: str | Kref | Sequence[object] | Mapping[str, object],
+        text: str = "",
+        *,
+        item: str | Kref | None = None,
+        expect: int | None = None,
+        again: bool = False,
+        dry_run: bool = False,
+        **options: Unpack[PlacedOptions],
+    ) -> Change:
+        """Believe something, and retract what contradicts it anywhere in the project."""
+        return await _on_thread(
+            self._session.revise,
+            what,
+            text,
+            item=item,
+            expect=expect,
+            again=again,
+            dry_run=dry_run,
+            **options,
+        )
+
+    async def expand(self, text: str, **options: Unpack[RememberOptions]) -> Change:
+        """Add one belief, and refuse it if it contradicts anything or exists already."""
+        return await _on_thread(self._session.expand, text, **options)
+
+    async def supersede(
+        self, kref: str | Kref, text: str, **options: Unpack[PlacedOptions]
+    ) -> Change:
+        """Replace a belief, under its own address or a new one."""
+        return await _on_thread(self._session.supersede, kref, text, **options)
+
+    async def contract(
+        self,
+        what: str | Kref | Sequence[object] | Mapping[str, object],
+        *,
+        fact: Sequence[object] | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Stop believing an item, a pinned revision, one fact, or a statement."""
+        return await _on_thread(
+            self._session.contract, what, fact=fact, project=project, dry_run=dry_run
+        )
+
+    async def deprecate(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
+        """Take an item or a turn out of recall; `restore` brings it back."""
+        return await _on_thread(self._session.deprecate, kref, dry_run=dry_run)
+
+    async def restore(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
+        """Bring a deprecated item or turn back, and retract what contradicts it."""
+        return await _on_thread(self._session.restore, kref, dry_run=dry_run)
+
+    async def rollback(
+        self, kref: str | Kref, *, expect: int | None = None, dry_run: bool = False
+    ) -> Change:
+        """Make the pinned revision current again, and retract what contradicts it."""
+        return await _on_thread(self._session.rollback, kref, expect=expect, dry_run=dry_run)
+
+    async def undo(self, change: int | Change, *, dry_run: bool = False) -> Change:
+        """Reverse one change. Undoing an undo redoes it."""
+        return await _on_thread(self._session.undo, change, dry_run=dry_run)
+
+    async def forget(
+        self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False
+    ) -> Forgotten:
+        """Retire an item, turn, thread, space or project, or erase it for good."""
+        return await _on_thread(
+            self._session.forget, kref, erase=erase, confirm=confirm, preview=preview
+        )
+
+    async def resolve(
+        self,
+        conflict: str | Kref,
+        decision: Literal["accept", "reject", "both"],
+        *,
+        valid_from: Time | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Decide an open conflict: accept the challenger, reject it, or keep both."""
+        return await _on_thread(
+            self._session.resolve, conflict, decision, valid_from=valid_from, dry_run=dry_run
+        )
+
+    async def constrain(
+        self,
+        constraints: Mapping[str, object] | None = None,
+        *,
+        entrenchment: Mapping[str, object] | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Declare what cannot be true together in a project, and what is retracted first."""
+        return await _on_thread(
+            self._session.constrain,
+            constraints,
+            entrenchment=entrenchment,
+            project=project,
+            dry_run=dry_run,
+        )
+
+    async def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+        """Point a tag at a revision."""
+        return await _on_thread(self._session.tag, kref, tag, expect=expect)
+
+    async def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+        """Remove a tag from an item."""
+        return await _on_thread(self._session.untag, kref, tag, expect=expect)
+
+    async def link(
+        self,
+        source: str | Kref,
+        target: str | Kref,
+        *,
+        kind: str,
+        metadata: Mapping[str, object] | None = None,
+    ) -> Change:
+        """Add a typed edge, such as DEPENDS_ON, between two beliefs."""
+        return await _on_thread(self._session.link, source, target, kind=kind, metadata=metadata)
+
+    async def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
+        """Remove a typed edge between two beliefs."""
+        return await _on_thread(self._session.unlink, source, target, kind=kind)
+
+    async def attach(
+        self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
+    ) -> Change:
+        """Attach a file to a revision by name and location; the file is not read."""
+        return await _on_thread(
+            self._session.attach,
+            kref,
+            name,
+            location=location,
+            sha256=sha256,
+            size_bytes=size_bytes,
+        )
+
+    async def bundle(
+        self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> Change:
+        """Group items under an address of kind bundle."""
+        return await _on_thread(self._session.bundle, kref, add=add, remove=remove)
+
+    async def explain(self, kref: str | Kref) -> Explanation:
+        """Explain one belief: its grounds, what it replaced and why, what depends on it."""
+        return await _on_thread(self._session.explain, kref)
+
+    async def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
+        """List every revision of an item, oldest first, and every move of its tags."""
+        return await _on_thread(self._session.history, kref, reveal=reveal)
+
+    async def as_of(
+        self, kref: str | Kref, time: Time, *, tag: str = "current"
+    ) -> Revision | Exchange | Place | Bundle | Conflict:
+        """Return what a tag of an item pointed to at a time."""
+        return await _on_thread(self._session.as_of, kref, time, tag=tag)
+
+    async def impact(self, kref: str | Kref, *, depth: int | None = None) -> Walk:
+        """Find what depends on a belief, and what would lose its support without it."""
+        return await _on_thread(self._session.impact, kref, depth=depth)
+
+    async def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
+        """Find what a belief depends on, down to the conversation it came from."""
+        return await _on_thread(self._session.provenance, kref, depth=depth)
+
+    async def traverse(
+        self,
+        kref: str | Kref,
+        *,
+        direction: Literal["out", "in", "both"] = "out",
+        depth: int = 10,
+        types: Sequence[str] = (),
+    ) -> Walk:
+        """Follow typed edges from an element, nearest first."""
+        return await _on_thread(
+            self._session.traverse, kref, direction=direction, depth=depth, types=types
+        )
+
+    async def shortest_path(
+        self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()
+    ) -> Walk:
+        """Find the fewest typed edges between two elements, in either direction."""
+        return await _on_thread(self._session.shortest_path, start, end, depth=depth, types=types)
+
+    async def conflicts(
+        self, *, project: str | None = None, decided: bool = False, limit: int = 50
+    ) -> list[Conflict]:
+        """List statements that contradict what is trusted more and wait for a decision."""
+        return await _on_thread(
+            self._session.conflicts, project=project, decided=decided, limit=limit
+        )
+
+    async def rules(self, project: str | None = None) -> dict[str, object]:
+        """Return the constraints and the order of entrenchment of a project."""
+        return await _on_thread(self._session.rules, project)
+
+    async def run(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement in a transaction of its own."""
+        return await _on_thread(self._session.run, text, params, timeout_ms=timeout_ms)
+
+    async def read(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement that only reads."""
+        return await _on_thread(self._session.read, text, params, timeout_ms=timeout_ms)
+
+    async def write(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement that may write; the same as `run`."""
+        return await _on_thread(self._session.write, text, params, timeout_ms=timeout_ms)
+
+
+class AsyncMemory(AsyncSession):
+    """A Memory whose verbs are awaited. Close it, or use it as an asynchronous context manager."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._memory = memory
+
+    @classmethod
+    async def open(
+        cls, path: str | Path | None = None, **options: Unpack[OpenOptions]
+    ) -> AsyncMemory:
+        """Open a memory file, or create it; without a path, the user's own."""
+        return cls(await _on_thread(open_memory, path, **options))
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def config(self) -> Config:
+        return self._memory.config
+
+    async def close(self) -> None:
+        """Stop background work after its current batch, and close the file."""
+        await _on_thread(self._memory.close)
+
+    async def session(
+        self,
+        *,
+        actor: str = "",
+        role: Role = "agent",
+        project: str = "",
+        context: Mapping[str, Any] | None = None,
+    ) -> AsyncSession:
+        """Return a session of another identity on the same file."""
+        made = await _on_thread(
+            self._memory.session, actor=actor, role=role, project=project, context=context
+        )
+        return AsyncSession(made)
+
+    async def export(self) -> AsyncIterator[bytes]:
+        """Yield every turn, revision, artifact, bundle and typed edge as JSON lines."""
+        lines = await _on_thread(self._memory.export)
+        while found := await _on_thread(lambda: list(islice(lines, _LINES))):
+            for line in found:
+                yield line
+
+    async def log(
+        self, *, limit: int = 20, after: int = 0, newest_first: bool = True
+    ) -> list[Receipt]:
+        """List changes with their numbers, times, actors and operations."""
+        return await _on_thread(
+            self._memory.log, limit=limit, after=after, newest_first=newest_first
+        )
+
+    async def doctor(self, *, models: bool = False) -> list[HealthCheck]:
+        """Examine everything that can be wrong, and say what to do."""
+        return await _on_thread(self._memory.doctor, models=models)
+
+    async def verify(self) -> LogProof:
+        """Verify the whole log, and compare the state with a replay of it."""
+        return await _on_thread(self._memory.verify)
+
+    async def has_receipt(self, head: str) -> bool:
+        """Return whether the log contains a receipt with this hash."""
+        return await _on_thread(self._memory.has_receipt, head)
+
+    async def check(self) -> list[str]:
+        """Check every invariant of the file; an empty list means that it is sound."""
+        return await _on_thread(self._memory.check)
+
+    async def backup(self, path: str | Path) -> Path:
+        """Write a consistent, verified copy while others read and write."""
+        return await _on_thread(self._memory.backup, path)
+
+    async def export_to(self, target: str | Path) -> int:
+        """Write an export to a file that does not exist yet; return the number of its lines."""
+        return await _on_thread(self._memory.export_to, target)
+
+    async def import_(self, path: str | Path) -> Imported:
+        """Import an export of doxa, each thing under the address it had."""
+        return await _on_thread(self._memory.import_, path)
+
+    async def stats(self) -> dict[str, object]:
+        """Return counts and sizes."""
+        return await _on_thread(self._memory.stats)
+
+    async def embed(
+        self,
+        *,
+        limit: int | None = None,
+        anew: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Embed what has no vector yet, and return how many memories were embedded."""
+        return await _on_thread(self._memory.embed, limit=limit, anew=anew, progress=progress)
+
+    async def pending(self, *, in_use: bool = False) -> int:
+        """Return how many memories have no vector yet."""
+        return await _on_thread(self._memory.pending, in_use=in_use)
+
+    async def reembedding(self) -> Reembedding | None:
+        """Return the progress of a rebuild with another model; None if there is none."""
+        return await _on_thread(self._memory.reembedding)
+
+    async def spend(self, *, process: bool = False) -> Spend:
+        """Return what was sent to endpoints: calls, tokens and money."""
+        return await _on_thread(self._memory.spend, process=process)
+
+    async def flush(self) -> int:
+        """Write pending accesses, and finish what a change of policies left to do."""
+        return await _on_thread(self._memory.flush)
+
+    async def wake(self) -> None:
+        """Start the background embedding, if there may be work."""
+        return await _on_thread(self._memory.wake)

@@ -1,0 +1,134 @@
+"""The checks of a verb's arguments that the verb table decides: which options there are, what type
+each has, and which project a call means."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doxa.base.errors import InputError, RoleError
+from doxa.ingestion import arguments
+
+if TYPE_CHECKING:
+    from doxa.app.verbs import Kind, Parameter
+
+ALL_PROJECTS = "*"
+
+
+def _text(value: Any, name: str) -> Any:
+    arguments.text(value, name)
+    return value
+
+
+def _flag(value: Any, name: str) -> Any:
+    arguments.flags(**{name: value})
+    return value
+
+
+def _mapping(value: Any, name: str) -> Any:
+    return arguments.mapping(value)
+
+
+def _facts(value: Any, name: str) -> Any:
+    return arguments.facts(value)
+
+
+def _sentences(value: Any, name: str) -> Any:
+    return arguments.sentences(value)
+
+
+_CHECKS: dict[Kind, Callable[[Any, str], Any]] = {
+    "text": _text,
+    "texts": arguments.texts,
+    "time": arguments.time,
+    "flag": _flag,
+    "facts": _facts,
+    "sentences": _sentences,
+    "mapping": _mapping,
+}
+
+
+def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> dict[str, Any]:
+    """The options of a verb in the types that the packages below take; with `preset`, those that
+    were not given have their defaults. Raises InputError for an unknown name or a wrong type."""
+    from doxa.app.verbs import REQUIRED, UNSET, VERBS  # the table is loaded when it is needed
+
+    known = {one.name: one for one in VERBS[verb].parameters if not one.positional}
+    unknown = sorted(set(map(str, options)) - known.keys())
+    if unknown:
+        raise InputError(
+            f"{verb} has no option {', '.join(unknown)[:200]}.",
+            next_step=f"Use {', '.join(known)}.",
+            field=unknown[0][:80],
+        )
+    found = {name: _checked(known[name], value) for name, value in options.items()}
+    if not preset:
+        return found
+    missing = {
+        name: one.default
+        for name, one in known.items()
+        if name not in found and one.default not in (REQUIRED, UNSET)
+    }
+    return missing | found
+
+
+def _checked(parameter: Parameter, value: Any) -> Any:
+    check = _CHECKS.get(parameter.kind)
+    if check is None or (value is None and parameter.default is None):
+        return value
+    return check(value, parameter.name)
+
+
+def searched_project(project: str | None, own: str) -> str:
+    """The project that a verb searches: the session's unless one is named, "" for all."""
+    if project is None:
+        return own
+    if project == ALL_PROJECTS:
+        return ""
+    if project == "":
+        deprecated('project="" means all projects', "project='*'")
+    return project
+
+
+def one_project(project: str | None, own: str) -> str:
+    """The project that a verb changes: the session's unless one is named."""
+    if project == ALL_PROJECTS:
+        raise InputError(
+            "This verb acts in one project, not in all.",
+            next_step="Name the project, or leave it out for the session's.",
+            field="project",
+        )
+    if project == "":
+        deprecated('project="" means the session\'s project', "no project")
+    return project or own
+
+
+def checked_path(value: str | Path, field: str) -> Path:
+    """A path that the system can be asked about, whether or not something is there."""
+    return arguments.path(value, field)
+
+
+def may_trust(trust: object, role: str) -> None:
+    if trust == "verified" and role == "agent":
+        raise RoleError(
+            "Only an operator may call a belief verified.",
+            next_step="State it with trust 'stated'.",
+            role="agent",
+        )
+
+
+def deprecated(old: str, new: str) -> None:
+    """Warn the caller of a public name that will be removed."""
+    warnings.warn(f"{old} is deprecated; use {new}", DeprecationWarning, stacklevel=_stacklevel())
+
+
+def _stacklevel() -> int:
+    """How far up the caller outside this package is."""
+    import sys
+
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("doxa."):
+        level, frame = level + 1, frame.f_back
+    return level

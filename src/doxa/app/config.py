@@ -1,0 +1,101 @@
+"""How a memory is opened: the options as a value, their checks, and the path of the user's file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doxa.base.clock import Clock
+from doxa.base.errors import InputError, StoreError
+from doxa.base.ids import Role
+from doxa.base.limits import ACCESS_FLUSH_MS
+from doxa.ingestion import arguments
+
+if TYPE_CHECKING:
+    from doxa.models.contract import Completer, Embedder, Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The options of `doxa.open` as a value.
+
+    `embedder` is "auto" (DOXA_EMBEDDER, else the local model if it is installed), None (words
+    only), a text such as "ollama:NAME", or an object of the contract; `model` and `reranker`
+    likewise, with "auto" for the environment's or none. `model_urls` maps roles or providers to
+    endpoints, `model_prices` models to the price of a million tokens; the caps are for this
+    opening. `decay_enabled` None means what the file's policies say, True the same with the
+    standard policies for a new file, False that no policy has effect. With `background` False,
+    embedding is left to `embed()`.
+    """
+
+    path: Path
+    role: Role = "agent"
+    actor: str = "local"
+    project: str = "default"
+    embedder: Embedder | str | None = "auto"
+    model_folder: Path | None = None
+    clock: Clock | None = None
+    background: bool = True
+    read_only: bool = False
+    csv_folder: Path | None = None
+    decay_enabled: bool | None = None
+    access_flush_ms: int = ACCESS_FLUSH_MS
+    model: Completer | str | None = "auto"
+    reranker: Reranker | str | None = "auto"
+    model_urls: Mapping[str, str] | None = None
+    model_prices: Mapping[str, Sequence[float]] | None = None
+    model_calls_max: int | None = None
+    model_tokens_max: int | None = None
+
+
+def default_path() -> Path:
+    """DOXA_DB, else doxa/memory.db in the user's data folder (XDG_DATA_HOME, or ~/.local/share)."""
+    named = os.environ.get("DOXA_DB")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
+
+
+def check_config(config: Config) -> None:
+    """Refuse what a wrong argument of `open` would otherwise do much later."""
+    arguments.check_role(config.role)
+    for name, value in (
+        ("path", str(arguments.path(config.path, "path"))),
+        ("actor", config.actor),
+    ):
+        arguments.text(value, name)
+    arguments.project(config.project)
+    arguments.flags(background=config.background, read_only=config.read_only)
+    if config.decay_enabled is not None:
+        arguments.flags(decay_enabled=config.decay_enabled)
+    arguments.whole(config.access_flush_ms, "access_flush_ms")
+    if not config.access_flush_ms:
+        raise InputError(
+            "access_flush_ms is at least 1.",
+            next_step="Give milliseconds; the default is 2,000.",
+            field="access_flush_ms",
+        )
+    # opening a pipe would wait for its other end
+    if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):
+        raise StoreError(
+            f"{config.path} is not a file.",
+            next_step="Give the path of a memory file, or of a new one.",
+            path=str(config.path),
+        )
+    if config.model_folder is not None:
+        arguments.path(config.model_folder, "model_folder")
+    for name, cap in (
+        ("model_calls_max", config.model_calls_max),
+        ("model_tokens_max", config.model_tokens_max),
+    ):
+        arguments.whole(cap, name, optional=True)
+    if config.clock is not None and not hasattr(config.clock, "now_ns"):
+        raise InputError(
+            f"{config.clock!r:.80} is not a clock.",
+            next_step="Give an object with `now_ns`, or leave it out.",
+            field="clock",
+        )

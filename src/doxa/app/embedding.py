@@ -1,0 +1,98 @@
+"""Embedding for one open memory: on demand, and on a background thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from doxa.app.models import Interrupted, Job, Models
+from doxa.base.errors import LimitError, ModelError
+from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S, MODEL_OUTAGE_MS
+from doxa.store import Store
+
+
+class EmbeddingThread:
+    """Embeds what is pending. The thread starts at the first `wake` and never blocks a caller;
+    with `enabled` False there is none."""
+
+    def __init__(self, store: Store, models: Models, *, enabled: bool) -> None:
+        self._store, self._models, self._enabled = store, models, enabled
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._due = threading.Event()
+        self._stopping = threading.Event()
+        self.error: ModelError | None = None  # what ended the last run
+
+    def embed(
+        self, *, limit: int | None, anew: bool, progress: Callable[[int], None] | None
+    ) -> int:
+        """Embed here and now; `anew` begins to rebuild all vectors with another model."""
+        from doxa.maintenance.embedding import begin_reembedding, embed_pending
+
+        embedder = self._models.embedder
+        if embedder is None:
+            return 0
+        if anew:
+            begin_reembedding(self._store, embedder.name)
+        job = Job(embedder, progress)
+        with suppress(Interrupted):
+            embed_pending(
+                self._store,
+                job,
+                former=self._models.former,
+                limit=limit,
+                stop=self._stopping.is_set,
+                progress=job.written,
+            )
+        if isinstance(job.error, LimitError):
+            raise job.error
+        self.error = job.error
+        return job.done
+
+    def wake(self) -> None:
+        if not self._enabled or not self._models.embeds:
+            return
+        self._due.set()
+        with self._lock:
+            if self._thread is None and not self._stopping.is_set():
+                self._thread = threading.Thread(
+                    target=self._work, name="doxa-embedding", daemon=True
+                )
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after its current batch."""
+        self._stopping.set()
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join(timeout=JOB_STOP_S)
+            self._thread = None
+
+    def _work(self) -> None:
+        pause = 1
+        while not self._stopping.is_set():
+            self._due.wait()
+            self._due.clear()
+            self._stopping.wait(JOB_PAUSE_MS / 1_000)  # let a burst of writes finish first
+            if self._stopping.is_set():
+                return
+            try:
+                with self._store.read():  # a closed memory raises here
+                    pass
+                self.embed(limit=None, anew=False, progress=None)
+                error = self.error or self._models.embedder_error
+                if error is not None and "outage" in error.fields:
+                    # the endpoint may come back
+                    self._stopping.wait(MODEL_OUTAGE_MS / 1_000 * pause)
+                    pause = min(2 * pause, 32)
+                    self._due.set()
+                else:
+                    pause = 1
+            # the thread must not die silently: doctor shows this, and the work stays pending
+            except Exception as error:
+                self.error = ModelError(
+                    f"The embedding thread stopped: {error}",
+                    next_step="Fix what it names, then run `doxa embed`.",
+                )
+                return

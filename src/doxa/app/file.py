@@ -1,0 +1,336 @@
+"""An opened memory file: its store, its models and threads, and the verbs that concern the file.
+
+Memory adds the verbs of a session to it. Packages above belief are imported when they are first
+used, so that a command pays only for what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doxa.app.checks import deprecated
+from doxa.app.config import Config, check_config
+from doxa.app.embedding import EmbeddingThread
+from doxa.app.expressions import LazyExpressions
+from doxa.app.maintenance import MaintenanceThread
+from doxa.app.models import ModelOptions, Models
+from doxa.app.policies import initialise_file
+from doxa.belief.sealing import seal_beliefs
+from doxa.ingestion import arguments
+from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
+
+if TYPE_CHECKING:
+    from doxa.base.errors import CorruptError, ModelError
+    from doxa.maintenance.doctor import HealthCheck
+    from doxa.maintenance.embedding import Reembedding
+    from doxa.models.contract import Completer, Embedder, Reranker
+    from doxa.models.meter import Spend
+    from doxa.query.engine import QueryEngine
+    from doxa.recall import Recaller
+    from doxa.transfer.jsonl import Imported
+
+_COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
+
+
+class MemoryFile:
+    """The opened file. Safe to share between threads."""
+
+    def __init__(self, config: Config, build_queries: Callable[[], QueryEngine]) -> None:
+        check_config(config)
+        self.config = config
+        self._models = Models(
+            ModelOptions(
+                config.embedder,
+                config.model,
+                config.reranker,
+                config.model_urls,
+                config.model_prices,
+                config.model_calls_max,
+                config.model_tokens_max,
+                config.model_folder,
+            )
+        )
+        self.store = Store(
+            config.path,
+            clock=config.clock,
+            read_only=config.read_only,
+            expressions=LazyExpressions(),
+            decay_enabled=config.decay_enabled is not False,
+            seal=seal_beliefs,
+        )
+        self.maintenance = MaintenanceThread(
+            self.store, interval_ms=config.access_flush_ms, background=config.background
+        )
+        self._embedding = EmbeddingThread(
+            self.store, self._models, enabled=config.background and not config.read_only
+        )
+        self._build_queries = build_queries
+        self._recaller: Recaller | None = None
+        self._queries: QueryEngine | None = None
+        try:
+            initialise_file(self.store, bootstrap=config.decay_enabled is True)
+        except BaseException:
+            self.store.close()
+            raise
+
+    def close(self) -> None:
+        """Stop background work after its current batch, and close the file.
+
+        What is not embedded yet stays pending.
+        """
+        self._embedding.stop()
+        self.maintenance.stop()
+        self.store.close()
+
+    def flush(self) -> int:
+        """Write pending accesses, and finish what a change of policies left to do.
+
+        The background thread does both by itself. Returns how many elements had accesses.
+        """
+        self.store.require_open()
+        return 0 if self.config.read_only else self.maintenance.flush()
+
+    def settle(self) -> int:
+        """Deprecated name of `flush`."""
+        deprecated("settle", "flush")
+        return self.flush()
+
+    # Models and embedding
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding model with a cache, loaded at first need; None if there is none
+        (`embedder_error` says why)."""
+        return self._models.embedder
+
+    @property
+    def embedder_error(self) -> ModelError | None:
+        return self._embedding.error or self._models.embedder_error
+
+    @property
+    def model(self) -> Completer | None:
+        """The language model, built at first need; None if none is configured or available
+        (`model_error` says why)."""
+        return self._models.model
+
+    @property
+    def model_error(self) -> ModelError | None:
+        return self._models.model_error
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, built at first need; None if none is configured or available
+        (`reranker_error` says why)."""
+        return self._models.reranker
+
+    @property
+    def reranker_error(self) -> ModelError | None:
+        return self._models.reranker_error
+
+    def spend(self, *, process: bool = False) -> Spend:
+        """Return what was sent to endpoints: calls, tokens and money."""
+        arguments.flags(process=process)
+        return self._models.spend(process=process)
+
+    @property
+    def queries(self) -> QueryEngine:
+        """The Cypher engine with all procedures, built at first need."""
+        if self._queries is None:
+            self._queries = self._build_queries()
+        return self._queries
+
+    @property
+    def recaller(self) -> Recaller:
+        """The recall engine, built at first need."""
+        if self._recaller is None:
+            from doxa.recall import Recaller
+
+            self._recaller = Recaller(
+                self.store,
+                self._models.asking,
+                reranker=lambda: self.reranker,
+                model=lambda: self.model,
+            )
+            # what an earlier opening left; at the first question, so that opening loads no model
+            if (
+                self.config.background
+                and not self.config.read_only
+                and (self.pending() or self.reembedding())
+            ):
+                self.wake()
+        return self._recaller
+
+    def pending(self, *, in_use: bool = False) -> int:
+        """Return how many memories have no vector yet."""
+        from doxa.maintenance.embedding import pending
+
+        arguments.flags(in_use=in_use)
+        with self.store.read() as snapshot:
+            return pending(snapshot, in_use=in_use)
+
+    def reembedding(self) -> Reembedding | None:
+        """Return the progress of a rebuild with another model; None if there is none."""
+        from doxa.maintenance.embedding import reembedding
+
+        with self.store.read() as snapshot:
+            return reembedding(snapshot)
+
+    def embed(
+        self,
+        *,
+        limit: int | None = None,
+        anew: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Embed what has no vector yet, and return how many memories were embedded.
+
+        `anew` begins to rebuild all vectors with another model; recall uses the old ones until all
+        are rebuilt, by this call, a later one or the background thread. Without a model: 0. Where
+        an endpoint is out of reach, `embedder_error` says why.
+        """
+        arguments.whole(limit, "limit", optional=True)
+        arguments.flags(anew=anew)
+        self.store.require_open()
+        return self._embedding.embed(limit=limit, anew=anew, progress=progress)
+
+    def wake(self) -> None:
+        """Start the background embedding, if there may be work.
+
+        It never blocks the caller.
+        """
+        self._embedding.wake()
+
+    # The log and the file
+
+    def log(self, *, limit: int = 20, after: int = 0, newest_first: bool = True) -> list[Receipt]:
+        """List changes with their numbers, times, actors and operations."""
+        for name, value in (("limit", limit), ("after", after)):
+            arguments.whole(value, name)
+        arguments.flags(newest_first=newest_first)
+        with self.store.read() as snapshot:
+            return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
+
+    def verify(self) -> LogProof:
+        """Verify the whole log, and compare the state with a replay of it."""
+        from doxa.maintenance.doctor import prove
+
+        return prove(self.store)
+
+    def has_receipt(self, head: str) -> bool:
+        """Return whether the log contains a receipt with this hash.
+
+        Compare with one that was noted elsewhere.
+        """
+        try:
+            wanted = bytes.fromhex(head)
+        except (ValueError, TypeError):
+            return False
+        with self.store.read() as snapshot:
+            return bool(snapshot.rows("SELECT 1 FROM receipt WHERE hash = ?", (wanted,)))
+
+    def doctor(self, *, models: bool = False) -> list[HealthCheck]:
+        """Examine everything that can be wrong, and say what to do.
+
+        No endpoint is called unless `models` is set.
+        """
+        from doxa.maintenance.doctor import examine
+
+        arguments.flags(models=models)
+        unasked = "" if models else self._models.embedder_unasked
+        findings = examine(
+            self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked
+        )
+        return findings + self._models.findings(ask=models)
+
+    def check(self) -> list[str]:
+        """Check every invariant of the file; an empty list means that it is sound."""
+        return check(self.store)
+
+    def backup(self, path: str | Path) -> Path:
+        """Write a consistent, verified copy while others read and write."""
+        target = arguments.path(path, "path")
+        arguments.text(str(target), "path")
+        try:
+            made = self.store.backup(target)
+        except OSError as error:
+            raise arguments.unusable(target, error) from None
+        with Store(made, read_only=True) as copy:
+            verify_log(copy)
+        return made
+
+    def export(self) -> Iterator[bytes]:
+        """Yield every turn, revision, artifact, bundle and typed edge as JSON lines.
+
+        `import_` reads them.
+        """
+        from doxa.transfer.jsonl import export_lines
+
+        return export_lines(self.store)
+
+    def export_to(self, target: str | Path) -> int:
+        """Write an export to a file that does not exist yet; return the number of its lines."""
+        from doxa.transfer.jsonl import write_export
+
+        return write_export(self.store, arguments.path(target, "target"))
+
+    def _import(self, path: str | Path, identity: Identity) -> Imported:
+        from doxa.transfer.jsonl import import_lines
+
+        done = import_lines(self.store, identity, arguments.path(path, "path"))
+        self.wake()
+        return done
+
+    def stats(self) -> dict[str, object]:
+        """Return counts and sizes.
+
+        While the vectors of another model are made, also how many there are.
+        """
+        from doxa.maintenance.embedding import reembedding
+
+        path = Path(self.store.path)
+        with self.store.read() as snapshot:
+            counts: dict[str, object] = {
+                label.lower() + "s": snapshot.count(label) for label in _COUNTED
+            }
+            last = snapshot.last_receipt()
+            coming = reembedding(snapshot)
+            rows = snapshot.rows(
+                "SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc"
+                " WHERE node > 0"
+            )[0]
+        size = sum(f.stat().st_size for f in (path, Path(f"{path}-wal")) if f.exists())
+        return {
+            "path": str(path),
+            **counts,
+            "searchable": rows[2],
+            "embedded": rows[1],
+            "unembedded": rows[0] - rows[1],
+            **({} if coming is None else _coming(coming)),
+            "changes": last.tx if last else 0,
+            "log_entries": last.last_seq if last else 0,
+            "bytes": size,
+        }
+
+
+def _coming(coming: Reembedding) -> dict[str, object]:
+    return {
+        "embedder_next": coming.model,
+        "embedded_next": coming.made,
+        "unembedded_next": coming.due,
+    }
+
+
+def is_export(path: Path) -> bool:
+    """Return whether a file begins as an export of doxa does."""
+    from doxa.transfer.jsonl import is_export
+
+    return is_export(path)
+
+
+def damaged_file(error: CorruptError) -> list[HealthCheck]:
+    """Return what `doctor` reports of a file that cannot be opened."""
+    from doxa.maintenance.doctor import unopened
+
+    return [unopened(error)]

@@ -1,0 +1,374 @@
+"""A session: the verbs in the name of one identity, by default in one project.
+
+`beliefs.py` holds the verbs that change beliefs. A session belongs to an opened memory, whose
+`session(...)` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from doxa.app.beliefs import BeliefVerbs
+from doxa.app.checks import ALL_PROJECTS, checked, one_project, searched_project
+from doxa.app.file import MemoryFile
+from doxa.base.clock import parse_time
+from doxa.base.errors import InputError, NotFoundError
+from doxa.belief import (
+    Bundle,
+    Conflict,
+    Exchange,
+    Kref,
+    Member,
+    Place,
+    Revision,
+    TagMove,
+    Walk,
+    parse_target,
+    provenance,
+    read_any,
+    read_revision,
+    require,
+    revisions_of,
+    shortest_path,
+    tag_moves,
+    traverse,
+)
+from doxa.belief.graph import all_shown, read_as_of, read_at
+from doxa.ingestion import arguments
+from doxa.store import Identity
+
+if TYPE_CHECKING:
+    from doxa.app.verbs.options import IngestOptions, RecallOptions, Time
+    from doxa.ingestion.ingest import Ingested
+    from doxa.ingestion.readers import ReadReport
+    from doxa.language.turns import Turn
+    from doxa.maintenance.forget import Forgotten
+    from doxa.query.result import GraphResult
+    from doxa.query.session import GraphSession
+    from doxa.recall import Hit, Recall
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """An item over time: its revisions in order, and every position of every tag; of a bundle,
+    every membership."""
+
+    item: str
+    revisions: tuple[Revision, ...]
+    tags: tuple[TagMove, ...]
+    members: tuple[Member, ...] = ()
+
+
+class Session(BeliefVerbs):
+    """The verbs in the name of one identity, by default in one project. A Memory makes it."""
+
+    def __init__(
+        self,
+        memory: MemoryFile,
+        identity: Identity,
+        project: str,
+        context: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._memory = memory
+        self.identity = identity
+        self.project = project
+        self.context = arguments.context(context)
+        # what accesses are noted with; None: the caller notes them
+        self._access_context: dict[str, Any] | None = self.context
+
+    @property
+    def memory(self) -> MemoryFile:
+        """The opened file that this session uses."""
+        return self._memory
+
+    # Ingestion
+
+    def ingest(
+        self,
+        source: str | Path | Iterable[Turn | Mapping[str, object]],
+        *,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[IngestOptions],
+    ) -> Ingested:
+        """Ingest a conversation: a file or folder, or messages.
+
+        A message is a mapping with `text`, and optionally `speaker`, `role`, `time` and `id`.
+        Turns that are known already are skipped. With `extract`, rules look for candidate beliefs
+        (trust `candidate`).
+        """
+        from doxa.ingestion.ingest import Ingest
+        from doxa.ingestion.readers import ReadReport
+
+        given = checked("ingest", options)
+        if progress is not None and not callable(progress):
+            raise InputError(
+                "progress is not a function.",
+                next_step="Give a function of one number, or leave it out.",
+                field="progress",
+            )
+        report = ReadReport()
+        turns = _turns(
+            source,
+            report,
+            thread=given["thread"],
+            session=given["session"],
+            format=given["format"],
+        )
+        job = Ingest(
+            self._store,
+            self.identity,
+            project=one_project(given["project"], self.project),
+            space=given["space"],
+            extracting=given["extract"],
+        )
+        result = job.run(turns, progress=progress)
+        self._memory.wake()
+        return replace(result, skipped=report.skipped, places=tuple(report.places))
+
+    # Questions
+
+    def recall(self, text: str, **options: Unpack[RecallOptions]) -> Recall:
+        """Find the best answers among what memory believes and what was said.
+
+        The session's own project may be empty: then there are no hits. A project that is named
+        must exist. Retired beliefs are left out unless `history` or `as_of` asks for them. Recall
+        never waits for embeddings; `warnings` says what is missing.
+        """
+        from doxa.recall import LANES, Ask, Recall
+
+        given = checked("recall", options)
+        named = given.pop("project")
+        lanes = given.pop("lanes")
+        ask = Ask(
+            text,
+            project=searched_project(named, self.project),
+            lanes=LANES if lanes is None else lanes,
+            **given,
+        )
+        try:
+            return self._memory.recaller.recall(ask, context=self._access_context)
+        except NotFoundError as error:
+            if named is not None or error.fields.get("project") != self.project:
+                raise
+            warning = f"The project {self.project} holds no memory yet."
+            if self._has_projects():
+                warning += f" To search all projects, give the project {ALL_PROJECTS!r}."
+            return Recall(text, (), "fulltext", 0, 0, 0, (warning,))
+
+    def _has_projects(self) -> bool:
+        with self._store.read() as snapshot:
+            return snapshot.count("Project") > 0
+
+    def recent(
+        self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
+    ) -> list[Hit]:
+        """List what was last said or stated and is still believed, newest first."""
+        named = arguments.texts(kinds, "kinds")
+        return self._memory.recaller.recent(
+            project=searched_project(project, self.project),
+            kinds=named,
+            limit=limit,
+            context=self._access_context,
+        )
+
+    def get(
+        self, kref: str | Kref, *, reveal: bool = False
+    ) -> Revision | Exchange | Place | Bundle | Conflict:
+        """Return what an address means now, or at its pin.
+
+        A bundle comes with its members. What a persistence policy hides is not found unless
+        `reveal` is set.
+        """
+        target = parse_target(kref)
+        arguments.flags(reveal=reveal)
+        with self._store.read() as snapshot:
+            found = read_at(snapshot, target, reveal=reveal)
+            if target.at is None and not reveal:
+                self._store.returned(snapshot, [str(found.kref)], self.context)
+            return found
+
+    def as_of(
+        self, kref: str | Kref, time: Time, *, tag: str = "current"
+    ) -> Revision | Exchange | Place | Bundle | Conflict:
+        """Return what a tag of an item pointed to at a time.
+
+        A bundle comes with its members of that time.
+        """
+        with self._store.read() as snapshot:
+            return read_as_of(
+                snapshot, parse_target(kref), time=parse_time(time, field="time"), tag=tag
+            )
+
+    def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
+        """List every revision of an item, oldest first, and every move of its tags.
+
+        Of a bundle, every membership. Revisions that a persistence policy hides are left out
+        unless `reveal` is set.
+        """
+        target = parse_target(kref).item()
+        arguments.flags(reveal=reveal)
+        if not target.is_item:
+            raise InputError(
+                f"{target} is not an item.",
+                next_step="Give the address of an item.",
+                kref=str(target),
+            )
+        with self._store.read() as snapshot:
+            item = require(snapshot, target)
+            nodes = revisions_of(snapshot, item.id)
+            revisions = tuple(
+                read_revision(snapshot, node)
+                for node in (nodes if reveal else all_shown(snapshot, nodes))
+            )
+            found = read_any(snapshot, item)
+            members = found.moves if isinstance(found, Bundle) else ()
+            return History(str(target), revisions, tuple(tag_moves(snapshot, item)), members)
+
+    def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
+        """Find what a belief depends on, down to the conversation it came from."""
+        arguments.whole(depth, "depth")
+        with self._store.read() as snapshot:
+            return provenance(snapshot, kref, depth=depth)
+
+    def traverse(
+        self,
+        kref: str | Kref,
+        *,
+        direction: Literal["out", "in", "both"] = "out",
+        depth: int = 10,
+        types: Sequence[str] = (),
+    ) -> Walk:
+        """Follow typed edges from an element, nearest first."""
+        arguments.whole(depth, "depth")
+        with self._store.read() as snapshot:
+            return traverse(
+                snapshot,
+                kref,
+                direction=direction,
+                depth=depth,
+                types=arguments.texts(types, "types"),
+            )
+
+    def shortest_path(
+        self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()
+    ) -> Walk:
+        """Find the fewest typed edges between two elements, in either direction.
+
+        Without such a path there are no steps, and `cut` says so.
+        """
+        arguments.whole(depth, "depth")
+        with self._store.read() as snapshot:
+            return shortest_path(
+                snapshot, start, end, depth=depth, types=arguments.texts(types, "types")
+            )
+
+    def forget(
+        self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False
+    ) -> Forgotten:
+        """Retire an item, turn, thread, space or project, or erase it for good.
+
+        Retiring can be undone. Erasing destroys content and is the operator's. More than one thing
+        needs the token of a preview.
+        """
+        from doxa.maintenance.forget import forget
+
+        arguments.flags(erase=erase, preview=preview)
+        return forget(
+            self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview
+        )
+
+    # Cypher
+
+    def run(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement in a transaction of its own.
+
+        The rows are in memory when it returns. For many rows, or several statements in one
+        transaction, use `graph()`.
+        """
+        with self.graph() as graph:
+            result = graph.run(text, params, timeout_ms=timeout_ms)
+            result.buffer()
+            return result
+
+    def read(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement that only reads.
+
+        A statement that writes is refused.
+        """
+        self._store.require_open()
+        if self._memory.queries.prepare(text).writes:
+            raise InputError(
+                "This statement writes; `read` only reads.",
+                next_step="Use `run` or `write`.",
+                field="text",
+            )
+        return self.run(text, params, timeout_ms=timeout_ms)
+
+    def write(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement that may write; the same as `run`."""
+        return self.run(text, params, timeout_ms=timeout_ms)
+
+    def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
+        """Open a Cypher session: results that stream, and transactions of several statements.
+
+        One thread at a time may use it. Queries see `context` as $_name; its entries take
+        precedence over the session's own.
+        """
+        from doxa.query.session import GraphSession
+
+        self._store.require_open()
+        folder = self._memory.config.csv_folder
+        return GraphSession(
+            self._store,
+            self._memory.queries,
+            self.identity,
+            context={**self.context, **arguments.context(context)},
+            csv_folder=None if folder is None else str(folder),
+            owner=self,
+        )
+
+
+def without_access_notes(session: Session) -> Session:
+    """The same session for a query that notes itself what it returns."""
+    found = Session(session._memory, session.identity, session.project, session.context)
+    found._access_context = None
+    return found
+
+
+def _turns(
+    source: str | Path | Iterable[Any],
+    report: ReadReport,
+    *,
+    thread: str,
+    session: str,
+    format: str | None,
+) -> Iterator[Turn]:
+    from doxa.language.turns import Turn, check_turn, turn_of
+
+    if isinstance(source, (str, Path)):
+        from doxa.ingestion.readers import read
+
+        return iter(read(arguments.path(source, "source"), format, report=report))
+    if not isinstance(source, Iterable):
+        kind = type(source).__name__
+        raise InputError(
+            f"A conversation is a path or a list of messages; this is {kind}.",
+            next_step="Give either.",
+            field="source",
+        )
+    messages: Iterable[Any] = source
+    return (
+        check_turn(item)
+        if isinstance(item, Turn)
+        else turn_of(item, thread=thread, session=session)
+        for item in messages
+    )

@@ -1,0 +1,189 @@
+"""Generates `asynchronous.py` from the verb table and the signatures of the synchronous methods.
+
+    python -m doxa.app.twin > src/doxa/app/asynchronous.py
+
+A test fails when the generated module is out of date.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from doxa.app.verbs import ALL, VERBS, Verb
+
+_SOURCES = ("beliefs", "session", "file", "memory")
+_BY_HAND = ("open", "session", "close", "export", "graph")
+
+_HEAD = '''"""The same verbs, awaited. Generated from the verb table by `python -m doxa.app.twin`.
+
+Each call runs on a thread, so that there is one implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, {abc}
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, {typing}
+
+from doxa.app.memory import Memory, open_memory
+
+if TYPE_CHECKING:
+{imports}
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_LINES = 500  # of an export that one thread reads at a time
+
+
+async def _on_thread(call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
+    import asyncio  # a synchronous user does not pay for it
+
+    return await asyncio.to_thread(call, *args, **options)
+
+
+class AsyncSession:
+    """A Session whose verbs are awaited."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def identity(self) -> Identity:
+        return self._session.identity
+
+    @property
+    def project(self) -> str:
+        return self._session.project
+
+    @property
+    def context(self) -> dict[str, Any]:
+        return self._session.context
+
+    async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
+        """{graph}"""
+        return await _on_thread(self._session.graph, context)
+'''
+
+_MEMORY = '''
+
+class AsyncMemory(AsyncSession):
+    """A Memory whose verbs are awaited. Close it, or use it as an asynchronous context manager."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self._memory = memory
+
+    @classmethod
+    async def open(
+        cls, path: str | Path | None = None, **options: Unpack[OpenOptions]
+    ) -> AsyncMemory:
+        """{open}"""
+        return cls(await _on_thread(open_memory, path, **options))
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def config(self) -> Config:
+        return self._memory.config
+
+    async def close(self) -> None:
+        """{close}"""
+        await _on_thread(self._memory.close)
+
+    async def session(
+        self,
+        *,
+        actor: str = "",
+        role: Role = "agent",
+        project: str = "",
+        context: Mapping[str, Any] | None = None,
+    ) -> AsyncSession:
+        """{session}"""
+        made = await _on_thread(
+            self._memory.session, actor=actor, role=role, project=project, context=context
+        )
+        return AsyncSession(made)
+
+    async def export(self) -> AsyncIterator[bytes]:
+        """{export}"""
+        lines = await _on_thread(self._memory.export)
+        while found := await _on_thread(lambda: list(islice(lines, _LINES))):
+            for line in found:
+                yield line
+'''
+
+
+def source() -> str:
+    """The text of asynchronous.py, before formatting."""
+    methods, modules = _read()
+    session = [_method(methods[v.name], v.summary, "_session") for v in _verbs("Session")]
+    memory = [_method(methods[v.name], v.summary, "_memory") for v in _verbs("Memory")]
+    texts = {verb.name: verb.summary for verb in ALL}
+    used = _names(session + memory) | {
+        *("Identity", "GraphSession", "Session", "Path", "OpenOptions", "Config", "Role"),
+        *("Mapping", "Unpack"),
+    }
+    by_module: dict[str, set[str]] = {}
+    for name in used & modules.keys():
+        by_module.setdefault(modules[name], set()).add(name)
+    own = {"collections.abc": {"AsyncIterator", "Callable"}, "typing": {"Any", "TYPE_CHECKING"}}
+    imports = "\n".join(
+        f"    from {module} import {', '.join(sorted(names))}"
+        for module, names in sorted(by_module.items())
+        if module not in own
+    )
+    abc, typing = (", ".join(sorted(by_module[module] - names)) for module, names in own.items())
+    head = _HEAD.format(abc=abc, typing=typing, imports=imports, **texts)
+    return "\n".join([head, *session]) + "\n".join([_MEMORY.format(**texts), *memory])
+
+
+def _verbs(owner: str) -> Iterator[Verb]:
+    return (verb for verb in ALL if verb.owner == owner and verb.name not in _BY_HAND)
+
+
+def _read() -> tuple[dict[str, ast.FunctionDef], dict[str, str]]:
+    """The synchronous methods by name, and which module each imported name comes from."""
+    methods: dict[str, ast.FunctionDef] = {}
+    modules: dict[str, str] = {"Session": "doxa.app.session"}
+    for name in _SOURCES:
+        tree = ast.parse((Path(__file__).parent / f"{name}.py").read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
+                modules |= {alias.name: node.module for alias in node.names}
+            elif isinstance(node, ast.ClassDef):
+                own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+                methods |= {key: value for key, value in own.items() if key in VERBS}
+                modules |= {node.name: f"doxa.app.{name}"}
+    return methods, modules
+
+
+def _method(function: ast.FunctionDef, summary: str, owner: str) -> str:
+    given = function.args
+    arguments = [f"{one.arg}" for one in given.args if one.arg != "self"]
+    arguments += [f"{one.arg}={one.arg}" for one in given.kwonlyargs]
+    arguments += [f"**{given.kwarg.arg}"] if given.kwarg else []
+    call = ", ".join([f"self.{owner}.{function.name}", *arguments])
+    assert function.returns is not None, function.name
+    return (
+        f"    async def {function.name}({ast.unparse(given)}) -> {ast.unparse(function.returns)}:\n"
+        f'        """{summary}"""\n'
+        f"        return await _on_thread({call})\n"
+    )
+
+
+def _names(methods: list[str]) -> set[str]:
+    found: set[str] = set()
+    for text in methods:
+        tree = ast.parse("class C:\n" + text)
+        found |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return found
+
+
+if __name__ == "__main__":
+    print(source())

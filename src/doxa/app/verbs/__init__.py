@@ -1,0 +1,50 @@
+"""The verb table: every operation of doxa once, as data. `model` says what an entry holds."""
+
+from __future__ import annotations
+
+from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.maintenance import CARE, OPEN
+from doxa.app.verbs.model import (
+    GROUPS,
+    INTERFACES,
+    REPEATED,
+    REQUIRED,
+    UNSET,
+    Command,
+    Interface,
+    Kind,
+    Parameter,
+    Procedure,
+    Shell,
+    Tool,
+    ToolArgument,
+    Verb,
+)
+from doxa.app.verbs.reading import ASK, GRAPH, LOOK
+from doxa.app.verbs.tools import TOOLS
+from doxa.app.verbs.writing import INGEST, STATE
+
+ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, *CARE)
+VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
+
+__all__ = [
+    "ALL",
+    "GROUPS",
+    "GROUP_HELP",
+    "INTERFACES",
+    "REPEATED",
+    "REQUIRED",
+    "SHELL",
+    "TOOLS",
+    "UNSET",
+    "VERBS",
+    "Command",
+    "Interface",
+    "Kind",
+    "Parameter",
+    "Procedure",
+    "Shell",
+    "Tool",
+    "ToolArgument",
+    "Verb",
+]

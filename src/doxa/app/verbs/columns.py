@@ -1,0 +1,80 @@
+"""The columns of the rows that procedures yield, by what the verb returns."""
+
+from __future__ import annotations
+
+_TEXT, _NUMBER, _FLAG, _MAPS = "STRING", "INTEGER", "BOOLEAN", "LIST OF MAP"
+
+CHANGE = (
+    ("action", _TEXT),
+    ("kref", _TEXT),
+    ("previous", _TEXT),
+    ("reason", _TEXT),
+    ("losses", _MAPS),
+    ("conflict", _TEXT),
+    ("unsupported", _MAPS),
+    ("supported", _MAPS),
+    ("change", _NUMBER),
+    ("receipt", _TEXT),
+)
+HIT = (
+    ("kref", _TEXT),
+    ("text", _TEXT),
+    ("score", "FLOAT"),
+    ("status", _TEXT),
+    ("trust", _TEXT),
+    ("why", _TEXT),
+    ("node", "NODE"),
+)
+WALK = (("kref", _TEXT), ("depth", _NUMBER), ("edge", _TEXT), ("via", _TEXT))
+WALK_CUT = (*WALK, ("cut", _TEXT))
+IMPACT = (*WALK, ("falls", _FLAG), ("cut", _TEXT))
+EXPLANATION = (("section", _TEXT), ("kref", _TEXT), ("says", _TEXT), ("how", _TEXT))
+MATCH = (
+    ("kref", _TEXT),
+    ("score", "FLOAT"),
+    ("relation", _TEXT),
+    ("fact", "LIST OF ANY"),
+    ("reasons", "LIST OF STRING"),
+    ("verdict", _TEXT),
+)
+CONFLICT = (
+    ("kref", _TEXT),
+    ("challenger", _TEXT),
+    ("text", _TEXT),
+    ("trust", _TEXT),
+    ("held", _MAPS),
+    ("decision", _TEXT),
+)
+REVISION = (
+    ("kref", _TEXT),
+    ("revision", _NUMBER),
+    ("text", _TEXT),
+    ("status", _TEXT),
+    ("time", _TEXT),
+)
+RULES = (("rules", "MAP"),)
+FORGOTTEN = (
+    ("done", _FLAG),
+    ("mode", _TEXT),
+    ("count", _NUMBER),
+    ("krefs", "LIST OF STRING"),
+    ("token", _TEXT),
+    ("changes", "LIST OF INTEGER"),
+    ("note", _TEXT),
+)
+INGESTED = (
+    ("added", _NUMBER),
+    ("known", _NUMBER),
+    ("candidates", _NUMBER),
+    ("redacted", _NUMBER),
+    ("threads", "LIST OF STRING"),
+    ("changes", "LIST OF INTEGER"),
+)
+RECEIPT = (
+    ("change", _NUMBER),
+    ("time", _TEXT),
+    ("actor", _TEXT),
+    ("role", _TEXT),
+    ("op", _TEXT),
+    ("receipt", _TEXT),
+)

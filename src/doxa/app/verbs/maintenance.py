@@ -1,0 +1,294 @@
+"""The verbs of an opened file: its sessions, its log, its copies, its embeddings."""
+
+from __future__ import annotations
+
+from doxa.app.verbs import columns as rows
+from doxa.app.verbs import reasons as why
+from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
+from doxa.app.verbs.options import OpenOptions, options_of
+
+_ENVIRONMENT = "settings and `doxa serve` configure it"
+_STATUS: why.Reasons = {"cypher": why.CARE}
+
+OPEN = Verb(
+    "open",
+    "start",
+    "Open a memory file, or create it; without a path, the user's own.",
+    "",
+    (
+        argument("The memory file.", "path", name="path", default=None),
+        *options_of(OpenOptions),
+    ),
+    "Memory",
+    owner="Memory",
+    writes=True,
+    errors=("InputError", "StoreError"),
+    options="OpenOptions",
+    absent={
+        "cli": "every command opens the file of --db",
+        "cypher": why.CARE,
+        "mcp": "the server opens it",
+    },
+)
+
+CARE = (
+    Verb(
+        "log",
+        "care",
+        "List changes with their numbers, times, actors and operations.",
+        "",
+        parameters(
+            limit=Parameter("The number of changes at most.", 20, kind="integer", short="-n"),
+            after=Parameter("Only changes after this number.", 0, kind="integer"),
+            newest_first=Parameter("The newest first.", True, kind="flag"),
+        ),
+        "list[Receipt]",
+        owner="Memory",
+        errors=("InputError",),
+        cli=Command(),
+        cypher=Procedure((), rows.RECEIPT),
+        absent=why.NO_TOOL,
+    ),
+    Verb(
+        "doctor",
+        "care",
+        "Examine everything that can be wrong, and say what to do.",
+        "No endpoint is called unless `models` is set.",
+        parameters(
+            models=Parameter(
+                "Call each configured model once, also over the network.", False, kind="flag"
+            )
+        ),
+        "list[HealthCheck]",
+        owner="Memory",
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "verify",
+        "care",
+        "Verify the whole log, and compare the state with a replay of it.",
+        "",
+        (),
+        "LogProof",
+        owner="Memory",
+        errors=("CorruptError",),
+        cli=Command(
+            extra=(
+                Parameter(
+                    "A head hash noted earlier; the log must still contain it.", "", name="expect"
+                ),
+            )
+        ),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "has_receipt",
+        "care",
+        "Return whether the log contains a receipt with this hash.",
+        "Compare with one that was noted elsewhere.",
+        parameters(head=argument("The hash in hexadecimal.")),
+        "bool",
+        owner="Memory",
+        absent={**why.CARE_ONLY, "cli": "`doxa verify --expect` does it"},
+    ),
+    Verb(
+        "check",
+        "care",
+        "Check every invariant of the file; an empty list means that it is sound.",
+        "",
+        (),
+        "list[str]",
+        owner="Memory",
+        absent={**why.CARE_ONLY, "cli": "`doxa doctor` does it"},
+    ),
+    Verb(
+        "backup",
+        "care",
+        "Write a consistent, verified copy while others read and write.",
+        "",
+        parameters(path=argument("A path that does not exist yet.", "path", cli="TARGET")),
+        "Path",
+        owner="Memory",
+        idempotent=False,
+        errors=("InputError", "CorruptError", "StoreError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "export",
+        "care",
+        "Yield every turn, revision, artifact, bundle and typed edge as JSON lines.",
+        "`import_` reads them.",
+        (),
+        "Iterator[bytes]",
+        owner="Memory",
+        cli=Command(
+            extra=(
+                argument(
+                    "A file that does not exist yet; without one, standard output.",
+                    "path",
+                    name="target",
+                    default=None,
+                ),
+            )
+        ),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "export_to",
+        "care",
+        "Write an export to a file that does not exist yet; return the number of its lines.",
+        "",
+        parameters(target=argument("A path that does not exist yet.", "path")),
+        "int",
+        owner="Memory",
+        idempotent=False,
+        errors=("InputError", "StoreError"),
+        absent={**why.CARE_ONLY, "cli": "`doxa export FILE` does it"},
+    ),
+    Verb(
+        "import_",
+        "care",
+        "Import an export of doxa, each thing under the address it had.",
+        "What exists already is skipped. For conversations, use `ingest`.",
+        parameters(path=argument("A file written by `export`.", "path")),
+        "Imported",
+        owner="Memory",
+        writes=True,
+        errors=("InputError", "StoreError"),
+        absent={**why.CARE_ONLY, "cli": "`doxa import` detects an export and imports it"},
+    ),
+    Verb(
+        "stats",
+        "care",
+        "Return counts and sizes.",
+        "While the vectors of another model are made, also how many there are.",
+        (),
+        "dict[str, object]",
+        owner="Memory",
+        cli=Command(),
+        absent=_STATUS,
+    ),
+    Verb(
+        "embed",
+        "care",
+        "Embed what has no vector yet, and return how many memories were embedded.",
+        "`anew` begins to rebuild all vectors with another model; recall uses the old ones until"
+        " all are rebuilt, by this call, a later one or the background thread. Without a model: 0."
+        " Where an endpoint is out of reach, `embedder_error` says why.",
+        parameters(
+            limit=Parameter("The number of memories at most.", None, kind="integer"),
+            anew=Parameter(
+                "Rebuild all vectors with another model; recall uses the old ones until then.",
+                False,
+                kind="flag",
+            ),
+            progress=Parameter(
+                "A function that is called with the number of new vectors.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
+        "int",
+        owner="Memory",
+        writes=True,
+        errors=("InputError", "LimitError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "pending",
+        "care",
+        "Return how many memories have no vector yet.",
+        "",
+        parameters(
+            in_use=Parameter(
+                "Only vectors of the model in use, not of its successor.",
+                False,
+                kind="flag",
+                absent={"mcp": why.FEW},
+            )
+        ),
+        "int",
+        owner="Memory",
+        absent={**_STATUS, "cli": "`doxa embed` and `doxa stats` report it"},
+    ),
+    Verb(
+        "reembedding",
+        "care",
+        "Return the progress of a rebuild with another model; None if there is none.",
+        "",
+        (),
+        "Reembedding | None",
+        owner="Memory",
+        absent={**why.CARE_ONLY, "cli": "`doxa embed` and `doxa stats` report it"},
+    ),
+    Verb(
+        "spend",
+        "care",
+        "Return what was sent to endpoints: calls, tokens and money.",
+        "",
+        parameters(
+            process=Parameter(
+                "Of all memories of this process, not of this one alone.", False, kind="flag"
+            )
+        ),
+        "Spend",
+        owner="Memory",
+        absent=why.PYTHON_ONLY,
+    ),
+    Verb(
+        "flush",
+        "care",
+        "Write pending accesses, and finish what a change of policies left to do.",
+        "The background thread does both by itself. Returns how many elements had accesses.",
+        (),
+        "int",
+        owner="Memory",
+        writes=True,
+        absent=why.PYTHON_ONLY,
+    ),
+    Verb(
+        "wake",
+        "care",
+        "Start the background embedding, if there may be work.",
+        "It never blocks the caller.",
+        (),
+        "None",
+        owner="Memory",
+        absent=why.PYTHON_ONLY,
+    ),
+    Verb(
+        "session",
+        "start",
+        "Return a session of another identity on the same file.",
+        "It never has more power than the memory was opened with. Queries and policies see"
+        ' `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on.',
+        parameters(
+            actor=Parameter("The name in the log; without one, the memory's.", ""),
+            role=Parameter("agent, operator or system.", "agent", kind="object"),
+            project=Parameter("The project of calls that name none.", ""),
+            context=Parameter("Values by name.", None, kind="mapping"),
+        ),
+        "Session",
+        owner="Memory",
+        errors=("InputError", "RoleError"),
+        absent={
+            "cli": "`doxa mcp` and `doxa serve` make sessions",
+            "cypher": "a statement belongs to a session already",
+            "mcp": "the server makes one",
+        },
+    ),
+    Verb(
+        "close",
+        "start",
+        "Stop background work after its current batch, and close the file.",
+        "What is not embedded yet stays pending.",
+        (),
+        "None",
+        owner="Memory",
+        absent=why.PYTHON_ONLY,
+    ),
+)

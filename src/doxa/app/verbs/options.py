@@ -1,0 +1,208 @@
+"""The options of verbs that have many: types that callers and type checkers see, and at once the
+names, types, defaults and descriptions of the verb table.
+
+    def recall(self, text: str, **options: Unpack[RecallOptions]) -> Recall: ...
+
+No `from __future__ import annotations` here: the table reads the types.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, get_origin
+
+from doxa.app.verbs.model import UNSET, Kind, Parameter, named
+from doxa.base.clock import Clock
+from doxa.base.ids import Role
+from doxa.base.limits import ACCESS_FLUSH_MS
+from doxa.base.values import Value
+
+Time = str | int | datetime
+Facts = Iterable[Sequence[object]]
+Texts = Iterable[str]
+
+_KINDS: dict[object, Kind] = {
+    str: "text",
+    str | None: "text",
+    int: "integer",
+    int | None: "integer",
+    float: "number",
+    bool: "flag",
+    Time | None: "time",
+    Texts: "texts",
+    Texts | None: "texts",
+    Facts: "facts",
+    Iterable[object]: "sentences",
+    Mapping[str, Value] | None: "mapping",
+}
+TRUST = "untrusted, candidate, stated or verified"
+PROJECT = Parameter("The project; without one, the session's.", None, short="-p")
+SCOPE = Parameter("The project; without one, the session's; '*': all projects.", None, short="-p")
+
+
+class RecallOptions(TypedDict, total=False):
+    """The options of a recall."""
+
+    project: Annotated[str | None, SCOPE]
+    space: Annotated[str, Parameter("Only this space and those below it.", "")]
+    kinds: Annotated[Texts, Parameter("Only these kinds.", (), cli="--kind")]
+    tag: Annotated[str, Parameter("Search what carries this tag.", "current")]
+    trust: Annotated[str, Parameter(f"At least this trust: {TRUST}.", "")]
+    speaker: Annotated[str, Parameter("Only what this speaker said.", "")]
+    thread: Annotated[str, Parameter("Only turns of this thread, given by its kref.", "")]
+    since: Annotated[Time | None, Parameter("Said or stated at this time or later.", None)]
+    until: Annotated[Time | None, Parameter("Said or stated before this time.", None)]
+    valid_at: Annotated[Time | None, Parameter("Only what holds at this time.", None)]
+    as_of: Annotated[Time | None, Parameter("What memory believed at this time.", None)]
+    history: Annotated[bool, Parameter("Include retired beliefs.", False)]
+    limit: Annotated[int, Parameter("The number of hits at most.", 10, short="-n")]
+    tokens_max: Annotated[
+        int | None, Parameter("The token budget of all texts together.", None, cli="--tokens")
+    ]
+    lanes: Annotated[
+        Texts | None,
+        Parameter(
+            "Only these signals: words, meaning, entities, time, graph, recency, policy.",
+            None,
+            cli="--lane",
+        ),
+    ]
+    mode: Annotated[str, Parameter("How signals are fused: auto, max, rrf or convex.", "auto")]
+    from_thread: Annotated[
+        str, Parameter("The kref of the thread that asks; its own turns are preferred.", "")
+    ]
+    strict: Annotated[bool, Parameter("Leave out hits that do not stand out.", False)]
+    diversity: Annotated[
+        float, Parameter("Prefer hits that differ from each other, from 0 to below 1.", 0.0)
+    ]
+    order: Annotated[str, Parameter("score, or time for oldest first.", "score")]
+    rerank: Annotated[str, Parameter("Rerank the hits: none, client, dedicated or auto.", "none")]
+    reword: Annotated[str, Parameter("Expand the query: none, rules, model or auto.", "none")]
+
+
+class ContentOptions(TypedDict, total=False):
+    """What a belief may state in addition to its text."""
+
+    facts: Annotated[Facts, Parameter("Facts as (subject, predicate, value).", UNSET, cli="--fact")]
+    sentences: Annotated[
+        Iterable[object],
+        Parameter(
+            'Statements that are not plain facts, such as {"if": s, "then": s}.',
+            UNSET,
+            cli="--sentence",
+        ),
+    ]
+    title: Annotated[str, Parameter("A title.", UNSET)]
+    topics: Annotated[Texts, Parameter("Topics.", UNSET, cli="--topic")]
+    keywords: Annotated[Texts, Parameter("Keywords.", UNSET, cli="--keyword")]
+    valid_from: Annotated[Time | None, Parameter("The time from which it holds.", UNSET)]
+    valid_until: Annotated[Time | None, Parameter("The time until which it holds.", UNSET)]
+    metadata: Annotated[
+        Mapping[str, Value] | None,
+        Parameter("Text, numbers, booleans and flat lists by name.", UNSET),
+    ]
+    embedding_text: Annotated[
+        str, Parameter("The text to embed in place of the belief's own.", UNSET)
+    ]
+    events: Annotated[Texts, Parameter("What happened, and what followed.", UNSET, cli="--event")]
+    implications: Annotated[
+        Texts, Parameter("What may follow from it, in other words.", UNSET, cli="--implication")
+    ]
+    questions: Annotated[Texts, Parameter("Open questions about it.", UNSET, cli="--question")]
+    decisions: Annotated[Texts, Parameter("Decisions it records.", UNSET, cli="--decision")]
+    entities: Annotated[
+        Texts, Parameter("The people and things it is about.", UNSET, cli="--entity")
+    ]
+
+
+class RevisionOptions(ContentOptions, total=False):
+    """The same for a new revision, with its confidence and trust. Missing ones are carried over."""
+
+    confidence: Annotated[float, Parameter("How certain it is, from 0 to 1.", UNSET)]
+    trust: Annotated[str, Parameter(f"How far it is trusted: {TRUST}.", UNSET)]
+
+
+class PlacedOptions(RevisionOptions, total=False):
+    """The same for a belief that may get an address of its own."""
+
+    project: Annotated[
+        str | None, Parameter("The project; without one, the session's.", UNSET, short="-p")
+    ]
+    space: Annotated[str, Parameter("The space in the project, such as a/b.", UNSET)]
+    name: Annotated[str, Parameter("The name in its address.", UNSET)]
+    kind: Annotated[str, Parameter("Its kind, such as fact or decision.", UNSET)]
+
+
+class RememberOptions(ContentOptions, total=False):
+    """The same for a new belief, with its place and what it depends on."""
+
+    project: Annotated[str | None, PROJECT]
+    space: Annotated[str, Parameter("The space in the project, such as a/b.", "")]
+    name: Annotated[str, Parameter("A name under which it can be revised.", "")]
+    kind: Annotated[str, Parameter("Its kind, such as fact, decision or preference.", "fact")]
+    confidence: Annotated[float, Parameter("How certain it is, from 0 to 1.", 1.0)]
+    trust: Annotated[str, Parameter(f"How far it is trusted: {TRUST}.", "stated")]
+    derived_from: Annotated[Texts, Parameter("Krefs of its sources.", ())]
+    depends_on: Annotated[Texts, Parameter("Krefs of beliefs that it depends on.", ())]
+
+
+class StatementOptions(RememberOptions, total=False):
+    """The same where a named belief may exist already."""
+
+    expect: Annotated[int | None, Parameter("The revision number that must be current.", None)]
+
+
+class IngestOptions(TypedDict, total=False):
+    """How a conversation is ingested."""
+
+    project: Annotated[str | None, PROJECT]
+    space: Annotated[str, Parameter("The space of the turns.", "conversations")]
+    thread: Annotated[str, Parameter("The thread of messages that name none.", "")]
+    session: Annotated[str, Parameter("The session of messages that name none.", "")]
+    format: Annotated[str | None, Parameter("The file's format; without one, detected.", None)]
+    extract: Annotated[bool, Parameter("Extract candidate beliefs by rules.", True)]
+
+
+class OpenOptions(TypedDict, total=False):
+    """How to open a memory. `Config` holds the same as a value."""
+
+    role: Annotated[Role, Parameter("agent, operator or system.", "agent")]
+    actor: Annotated[str, Parameter("The name in the log.", "local")]
+    project: Annotated[str, Parameter("The project of calls that name none.", "default")]
+    embedder: Annotated[Any, Parameter("The embedding model: a spec, an object, or None.", "auto")]
+    model_folder: Annotated[Path | None, Parameter("The folder of the built model.", None)]
+    clock: Annotated[Clock | None, Parameter("A replacement for the wall clock.", None)]
+    background: Annotated[bool, Parameter("Embed and write accesses on threads.", True)]
+    read_only: Annotated[bool, Parameter("Refuse every change.", False)]
+    csv_folder: Annotated[
+        str | Path | None, Parameter("The only folder that LOAD CSV may read.", None)
+    ]
+    decay_enabled: Annotated[
+        bool | None,
+        Parameter("True: a new file gets the standard policies; False: none has effect.", None),
+    ]
+    access_flush_ms: Annotated[
+        int, Parameter("How long an access may wait before it is written.", ACCESS_FLUSH_MS)
+    ]
+    model: Annotated[Any, Parameter("The language model: a spec, an object, or None.", "auto")]
+    reranker: Annotated[Any, Parameter("The reranker: a spec, an object, or None.", "auto")]
+    model_urls: Annotated[
+        Mapping[str, str] | None, Parameter("URLs of endpoints by role or provider.", None)
+    ]
+    model_prices: Annotated[
+        Mapping[str, Sequence[float]] | None,
+        Parameter("Prices of a million tokens by model.", None),
+    ]
+    model_calls_max: Annotated[int | None, Parameter("The cap on calls to endpoints.", None)]
+    model_tokens_max: Annotated[int | None, Parameter("The cap on tokens.", None)]
+
+
+def options_of(shape: Any, /, **changes: Parameter) -> tuple[Parameter, ...]:
+    """The parameters that a type of options declares, in its order."""
+    found = []
+    for name, annotated in shape.__annotations__.items():
+        assert get_origin(annotated) is Annotated, name
+        kind = annotated.__origin__
+        parameter = changes.get(name, annotated.__metadata__[0])
+        found.append(named(name, parameter, _KINDS.get(kind, "object")))
+    return tuple(found)

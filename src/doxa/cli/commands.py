@@ -1,0 +1,361 @@
+"""The verbs on the command line: values become arguments, a result becomes text or JSON.
+
+Most verbs need nothing but their entry in the table. Those that do more on a terminal, such as a
+preview before something is forgotten, have a function of their own here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doxa.app.verbs import REPEATED, UNSET, Kind, Parameter, Verb
+from doxa.cli.context import (
+    db_hint,
+    decay_enabled,
+    embed_some,
+    errors_reported,
+    note_old_name,
+    opened,
+    progress,
+    user,
+)
+from doxa.cli.text import (
+    conflicts_text,
+    doctor_text,
+    fields_text,
+    forgotten_text,
+    history_text,
+    log_text,
+    match_text,
+    recall_text,
+    said_text,
+    show,
+    walk_text,
+)
+
+if TYPE_CHECKING:
+    from doxa.app import Memory
+    from doxa.base.errors import InputError
+
+Given = dict[str, Any]
+_READ_ONLY = ("verify", "backup")
+_EMBEDDING = ("remember", "tell", "revise", "expand", "supersede")
+WITHOUT_MEANING = ("words", "entities", "time", "graph", "recency", "policy")
+_FACT = 'Write a fact as ["Ana", "lives in", "Berlin"].'
+
+
+def run(verb: Verb, values: Mapping[str, Any]) -> None:
+    """Carry out one command with the values of its options."""
+    rest = dict(values)
+    db, as_json = rest.pop("db"), rest.pop("as_json")
+    special = _SPECIAL.get(verb.name)
+    if verb.name == "doctor":
+        _doctor(rest, db, as_json)
+        return
+    if verb.name == "restore" and _is_backup(rest, as_json):
+        return
+    with opened(db, as_json, read_only=verb.name in _READ_ONLY) as memory:
+        if special is not None:
+            special(memory, verb, rest | {"db": db}, as_json)
+            return
+        result = call(memory, verb, rest)
+        if verb.name in _EMBEDDING:
+            embed_some(memory)
+        text = _rules_text if verb.name == "rules" else _TEXTS.get(verb.result, fields_text)
+        show(result, as_json, text)
+
+
+def call(memory: Memory, verb: Verb, values: Mapping[str, Any]) -> Any:
+    """Call the verb with what was given."""
+    given: Given = {}
+    for parameter in verb.of("cli"):
+        value = values.get(parameter.name)
+        if value is not None and not (parameter.kind in REPEATED and not value):
+            given[parameter.name] = _converted(verb, parameter, value)
+    placed = [one.name for one in verb.parameters if one.positional and one.name in given]
+    return getattr(memory, verb.name)(*[given.pop(name) for name in placed], **given)
+
+
+def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
+    if parameter.name == "project" and value == "":  # its meaning before all projects had a name
+        return None if verb.writes or verb.name == "rules" else "*"
+    if parameter.kind == "time" and value == "" and parameter.default is UNSET:
+        return None  # an empty time removes a bound
+    convert = _CONVERT.get(parameter.kind)
+    return value if convert is None else convert(value)
+
+
+def fact_of(text: str) -> tuple[str, str, str]:
+    """A fact of its three parts."""
+    parts = [part.strip() for part in text.split("|")]
+    if len(parts) != 3 or not all(parts):
+        from doxa.base.errors import InputError
+
+        raise InputError(
+            f"A fact is 'subject|predicate|value'; this is {text[:80]!r}.",
+            next_step="Give three parts with | between them.",
+            field="fact",
+        )
+    return parts[0], parts[1], parts[2]
+
+
+def _belief(text: str) -> Any:
+    """An address as it is; a statement as JSON."""
+    return _parsed(text) if text[:1] in ("[", "{") else text
+
+
+def _parsed(text: str) -> Any:
+    from doxa.base.errors import InputError
+
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"This is not JSON: {text[:80]!r}.", next_step=_FACT, field="sentence"
+        ) from None
+    if not isinstance(found, (list, dict)):
+        raise InputError(
+            f"This is not a sentence: {text[:80]!r}.", next_step=_FACT, field="sentence"
+        )
+    return found
+
+
+_CONVERT: dict[Kind, Callable[[Any], Any]] = {
+    "fact": fact_of,
+    "facts": lambda texts: [fact_of(text) for text in texts],
+    "sentences": lambda texts: [_parsed(text) for text in texts],
+    "mapping": _parsed,
+    "belief": _belief,
+}
+
+
+# Verbs that do more on a terminal
+
+
+def _recall(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    if values["words_only"] and not values["lanes"]:
+        values["lanes"] = list(WITHOUT_MEANING)
+    answer = call(memory, verb, values)
+    tokens = values["tokens_max"]
+    show(answer, as_json, (lambda a: a.framed(tokens)) if values["framed"] else recall_text)
+
+
+def _recent(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    found = call(memory, verb, values)
+    show(found, as_json, lambda hits: "\n".join(f"{hit.text}\n    {hit.kref}" for hit in hits))
+
+
+def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    from doxa.app.file import is_export
+    from doxa.base.errors import LimitError
+
+    path = Path(values["source"])
+    if is_export(path):
+        summary = _imported(memory.import_(path))
+    else:
+        with progress("turns", as_json) as advance:
+            done = call(_Progressing(memory, advance), verb, values)  # type: ignore[arg-type]
+        summary = {
+            "added": done.added,
+            "known": done.known,
+            "candidates": done.candidates,
+            "redacted": done.redacted,
+            "threads": len(done.threads),
+            "skipped": done.skipped,
+            "places": done.places,
+        }
+    if values["embed"]:
+        # what was read is stored; if a cap on spending ends this, `unembedded` counts what is left
+        with suppress(LimitError), progress("vectors", as_json) as advance:
+            memory.embed(progress=advance)
+    summary["unembedded"] = memory.pending(in_use=True)
+    summary["next"] = f'doxa recall "..."{db_hint(values["db"])}'
+    show(summary, as_json, fields_text)
+
+
+class _Progressing:
+    """A memory whose ingestion reports its progress."""
+
+    def __init__(self, memory: Memory, advance: Callable[[int], None]) -> None:
+        self._memory, self._advance = memory, advance
+
+    def ingest(self, source: Any, **options: Any) -> Any:
+        return self._memory.ingest(source, progress=self._advance, **options)
+
+
+def _imported(done: Any) -> dict[str, object]:
+    return {
+        "added": done.added,
+        "known": done.known,
+        "revisions": done.revisions,
+        "artifacts": done.artifacts,
+        "bundles": done.bundles,
+        "edges": done.edges,
+        "passed_over": done.passed_over,
+        "redacted": done.redacted,
+        "threads": len(done.threads),
+        "places": done.places,
+    }
+
+
+def _export(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    target = values["target"]
+    if target is None:
+        for line in memory.export():
+            sys.stdout.buffer.write(line + b"\n")
+        return
+    show({"path": str(target), "lines": memory.export_to(target)}, as_json, fields_text)
+
+
+def _embed(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    with progress("vectors", as_json) as advance:
+        made = memory.embed(limit=values["limit"], anew=values["anew"], progress=advance)
+    error = memory.embedder_error
+    coming = memory.reembedding()
+    found: dict[str, object] = {"embedded": made, "pending": memory.pending()}
+    if coming is not None:
+        found |= {
+            "coming": coming.model,
+            "coming_made": coming.made,
+            "coming_due": coming.due,
+        }
+    show(found | {"model_error": str(error) if error else ""}, as_json, fields_text)
+
+
+def _forget(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    kref, erase, confirm = values["kref"], values["erase"], values["confirm"]
+    shown = memory.forget(kref, erase=erase, preview=True)
+    only_preview = values["preview"] or (not confirm and (erase or shown.count > 1))
+    result = shown if only_preview else memory.forget(kref, erase=erase, confirm=confirm)
+    show(result, as_json, forgotten_text)
+
+
+def _constrain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    given = _parsed(Path(values["file"]).read_text(encoding="utf-8", errors="replace"))
+    whole = isinstance(given, dict) and given.keys() <= {"constraints", "entrenchment"}
+    rules: dict[str, Any] = given if whole else {"constraints": given}
+    change = memory.constrain(
+        rules.get("constraints"),
+        entrenchment=rules.get("entrenchment"),
+        project=values["project"],
+        dry_run=values["dry_run"],
+    )
+    show(change, as_json, said_text)
+
+
+def _log(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    rows = [
+        {
+            "change": r.tx,
+            "time": r.time,
+            "actor": r.actor,
+            "role": r.role,
+            "op": r.op,
+            "entries": r.last_seq - r.first_seq + 1,
+            "receipt": r.hash.hex(),
+        }
+        for r in call(memory, verb, values)
+    ]
+    show(rows, as_json, log_text)
+
+
+def _verify(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    proof, expect = memory.verify(), values["expect"]
+    if expect and not memory.has_receipt(expect):
+        from doxa.base.errors import CorruptError
+
+        raise CorruptError(
+            f"No receipt of this log has the hash {expect[:80]}.",
+            next_step="Compare with the backup it was noted from.",
+            expected=expect[:80],
+        )
+    show(proof, as_json, _proof_text)
+
+
+def _proof_text(proof: Any) -> str:
+    return (
+        f"{proof.receipts} receipts and {proof.entries} entries verify and replay"
+        f" ({proof.erased} erased); head {proof.head}"
+    )
+
+
+def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    made = memory.backup(values["path"])
+    show({"path": str(made), "bytes": made.stat().st_size}, as_json, fields_text)
+
+
+def _rules_text(found: Any) -> str:
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+def _doctor(values: Given, db: Path | None, as_json: bool) -> None:
+    """Exit code 1 if something is wrong; a model that is not installed is only noted."""
+    from doxa.app import open_memory
+    from doxa.app.file import damaged_file
+    from doxa.base.errors import CorruptError
+
+    with errors_reported(as_json):
+        try:
+            with open_memory(
+                db, role="operator", actor=user(), background=False, decay_enabled=decay_enabled()
+            ) as memory:
+                findings = memory.doctor(models=values["models"])
+        except CorruptError as error:  # too damaged to open: that is a finding too
+            findings = damaged_file(error)
+        show(findings, as_json, doctor_text)
+        if not all(finding.ok for finding in findings):
+            raise SystemExit(1)
+
+
+def _is_backup(values: Given, as_json: bool) -> bool:
+    """`restore BACKUP NEW` was the name of `restore-backup`."""
+    target = values.pop("target")
+    if target is None:
+        return False
+    from doxa.cli.maintenance import restore_backup
+
+    if values["kref"].startswith("kref:"):
+        with errors_reported(as_json):
+            raise _one_address()
+    if not as_json:
+        note_old_name("restore BACKUP NEW", "restore-backup BACKUP NEW")
+    restore_backup(Path(values["kref"]), target, as_json)
+    return True
+
+
+def _one_address() -> InputError:
+    from doxa.base.errors import InputError
+
+    return InputError(
+        "restore takes one address.",
+        next_step="Give one; to restore a backup, use restore-backup.",
+        field="command line",
+    )
+
+
+_SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
+    "recall": _recall,
+    "recent": _recent,
+    "ingest": _ingest,
+    "export": _export,
+    "embed": _embed,
+    "forget": _forget,
+    "constrain": _constrain,
+    "log": _log,
+    "verify": _verify,
+    "backup": _backup,
+}
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "Change": said_text,
+    "Remembered": lambda made: said_text(made.change, made.warnings),
+    "Walk": walk_text,
+    "MatchResult": match_text,
+    "list[Conflict]": conflicts_text,
+    "Explanation": lambda found: str(found.page()),
+    "History": history_text,
+}

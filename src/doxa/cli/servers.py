@@ -1,0 +1,279 @@
+"""The servers: `doxa mcp` for one agent over stdio, `doxa serve` for other programs over Bolt and
+HTTP."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, user
+from doxa.cli.text import json_text
+from doxa.cli.users import Users, credentials_of
+
+if TYPE_CHECKING:
+    from doxa.servers.bolt import BoltServer
+    from doxa.servers.credentials import Credentials
+    from doxa.servers.http import HttpServer
+
+Port = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=65_535,
+        help="The port of --bolt, 7687 unless given; 0 takes a free one.",
+        show_default=False,
+    ),
+]
+HttpPort = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=65_535,
+        help="The port of --http, 7474 unless given; 0 takes a free one.",
+        show_default=False,
+    ),
+]
+Bolt = Annotated[
+    bool, typer.Option("--bolt", help="Serve Neo4j's drivers and tools by the Bolt protocol.")
+]
+Http = Annotated[
+    bool, typer.Option("--http", help="Serve queries as JSON over HTTP, as Neo4j's Query API does.")
+]
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Certificate = Annotated[
+    Path | None, typer.Option(help="TLS: the certificate chain, PEM.", show_default=False)
+]
+Key = Annotated[
+    Path | None, typer.Option(help="TLS: the key of the certificate, PEM.", show_default=False)
+]
+Plaintext = Annotated[
+    bool,
+    typer.Option(
+        "--plaintext", help="Accept remote clients without TLS: something else encrypts the line."
+    ),
+]
+Advertise = Annotated[
+    str,
+    typer.Option(help="The host:port in Bolt's routing tables, where clients need another one."),
+]
+NoLogin = Annotated[
+    bool,
+    typer.Option("--no-login", help="Let every program on this machine in, as operator."),
+]
+Timeout = Annotated[float | None, typer.Option(help="Seconds that one statement may take.")]
+Csv = Annotated[
+    Path | None,
+    typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False),
+]
+Actor = Annotated[str, typer.Option(help="The agent's name in the log.")]
+Conversation = Annotated[
+    str,
+    typer.Option(
+        help="The name of this conversation in policies, as $_session (default: a new one)."
+    ),
+]
+PrintConfig = Annotated[
+    bool, typer.Option("--config", help="Print the entry for a host's list of servers, and exit.")
+]
+
+
+def mcp(
+    project: Project = "default",
+    actor: Actor = "agent",
+    session: Conversation = "",
+    config: PrintConfig = False,
+    db: Db = None,
+) -> None:
+    if config:
+        sys.stdout.write(json_text(_host_entry(project, actor, db)) + "\n")
+        return
+    from doxa.app import open_memory
+
+    with errors_reported(False):
+        try:
+            from doxa.servers.mcp.server import serve_stdio
+        except ImportError:
+            from doxa.base.errors import InputError
+
+            raise InputError(
+                "The MCP interface needs the extra mcp.",
+                next_step="Install it where doxa is: pip install 'mcp>=2.3'",
+                extra="mcp",
+            ) from None
+        from doxa import __version__
+
+        memory = open_memory(
+            db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
+        )
+        context = {"session": session or str(uuid.uuid4()), "agent": actor}
+        serve_stdio(memory, memory.session(context=context), version=__version__)
+
+
+def _host_entry(project: str, actor: str, db: Path | None) -> dict[str, object]:
+    """The entry of this server in the configuration of an MCP host."""
+    where = ["--db", str(db.absolute())] if db else []
+    args = ["-m", "doxa.cli", "mcp", "--project", project, "--actor", actor, *where]
+    return {"mcpServers": {"memory": {"command": sys.executable, "args": args}}}
+
+
+def serve(
+    bolt: Bolt = False,
+    http: Http = False,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    http_port: HttpPort = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    plaintext: Plaintext = False,
+    advertise: Advertise = "",
+    no_login: NoLogin = False,
+    timeout: Timeout = None,
+    csv: Csv = None,
+    project: Project = "default",
+    users: Users = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    with errors_reported(as_json):
+        from doxa.cli.options import check_folder, milliseconds
+
+        given = {
+            "port": ("bolt", port),
+            "advertise": ("bolt", advertise or None),
+            "http-port": ("http", http_port),
+        }
+        _check_interfaces({"bolt": bolt, "http": http}, given)
+        kinds = _kinds(bolt=bolt, http=http)  # every error before anything is opened
+        shared = _given(
+            host=host,
+            certificate=certificate,
+            key=key,
+            plaintext=plaintext,
+            timeout_ms=milliseconds(timeout),
+        )
+        own: dict[str, dict[str, Any]] = {
+            "bolt": {"port": port, "advertised": advertise},
+            "http": {"port": http_port},
+        }
+        options = {name: shared | _given(**own[name]) for name in kinds}
+        folder = check_folder(csv)
+        known = None if no_login else credentials_of(users, db)
+        count = len(known.users()) if known else 0
+        memory = {
+            "path": db,
+            "role": "operator",
+            "actor": user(),
+            "project": project,
+            "csv_folder": folder,
+            "decay_enabled": decay_enabled(),
+        }
+        _serve(kinds, options, memory, known, lambda path: _Ready(path, known, count, as_json).show)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _serve(
+    kinds: dict[str, type[BoltServer] | type[HttpServer]],
+    options: dict[str, dict[str, Any]],
+    memory_options: dict[str, Any],
+    known: Credentials | None,
+    ready: Callable[[Path], Callable[[dict[str, str]], None]],
+) -> None:
+    """Open the memory and serve it until interrupted."""
+    from doxa import __version__
+    from doxa.app import open_memory
+    from doxa.servers.credentials import throttled
+    from doxa.servers.listening import serve as serve_all
+    from doxa.servers.memory import MemoryDatabase
+
+    throttle = throttled(known)  # one for all interfaces: wrong passwords count together
+    if "http" in options:
+        options["http"]["version"] = __version__
+    with open_memory(**memory_options) as memory:
+        database = MemoryDatabase(memory)
+        made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
+        show = ready(memory.config.path)
+        serve_all(*made.values(), ready=lambda: show({name: one.uri for name, one in made.items()}))
+
+
+def _check_interfaces(
+    interfaces: dict[str, bool], options: Mapping[str, tuple[str, object]]
+) -> None:
+    """Check that an interface is named, and that no option is for another one."""
+    from doxa.base.errors import InputError
+
+    if not any(interfaces.values()):
+        raise InputError(
+            "No interface is named.",
+            next_step="Give --bolt, --http or both.",
+            field="command line",
+        )
+    for option, (interface, value) in options.items():
+        if value is not None and not interfaces[interface]:
+            raise InputError(
+                f"--{option} is for --{interface}, which is not served.",
+                next_step=f"Give --{interface} too, or leave --{option} out.",
+                field="command line",
+            )
+
+
+def _kinds(*, bolt: bool, http: bool) -> dict[str, type[BoltServer] | type[HttpServer]]:
+    from doxa.base.errors import InputError
+
+    found: dict[str, type[BoltServer] | type[HttpServer]] = {}
+    if bolt:
+        from doxa.servers.bolt import BoltServer
+
+        found["bolt"] = BoltServer
+    if http:
+        try:
+            from doxa.servers.http import HttpServer
+        except ImportError:
+            step = "Install it where doxa is: pip install 'starlette>=1' 'uvicorn>=0.54'"
+            raise InputError(
+                "The HTTP interface needs the extra http.", next_step=step, extra="http"
+            ) from None
+        found["http"] = HttpServer
+    return found
+
+
+class _Ready(NamedTuple):
+    """What is printed when it listens, so that a program that started it can connect."""
+
+    path: Path
+    known: Credentials | None
+    logins: int
+    as_json: bool
+
+    def show(self, addresses: dict[str, str]) -> None:
+        known, count = self.known, self.logins
+        if self.as_json:
+            sys.stdout.write(
+                json_text(
+                    addresses
+                    | {"db": str(self.path), "users": None if known is None else str(known.path)}
+                )
+                + "\n"
+            )
+        else:
+            who = (
+                f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
+            )
+            several = len(addresses) > 1
+            sys.stdout.write(
+                f"{' and '.join(addresses.values())} serve{'' if several else 's'} {self.path}"
+                f" ({who}); interrupt to stop\n"
+            )
+        sys.stdout.flush()
+        if known and not count:
+            sys.stderr.write(
+                f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n"
+            )

@@ -1,0 +1,117 @@
+"""`doxa users`: the logins to the servers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from doxa.cli.context import Db, Json, errors_reported
+from doxa.cli.text import show
+
+if TYPE_CHECKING:
+    from doxa.servers.credentials import Credentials
+
+Users = Annotated[
+    Path | None,
+    typer.Option(
+        "--users",
+        help="The file of users (default: the memory file's path with .users.json).",
+        show_default=False,
+    ),
+]
+Name = Annotated[str, typer.Argument(help="The name to log in with.", show_default=False)]
+RoleOption = Annotated[str, typer.Option("--role", help="agent or operator")]
+
+users = typer.Typer(
+    name="users",
+    no_args_is_help=True,
+    help="Who may log in to the servers: names with passwords, and tokens.",
+    rich_markup_mode=None,
+)
+
+
+@users.command("add")
+def add_user(
+    name: Name,
+    role: RoleOption = "agent",
+    users: Users = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """A new user. The password is asked for, or read as one line of standard input."""
+    with errors_reported(as_json):
+        known = credentials_of(users, db)
+        made = known.add(name, _password(), role=role)  # type: ignore[arg-type]  # checked there
+        show(
+            {"name": made.name, "role": made.role, "users": str(known.path)},
+            as_json,
+            lambda _: f"{made.name} may log in as {made.role}",
+        )
+
+
+@users.command("token")
+def add_token(
+    name: Name,
+    role: RoleOption = "agent",
+    label: Annotated[str, typer.Option(help="What it is for, by which it can be removed.")] = "",
+    users: Users = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """A new token for bearer authentication, printed this once."""
+    with errors_reported(as_json):
+        token = credentials_of(users, db).add_token(name, role=role, label=label)  # type: ignore[arg-type]  # checked there
+        show({"name": name, "role": role, "label": label, "token": token}, as_json, lambda _: token)
+
+
+@users.command("list")
+def list_users(users: Users = None, db: Db = None, as_json: Json = False) -> None:
+    """Who may log in, as what and with what; no secrets."""
+    with errors_reported(as_json):
+        found = [
+            {"name": name, "role": role, "with": how}
+            for name, role, how in credentials_of(users, db).users()
+        ]
+        show(found, as_json, _users_text)
+
+
+@users.command("remove")
+def remove_user(
+    name: Name,
+    label: Annotated[
+        str | None, typer.Option(help="Only the tokens of this label.", show_default=False)
+    ] = None,
+    users: Users = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Take a user with all its tokens away, or only the tokens of a label."""
+    with errors_reported(as_json):
+        count = credentials_of(users, db).remove(name, label=label)
+        show({"name": name, "removed": count}, as_json, lambda _: f"removed: {count}")
+
+
+def credentials_of(path: Path | None, db: Path | None) -> Credentials:
+    """The file of users: the one given, or the one next to the memory file."""
+    from doxa.app import default_path
+    from doxa.servers.credentials import Credentials
+
+    if path is None:
+        memory = db or default_path()
+        if db is None:  # the user's own folder, as opening the memory would make it
+            memory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = memory.with_name(memory.name + ".users.json")
+    return Credentials(path)
+
+
+def _users_text(found: list[dict[str, str]]) -> str:
+    return "\n".join(f"{one['name']}  {one['role']}  {one['with']}" for one in found) or "nobody"
+
+
+def _password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\r\n")

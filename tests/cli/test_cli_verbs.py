@@ -1,0 +1,126 @@
+"""What the command line makes of the verb table: scope, options before the command, former names,
+groups in the help."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import doxa
+from doxa.app.verbs import GROUPS
+from doxa.cli import app
+from tests.fixtures_shared import opened
+
+
+def run(*arguments: object, exit: int = 0) -> Any:
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert result.exit_code == exit, (result.output, result.exception)
+    return result
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.remember("The ferry leaves at noon", name="ferry", project="port")
+        memory.remember("The ferry is red", name="colour")
+    return tmp_path / "m.db"
+
+
+def test_a_question_without_a_project_is_about_the_sessions() -> None:
+    def found(*options: str) -> set[str]:
+        answer = json.loads(run(*options[:-1], "recall", "ferry", options[-1], "--json").stdout)
+        return {hit["project"] for hit in answer["hits"]}
+
+    assert found("--words-only") == {"default"}
+    assert found("--project", "port", "--words-only") == {"port"}
+    assert found("--project", "*", "--words-only") == {"default", "port"}
+
+
+def test_the_file_and_the_project_may_stand_before_the_command(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    made = run("--db", other, "-p", "shop", "remember", "The shop is open", "--name", "x", "--json")
+    assert json.loads(made.stdout)["kref"] == "kref://shop/x.fact?r=1"
+    assert "The shop is open" in run("--db", other, "get", "kref://shop/x.fact").stdout
+    nearer = run("--db", "nowhere.db", "get", "kref://shop/x.fact", "--db", other)
+    assert "The shop is open" in nearer.stdout
+    assert run("--db", other, "policy", "list").stdout.startswith("There are no policies")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "arguments"),
+    [
+        ("believe", "revise", ('["Ana", "lives in", "Rome"]', "--text", "Ana is in Rome")),
+        ("disbelieve", "contract", ('["Ana", "lives in", "Rome"]',)),
+        ("restore-item", "restore", ("kref://default/colour.fact",)),
+        ("path", "shortest-path", ("kref://default/colour.fact", "kref://port/ferry.fact")),
+    ],
+)
+def test_a_former_name_works_and_names_the_new_one(
+    old: str, new: str, arguments: tuple[str, ...]
+) -> None:
+    found = run(old, *arguments)
+    assert f"`{old}` is deprecated; use `{new}`" in found.stderr
+    assert old not in run("--help").stdout.split()
+    assert json.loads(run(old, *arguments, "--json").stdout)
+
+
+def test_restoring_a_backup_by_its_former_name(tmp_path: Path) -> None:
+    run("backup", tmp_path / "copy.db")
+    found = run("restore", tmp_path / "copy.db", tmp_path / "new.db")
+    assert "use `restore-backup" in found.stderr and (tmp_path / "new.db").exists()
+    assert "one address" in run("restore", "kref://default/x.fact", "new", exit=2).stderr
+
+
+def test_the_help_shows_groups_without_building_commands() -> None:
+    text = run("--help").stdout
+    places = [text.index(f"\n{title}:") for title in GROUPS.values()]
+    assert places == sorted(places)
+    code = (
+        "import sys; from doxa.cli import app; from typer.main import get_command;"
+        "group = get_command(app);"
+        "group.main(['--help'], standalone_mode=False);"
+        "assert not group.commands._built; assert 'doxa.cli.commands' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_all_projects_by_an_empty_name_is_deprecated(file: Path) -> None:
+    with doxa.open(file, embedder=None, role="operator") as memory:
+        with pytest.warns(DeprecationWarning, match=r"project='\*'"):
+            answer = memory.recall("ferry", project="", lanes=["words"])
+        assert len(answer.hits) == 2
+        assert answer.hits == memory.recall("ferry", project="*", lanes=["words"]).hits
+        with pytest.warns(DeprecationWarning, match="session's project"):
+            memory.remember("x is y", project="")
+        for verb in (memory.remember, memory.tell, memory.expand):
+            with pytest.raises(doxa.InputError, match="in one project"):
+                verb("x is z", project="*")
+        with pytest.warns(DeprecationWarning, match="flush"):
+            memory.settle()
+        with pytest.warns(DeprecationWarning, match="maintenance"):
+            assert memory.upkeep is memory.maintenance
+
+
+def test_a_change_can_be_undone_as_it_is(file: Path) -> None:
+    with doxa.open(file, embedder=None, role="operator") as memory:
+        made = memory.remember("The boat is blue", name="boat")
+        assert memory.undo(made.change).action == "undone"
+        with pytest.raises(doxa.InputError, match="nothing to undo"):
+            memory.undo(memory.remember("The ferry is red").change)
+
+
+def test_expansion_refuses_what_contradicts(file: Path) -> None:
+    with doxa.open(file, embedder=None, role="operator") as memory:
+        memory.constrain({"functional": ["lives in"]})
+        memory.expand("Ana lives in Rome", facts=[("Ana", "lives in", "Rome")])
+        with pytest.raises(doxa.ConflictError, match="contradict"):
+            memory.expand("Ana lives in Oslo", facts=[("Ana", "lives in", "Oslo")])
