@@ -52,9 +52,9 @@ def revise(
     again: bool = False,
     dry_run: bool = False,
 ) -> Change:
-    """Write a new revision of an item. `given` holds the fields checked by revision_fields; `expect`
-    is the revision that must be current; `again` writes a revision even if nothing changes;
-    `dry_run` only returns what would happen."""
+    """Write a new revision of an item. `given` holds the fields from revision_fields; `expect` is
+    the revision that must be current; `again` writes a revision even if nothing changes; `dry_run`
+    only returns what would happen."""
     kref = parse_target(target)
     draft, secrets = _worded(kref, text, given)
     check_draft(draft)
