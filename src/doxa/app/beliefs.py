@@ -109,8 +109,8 @@ class BeliefVerbs:
                 field="expect",
             )
         given = {"project": self.project} | self._said(fields, Placed) | {"summary": text}
-        if item is not None:
-            kref = parse_target(item).item()
+        kref = None if item is None else parse_target(item).item()
+        if kref is not None:
             given |= {
                 "project": kref.project,
                 "space": "/".join(kref.spaces),
@@ -118,7 +118,7 @@ class BeliefVerbs:
                 "kind": kref.kind,
             }
         return self._after(
-            believe(self._store, self.identity, sentences, given=given, dry_run=dry_run)
+            believe(self._store, self.identity, sentences, given=given, item=kref, dry_run=dry_run)
         )
 
     def _is_there(self, item: str | Kref) -> bool:

@@ -57,8 +57,8 @@ from doxa.belief import (
     tag_moves,
     traverse,
 )
-from doxa.belief.graph import all_shown, read_as_of, read_at
-from doxa.belief.sealing import seal_beliefs
+from doxa.belief.before_commit import check_before_commit
+from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
 from doxa.ingestion.arguments import Facts, Time
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
@@ -235,7 +235,6 @@ class Session(BeliefVerbs):
         result = remember(
             self._store,
             self.identity,
-            self._memory.recaller,
             draft=draft,
             links=links,
             expect=expect,
@@ -546,7 +545,7 @@ class Memory(Session):
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            seal=seal_beliefs,
+            check_before_commit=check_before_commit,
         )
         self.upkeep = Upkeep(
             self.store, interval_ms=config.access_flush_ms, background=config.background

@@ -282,7 +282,7 @@ class Ingest:
         if self._says_the_same(tx, kref, draft) and not self._was_corrected(tx, kref, turn.time_ns):
             self._said_again(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
             return
-        change = self._ledger.put_in(
+        change = self._ledger.upsert(
             tx, kref, draft, links=[("DERIVED_FROM", source)], in_time=True
         )
         self._counts["candidates"] += change.action != "unchanged"

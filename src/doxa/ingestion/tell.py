@@ -38,14 +38,17 @@ from doxa.store import TRUSTS, Identity, Node, Store, Transaction
 def tell(
     store: Store, identity: Identity, recaller: Recaller, draft: Draft, *, dry_run: bool = False
 ) -> tuple[Change, Match]:
-    """State the text of a draft, wherever it belongs. The match is made before the transaction;
-    what it found is looked at again within it, and what somebody changed meanwhile is left alone.
-    """
+    """State the text of a draft, wherever it belongs. The match is made before the transaction, and
+    again within it if anybody wrote meanwhile."""
     clean, secrets = clean_draft(draft)
     check_draft(clean)
-    found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
+    with store.read() as snapshot:
+        seen = snapshot.last_change()
+        found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
     ledger = Ledger(store, identity, dry_run=dry_run)
     with ledger.write("tell") as work:
+        if work.tx.written_since(seen):
+            found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
         change = _told(work.tx, ledger, clean, found)
     return noted(sealed(change, work), secrets), found
 
@@ -86,7 +89,7 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change
             reason=reason,
             conflict=conflict,
         )
-    return ledger.put_in(tx, draft_kref(draft), draft)
+    return ledger.upsert(tx, draft_kref(draft), draft)
 
 
 def _standing(tx: Transaction, proposals: Sequence[Proposal]) -> list[tuple[Proposal, Node]]:
@@ -104,7 +107,7 @@ def _revised(
 ) -> Change:
     (first, node), *others = sure
     item = parse_kref(str(item_of(tx, node.id).props["kref"]))
-    change = ledger.put_in(
+    change = ledger.upsert(
         tx,
         item,
         replace(

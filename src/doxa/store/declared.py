@@ -13,7 +13,7 @@ from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.search import SearchRule, rules_of
 from doxa.store.visibility.judge import Expressions, Judge
 
-# [edge types]: what a transaction changes of them is told by Transaction.take_stirred
+# [edge types]: what a transaction changes of them is returned by Transaction.drain_dirty
 SUPPORT = "support"
 SUPPRESSING = "suppressing"  # {"node": bool, "edge": bool}: whether any was ever suppressed by hand
 _STRUCTURAL = frozenset(("range", "text", "point"))

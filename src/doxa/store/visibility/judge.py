@@ -68,7 +68,7 @@ class Expressions(Protocol):
     def value(self, variable: str, text: str, *, target: str, smoothed: bool) -> Value: ...
 
 
-class Verdict(NamedTuple):
+class VisibilityDecision(NamedTuple):
     """As it is stored: the window, and for properties that fade [all from, all until, {name: [from,
     until]}] as JSON."""
 
@@ -77,7 +77,7 @@ class Verdict(NamedTuple):
     fades: str | None
 
 
-SEEN = Verdict(0, TIME_MAX, None)
+SEEN = VisibilityDecision(0, TIME_MAX, None)
 
 
 class Standing(NamedTuple):
@@ -231,10 +231,10 @@ class Judge:
             access.suppressed,
         )
 
-    def verdict(self, subject: Subject, access: Access, rule: Rule | None) -> Verdict:
+    def verdict(self, subject: Subject, access: Access, rule: Rule | None) -> VisibilityDecision:
         """What to store with the element."""
         if access.suppressed:
-            return Verdict(TIME_MAX, TIME_MAX, None)
+            return VisibilityDecision(TIME_MAX, TIME_MAX, None)
         if rule is None:
             return SEEN
         faded = (
@@ -244,7 +244,7 @@ class Judge:
         )
         if self.is_dynamic(rule.policy):
             hidden = rule.curve.decay.threshold > 0
-            return Verdict(
+            return VisibilityDecision(
                 DYNAMIC if hidden else 0, TIME_MAX, f"[{TIME_MAX},0,null]" if faded else None
             )
         clause = self.clause(rule.policy, subject, access, subject.since)
@@ -253,7 +253,7 @@ class Judge:
         start, end = (
             (TIME_MAX, TIME_MAX) if seen == NEVER else (max(0, seen.start), max(0, seen.end))
         )
-        return Verdict(start, end, _fades(faded, promotion, subject, access))
+        return VisibilityDecision(start, end, _fades(faded, promotion, subject, access))
 
     def use(
         self, rule: Rule, subject: Subject, access: Access, noted: Noted, *, walked: bool
@@ -358,7 +358,7 @@ def faded_names(fades: str, now: int) -> frozenset[str] | None:
     )
 
 
-def common_window(verdict: Verdict, names: tuple[str, ...]) -> tuple[int, int]:
+def common_window(verdict: VisibilityDecision, names: tuple[str, ...]) -> tuple[int, int]:
     """The window in which the element and these properties are visible together."""
     start, end = verdict.start, verdict.end
     if verdict.fades is None:

@@ -23,7 +23,7 @@ from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
 from doxa.store.indexing.search import SearchRule, rule_of
 from doxa.store.visibility.access import Access, decode_access
-from doxa.store.visibility.judge import SEEN, Judge, Subject, Verdict, common_window
+from doxa.store.visibility.judge import SEEN, Judge, Subject, VisibilityDecision, common_window
 
 # the key in meta: {"node": swept up to this id, "edge": ...}; a kind that is not there is done
 SWEEP = "sweep"
@@ -36,7 +36,7 @@ _EDGES = (
     " n.vis_until, json(n.fades), json(a.data) FROM edge n LEFT JOIN access a ON a.edge = 1 AND"
     " a.element = n.id"
 )
-Seen = tuple[Subject, Access, Verdict]
+Seen = tuple[Subject, Access, VisibilityDecision]
 
 
 def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
@@ -47,7 +47,7 @@ def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
 
 def _seen(row: Any, edge: bool) -> Seen:
     subject = Subject(edge, row[0], tuple(decode(row[1])), decode_properties(row[2]), *row[3:7])
-    return subject, decode_access(row[10]), Verdict(*row[7:10])
+    return subject, decode_access(row[10]), VisibilityDecision(*row[7:10])
 
 
 def after(db: apsw.Connection, identity: int, limit: int, *, edge: bool) -> Iterator[Seen]:
@@ -100,7 +100,12 @@ class WindowWriter:
         self.write(subject, self.judge.verdict(subject, found[1], rule), before=found[2])
 
     def write(
-        self, subject: Subject, verdict: Verdict, *, before: Verdict, docs: bool = False
+        self,
+        subject: Subject,
+        verdict: VisibilityDecision,
+        *,
+        before: VisibilityDecision,
+        docs: bool = False,
     ) -> bool:
         """Put a verdict beside its element. `docs`: its search row too, which no search writer will
         bring up to date. True if it is another."""
