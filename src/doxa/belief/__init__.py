@@ -19,7 +19,7 @@ from doxa.belief.graph import (
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
 from doxa.belief.laws import laws_of
 from doxa.belief.ledger import Ledger, declare
-from doxa.belief.operation import sealed
+from doxa.belief.operation import with_receipt
 from doxa.belief.reading.explain import Explanation, explain
 from doxa.belief.reading.views import (
     build_revision,
@@ -38,12 +38,12 @@ from doxa.belief.types import (
     Draft,
     Exchange,
     Fact,
-    Fallen,
-    Lost,
     Member,
     Place,
+    Retracted,
     Revision,
     Step,
+    SupportLost,
     TagMove,
     Walk,
     check_draft,
@@ -63,14 +63,14 @@ __all__ = [
     "Exchange",
     "Explanation",
     "Fact",
-    "Fallen",
     "Kref",
     "Ledger",
-    "Lost",
     "Member",
     "Place",
+    "Retracted",
     "Revision",
     "Step",
+    "SupportLost",
     "TagMove",
     "Walk",
     "build_revision",
@@ -99,11 +99,11 @@ __all__ = [
     "require",
     "resolve",
     "revisions_of",
-    "sealed",
     "shortest_path",
     "slug",
     "status_of",
     "tag_moves",
     "tagged_at",
     "traverse",
+    "with_receipt",
 ]

@@ -42,7 +42,7 @@ from doxa.belief.holding import RelevantBeliefs
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.loading import LoadedItem, load_item
-from doxa.belief.operation import DryRunRollback, Operation, change_of, sealed
+from doxa.belief.operation import DryRunRollback, Operation, change_of, with_receipt
 from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.revising import apply_retractions, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
@@ -182,14 +182,14 @@ class Ledger:
                     next_step="Revise instead; the receipt says what gives way.",
                     kref=beside,
                 )
-        return sealed(change, work)
+        return with_receipt(change, work)
 
     def put(self, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """Expand or revise, whichever it is; unchanged if the current revision says the same."""
         self.check(draft)
         with self.write("put") as work:
             change = self.upsert(work.tx, draft_kref(draft), draft, links=links, expect=expect)
-        return sealed(change, work)
+        return with_receipt(change, work)
 
     def believe(self, draft: Draft, *, links: Links = ()) -> Change:
         """State sentences wherever they belong: where just the same was said otherwise, as its next
@@ -199,7 +199,7 @@ class Ledger:
         with self.write("revise") as work:
             kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
             change = self.upsert(work.tx, kref, draft, links=links)
-        return sealed(change, work)
+        return with_receipt(change, work)
 
     def revise(
         self,
@@ -227,7 +227,7 @@ class Ledger:
                 again=again,
                 loaded=loaded,
             )
-        return sealed(change, work)
+        return with_receipt(change, work)
 
     def upsert(
         self,
@@ -243,7 +243,7 @@ class Ledger:
         loaded: LoadedItem | None = None,
     ) -> Change:
         """`put` inside a transaction that the caller holds. The Change has no receipt yet; see
-        sealed(). `in_time`: what contradicts it and was stated later persists. `carry`: it depends
+        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it depends
         on what the item depended on. `loaded`: the item, if the caller has read it."""
         loaded = loaded or load_item(tx, kref)
         item = create_item(tx, kref) if loaded is None else require_belief(tx, kref)
@@ -268,11 +268,11 @@ class Ledger:
             return self.revise(kref, draft, links=links)
         with self.write("supersede") as work:
             change = self.replace_in(work.tx, kref, draft, links=links)
-        return sealed(change, work)
+        return with_receipt(change, work)
 
     def replace_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = ()) -> Change:
         """`supersede` by a belief at another address, inside a transaction that the caller holds.
-        The Change has no receipt yet; see sealed()."""
+        The Change has no receipt yet; see with_receipt()."""
         load_item(tx, kref.item())
         old_item = require_belief(tx, kref)
         old = current_of(tx, old_item.id)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from doxa.belief.support import propagate_support
-from doxa.belief.types import Action, Change, Fact, Fallen, Lost
+from doxa.belief.types import Action, Change, Fact, Retracted, SupportLost
 from doxa.belief.verified import keep_verified
 from doxa.store import Transaction
 
@@ -18,7 +18,7 @@ class Operation:
     def __init__(self, tx: Transaction, *, dry: bool) -> None:
         self.tx, self.dry = tx, dry
         self._begun = tx.entries.seq
-        self.settled: tuple[tuple[Fallen, ...], tuple[Fallen, ...]] = ((), ())
+        self.settled: tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]] = ((), ())
         self.wrote = False
 
     def end(self) -> None:
@@ -31,7 +31,7 @@ class DryRunRollback(Exception):
     """Ends a dry run: nothing of it is kept."""
 
 
-def sealed(change: Change, work: Operation) -> Change:
+def with_receipt(change: Change, work: Operation) -> Change:
     """A Change made inside an operation, once that has ended: with its receipt, and what became of
     support."""
     fields: dict[str, Any] = {}
@@ -59,7 +59,7 @@ def change_of(
     gained: tuple[Fact, ...] = (),
     lost: tuple[Fact, ...] = (),
     reason: str = "",
-    losses: tuple[Lost, ...] = (),
+    losses: tuple[Retracted, ...] = (),
     conflict: str = "",
 ) -> Change:
     receipt = work.tx.receipt_made

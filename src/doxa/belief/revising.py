@@ -36,7 +36,7 @@ from doxa.belief.holding import (
     stated_by,
 )
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import Draft, Lost, parse_fact
+from doxa.belief.types import Draft, Retracted, parse_fact
 from doxa.belief.writes import add_revision, build_draft, create_item, set_deprecated
 from doxa.logic.revision import Belief, Outcome, conjunction, consolidate, contract, revise
 from doxa.logic.sentence import Sentence, atoms, worded
@@ -71,7 +71,7 @@ class RetractionPlan(NamedTuple):
             for identity in dict.fromkeys(said[0] for said in self.lost)
         ]
 
-    def losses(self) -> tuple[Lost, ...]:
+    def losses(self) -> tuple[Retracted, ...]:
         """Every belief that is given up, with the reason."""
         return tuple(_loss(self, said, because) for said, (_, because) in self.lost.items())
 
@@ -158,13 +158,15 @@ def _outcome(
             return consolidate(base, constraints, laws=laws)
 
 
-def _loss(verdict: RetractionPlan, said: SentenceRef, because: tuple[SentenceRef, ...]) -> Lost:
+def _loss(
+    verdict: RetractionPlan, said: SentenceRef, because: tuple[SentenceRef, ...]
+) -> Retracted:
     holding = verdict.holding
     kref, says = str(holding.nodes[said[0]].props["kref"]), worded(holding.sentences[said])
     if not because:
-        return Lost(kref, says, _ALONE[verdict.operation], ())
+        return Retracted(kref, says, _ALONE[verdict.operation], ())
     beside = tuple(dict.fromkeys(str(holding.nodes[other].props["kref"]) for other, _ in because))
-    return Lost(
+    return Retracted(
         kref,
         says,
         f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]},"

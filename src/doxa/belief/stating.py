@@ -42,7 +42,7 @@ from doxa.belief.revising import (
     restrict,
     split_revision,
 )
-from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
+from doxa.belief.types import Change, Draft, Fact, Retracted, check_draft, without
 from doxa.belief.writes import (
     Content,
     add_revision,
@@ -125,7 +125,7 @@ def state(
     )
 
 
-def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
+def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Retracted]:
     """What an item said and does not say any more."""
     again, window = (
         {stored(sentence) for sentence in sentences_in(draft)},
@@ -139,7 +139,7 @@ def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
                     if not node_window(node).within(window)
                     else ""
                 )
-                yield Lost(
+                yield Retracted(
                     str(node.props["kref"]),
                     worded(sentence),
                     f"its item says something else now{left}",
@@ -445,7 +445,7 @@ def _make_room(tx: Transaction, node: Node, taken: Window, *, ended: bool) -> No
         )
 
 
-def reconcile(tx: Transaction, item: Node) -> tuple[Lost, ...]:
+def reconcile(tx: Transaction, item: Node) -> tuple[Retracted, ...]:
     """After an item was written as it was elsewhere: of what it says now and what is believed here,
     the less entrenched gives way."""
     current = current_of(tx, item.id)

@@ -27,7 +27,7 @@ import msgspec
 from doxa.base.ids import NodeId
 from doxa.base.values import decode
 from doxa.belief.graph import HAS_REVISION, SUPPORT_EDGES, TAG, UNSUPPORTED
-from doxa.belief.types import Fallen
+from doxa.belief.types import SupportLost
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
@@ -77,7 +77,7 @@ class State(msgspec.Struct, frozen=True, gc=False):
     beside: bool  # it states facts, and its item has other revisions: they may state the same
 
 
-def propagate_support(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
+def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]]:
     """Tag what lost its support by this transaction so far, and untag what got it back: (lost it,
     got it back)."""
     dirty = tx.drain_dirty()
@@ -95,13 +95,13 @@ def propagate_support(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen
             cause, ground = region.cause(identity, supported)
             tag_unsupported(tx, identity, cause, ground=ground)
             fallen.append(
-                Fallen(
+                SupportLost(
                     _address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause
                 )
             )
         elif identity in supported and state.tagged:
             _untag(tx, identity)
-            risen.append(Fallen(_address(tx, identity), "what it rests on is believed"))
+            risen.append(SupportLost(_address(tx, identity), "what it rests on is believed"))
     return tuple(fallen), tuple(risen)
 
 

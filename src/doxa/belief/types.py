@@ -383,7 +383,7 @@ Action = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class Retracted:
     """A belief that was given up: where it stood, what it says in words, why it was the one, and
     the addresses of what it gave way to."""
 
@@ -394,7 +394,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Fallen:
+class SupportLost:
     """A belief whose support was lost or came back, and the cause in words."""
 
     kref: str
@@ -420,10 +420,10 @@ class Change:
     gained: tuple[Fact, ...] = ()
     lost: tuple[Fact, ...] = ()
     reason: str = ""
-    losses: tuple[Lost, ...] = ()
+    losses: tuple[Retracted, ...] = ()
     conflict: str = ""
-    unsupported: tuple[Fallen, ...] = ()
-    supported: tuple[Fallen, ...] = ()
+    unsupported: tuple[SupportLost, ...] = ()
+    supported: tuple[SupportLost, ...] = ()
 
 
 Status = Literal[

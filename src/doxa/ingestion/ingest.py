@@ -40,7 +40,7 @@ from doxa.language.corrections import Claim, corrects, keys
 from doxa.language.extract import Candidate, extract
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
-from doxa.store import Identity, Node, Noted, Store, Transaction
+from doxa.store import AccessRecord, Identity, Node, Store, Transaction
 
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
 _SAID_LAST = "said_last"
@@ -175,7 +175,7 @@ class Ingest:
             # what is said again counts as used, so that what has faded comes back as its policy
             # says
             if tx.declared().judge.rules.any:
-                tx.noted.append(Noted(tx.now, {}, [found.id]))
+                tx.noted.append(AccessRecord(tx.now, {}, [found.id]))
             return
         previous = self._previous(tx, key, thread=thread)
         made = tx.create_node(

@@ -28,7 +28,7 @@ from doxa.belief import (
     parse_kref,
     read_revision,
     resolve,
-    sealed,
+    with_receipt,
 )
 from doxa.belief.types import ENRICHMENTS, without
 from doxa.belief.writes import EMBEDDING_TEXT
@@ -107,7 +107,7 @@ def remember(
             "unchanged", known, None, store.clock.now_ns(), reason="memory holds this already"
         )
         return Remembered("unchanged", known, False, known, ("words",), warnings, change)
-    change = sealed(change, work)
+    change = with_receipt(change, work)
     stored = change.action != "unchanged"
     warnings += () if stored else _said_again(store, change.kref)
     return Remembered(

@@ -23,7 +23,7 @@ from doxa.belief import (
     build_revision,
     draft_kref,
     parse_target,
-    sealed,
+    with_receipt,
 )
 from doxa.belief.graph import current_of
 from doxa.belief.loading import load_item
@@ -67,7 +67,7 @@ def revise(
         change = ledger.upsert(
             tx, kref.item(), full, expect=expect, again=again, carry=True, loaded=loaded
         )
-    return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
+    return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
 def believe(
@@ -112,7 +112,7 @@ def believe(
         named = {**given, "statements": sentences}
         full, notes = _carried(clean, before, given=named, identity=identity)
         change = ledger.upsert(work.tx, item, full, links=links, carry=True)
-    return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
+    return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
 def supersede(
@@ -130,7 +130,7 @@ def supersede(
         full, notes = _carried(draft, old, given=given, identity=identity)
         ledger.check(full)
         change = ledger.replace_in(work.tx, kref, full)
-    return noted(sealed(change, work), secrets, notes)
+    return noted(with_receipt(change, work), secrets, notes)
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:

@@ -20,12 +20,12 @@ from doxa.belief import (
     facts_of,
     item_of,
     parse_kref,
-    sealed,
     status_of,
+    with_receipt,
 )
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.holding import trust_rank
-from doxa.belief.types import Lost, without
+from doxa.belief.types import Retracted, without
 from doxa.belief.writes import draft_kref, retire_for
 from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, Match, Proposal, match
 from doxa.ingestion.remember import clean_draft
@@ -50,7 +50,7 @@ def tell(
         if work.tx.written_since(seen):
             found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
         change = _told(work.tx, ledger, clean, found)
-    return noted(sealed(change, work), secrets), found
+    return noted(with_receipt(change, work), secrets), found
 
 
 def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: Match) -> Change:
@@ -128,7 +128,9 @@ def _revised(
             continue
         retire_for(tx, held.id, by=made.id)
         losses.append(
-            Lost(other.kref, str(held.props["summary"]), " ".join(other.reasons), (change.kref,))
+            Retracted(
+                other.kref, str(held.props["summary"]), " ".join(other.reasons), (change.kref,)
+            )
         )
     return replace(
         change, losses=tuple(losses), reason=" ".join((f"{first.score:.2f}:", *first.reasons))

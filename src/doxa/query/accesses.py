@@ -22,7 +22,7 @@ from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.cypher import tree as t
 from doxa.cypher.infer import has_aggregate, is_aggregate
 from doxa.query.values import HOLDING, Edge, Node, Path, detach
-from doxa.store import Noted, Reader
+from doxa.store import AccessRecord, Reader
 
 if TYPE_CHECKING:
     from doxa.query.evaluate import Evaluate, Layout, Row
@@ -238,7 +238,10 @@ class AccessLog:
     been taken."""
 
     def __init__(
-        self, note: Callable[[Noted], None], parameters: Mapping[str, Any], names: frozenset[str]
+        self,
+        note: Callable[[AccessRecord], None],
+        parameters: Mapping[str, Any],
+        names: frozenset[str],
     ) -> None:
         self._note = note
         self._parameters, self._names = parameters, names
@@ -317,7 +320,7 @@ class AccessLog:
         collect_ids(self._returned, returned)
         collect_ids(self._walked, walked)
         given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
-        noted = Noted(
+        noted = AccessRecord(
             reader.now,
             given,
             array("q", returned),

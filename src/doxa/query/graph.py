@@ -13,7 +13,7 @@ from doxa.base.values import decode_properties
 from doxa.query.errors import fail
 from doxa.query.values import Edge, Node
 from doxa.query.visibility import ValidTime
-from doxa.store import Indexes, Reader, Sight, Transaction
+from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
 
 _TYPES_READ = 20_000
 COUNTERS = (
@@ -147,7 +147,7 @@ class Graph:
         )
 
     @functools.cached_property
-    def sight(self) -> Sight | None:
+    def sight(self) -> VisibilityFilter | None:
         """What the policies show of the present; None as of a past time, which shows what was
         there."""
         return self.reader.sight() if self.as_of is None else None

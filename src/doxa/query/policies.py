@@ -24,7 +24,7 @@ from doxa.query.errors import fail, shown
 from doxa.query.functions.persistence import scoring_time, subject_of
 from doxa.query.policy_schema import POLICY_COMMANDS, run_policy
 from doxa.query.procedures import Procedure, Registry
-from doxa.store import Access, Judge, Standing, Subject
+from doxa.store import Access, PolicyEvaluator, PolicyStatus, Subject
 from doxa.store.declared import Declared, declared, kinds_changed
 
 Rows = Iterable[tuple[Any, ...]]
@@ -33,8 +33,8 @@ _SAMPLES, _PAGE = 10, 5_000
 _DAY_S = 86_400
 
 
-def _judge(run: Any) -> Judge:
-    found: Judge = run.graph.reader.declared().judge
+def _judge(run: Any) -> PolicyEvaluator:
+    found: PolicyEvaluator = run.graph.reader.declared().judge
     return found
 
 
@@ -372,7 +372,7 @@ def _change(window: tuple[int, int], now: int) -> int | None:
 
 
 def _sentence(
-    subject: Subject, standing: Standing, now: int, *, off: bool, name: str | None = None
+    subject: Subject, standing: PolicyStatus, now: int, *, off: bool, name: str | None = None
 ) -> str:
     """Why it is visible or hidden, for a person."""
     what = (
@@ -526,7 +526,7 @@ class _Effect:
 
 
 def _effects(
-    run: Any, trial: Judge, before: Judge, *, edge: bool, now: int, until: int
+    run: Any, trial: PolicyEvaluator, before: PolicyEvaluator, *, edge: bool, now: int, until: int
 ) -> Iterator[tuple[Any, ...]]:
     found: dict[tuple[str, ...], _Effect] = {}
     at = 0
@@ -569,7 +569,13 @@ def _effects(
 
 
 def _hidden_at(
-    judge: Judge, subject: Subject, access: Access, rule: Rule | None, *, now: int, until: int
+    judge: PolicyEvaluator,
+    subject: Subject,
+    access: Access,
+    rule: Rule | None,
+    *,
+    now: int,
+    until: int,
 ) -> int | None:
     """From when on, up to the horizon, the element would be hidden; None if it would not be."""
     if rule is None:

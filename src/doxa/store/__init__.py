@@ -33,17 +33,17 @@ from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
-from doxa.store.visibility.access import Access, Noted
+from doxa.store.visibility.access import Access, AccessRecord
 from doxa.store.visibility.judge import (
     DYNAMIC,
     Condition,
     Expressions,
-    Judge,
-    Standing,
+    PolicyEvaluator,
+    PolicyStatus,
     Subject,
     Value,
 )
-from doxa.store.visibility.sight import Sight
+from doxa.store.visibility.sight import VisibilityFilter
 
 __all__ = [
     "DYNAMIC",
@@ -54,6 +54,7 @@ __all__ = [
     "TRUSTS",
     "TRUST_DEFAULT",
     "Access",
+    "AccessRecord",
     "Condition",
     "Constraints",
     "Edge",
@@ -62,20 +63,19 @@ __all__ = [
     "IndexRule",
     "Indexes",
     "Interrupted",
-    "Judge",
     "LogEntry",
     "LogProof",
     "Node",
-    "Noted",
+    "PolicyEvaluator",
+    "PolicyStatus",
     "Reader",
     "Receipt",
     "SearchRule",
-    "Sight",
-    "Standing",
     "Store",
     "Subject",
     "Transaction",
     "Value",
+    "VisibilityFilter",
     "after_key",
     "attributes_of",
     "check",

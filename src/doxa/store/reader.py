@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doxa.store.log import LogWriter
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.judge import Expressions, Subject
-    from doxa.store.visibility.sight import Sight
+    from doxa.store.visibility.sight import VisibilityFilter
 
 _SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
 # what follows the comma sorts before "-", the next character
@@ -297,7 +297,7 @@ class Reader:
             else props
         )
 
-    def sight(self) -> Sight:
+    def sight(self) -> VisibilityFilter:
         """What the policies show on this snapshot."""
         from doxa.store.visibility.sight import sight_of
 

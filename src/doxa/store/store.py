@@ -40,7 +40,7 @@ from doxa.store.rows import Identity
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Transaction
-from doxa.store.visibility.access import ACCESSES, AccessBuffer, Noted
+from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.judge import Expressions
 from doxa.store.visibility.window import swept
 
@@ -256,7 +256,7 @@ class Store:
         finally:
             self._local.joined = before
 
-    def _hand_on(self, notes: list[Noted]) -> None:
+    def _hand_on(self, notes: list[AccessRecord]) -> None:
         """Notes of a transaction that has ended. Those of an id that it gave and took back would be
         of whatever has the id next."""
         for noted in notes:
@@ -265,7 +265,7 @@ class Store:
 
     # Accesses and sweeps
 
-    def note(self, noted: Noted) -> None:
+    def note(self, noted: AccessRecord) -> None:
         """Remember that elements were returned, for the next flush. Costs a read nothing but an
         append."""
         if self.read_only or not self.decay_enabled or not noted.size:
@@ -295,7 +295,7 @@ class Store:
             (canonical(list(krefs)).decode(),),
         )
         given = {f"_{name}": value for name, value in context.items() if value is not None}
-        self.note(Noted(reader.now, given, [row[0] for row in rows]))
+        self.note(AccessRecord(reader.now, given, [row[0] for row in rows]))
 
     def flush_accesses(self) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A

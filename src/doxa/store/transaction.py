@@ -30,8 +30,8 @@ from doxa.store.log import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
 from doxa.store.scrub import mark
-from doxa.store.visibility.access import Noted, encode_access, used
-from doxa.store.visibility.judge import Expressions, Judge
+from doxa.store.visibility.access import AccessRecord, encode_access, used
+from doxa.store.visibility.judge import Expressions, PolicyEvaluator
 from doxa.store.visibility.window import Seen, load, note_swept, swept
 
 
@@ -79,7 +79,7 @@ class Transaction(ElementWriter):
         self._vectors = VectorWriter(db)
         self._policies_changed = [False, False]  # of nodes, of edges
         self.left_to_sweep = False
-        self.noted: list[Noted] = []  # what its queries returned: handed on when it ends
+        self.noted: list[AccessRecord] = []  # what its queries returned: handed on when it ends
         self.catalogue_changed = False
         self._check_before_commit = check_before_commit
 
@@ -123,7 +123,7 @@ class Transaction(ElementWriter):
         if name.startswith("constraint:") and value is not None:
             self._constraints.verify_all(constraints.by_name[name.removeprefix("constraint:")])
 
-    def _policies_set(self, before: Judge) -> Judge:
+    def _policies_set(self, before: PolicyEvaluator) -> PolicyEvaluator:
         """What is written from now on is judged by the rules as they are; what was written before
         follows with `follow_policies`."""
         judge = declared(self.catalogue_all(), self._expressions).judge
@@ -287,7 +287,7 @@ class Transaction(ElementWriter):
         assert found is not None
         return found
 
-    def record(self, notes: Sequence[Noted]) -> int:
+    def record(self, notes: Sequence[AccessRecord]) -> int:
         """Take notes of accesses into the metadata of the elements that policies are about, each
         access in order. Returns how many elements."""
         judge = self._windows.judge
@@ -373,7 +373,7 @@ class Transaction(ElementWriter):
         """Delete some rows of a set that is not wanted any more. True if more are left."""
         return self._vectors.drop_former()
 
-    def notes_of_what_was_there(self) -> list[Noted]:
+    def notes_of_what_was_there(self) -> list[AccessRecord]:
         """Of a transaction that is undone, the notes of elements that were there before it."""
         return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
 

@@ -49,7 +49,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
 from doxa.belief.stating import reconcile
-from doxa.belief.types import ENRICHMENTS, Lost
+from doxa.belief.types import ENRICHMENTS, Retracted
 from doxa.belief.writes import (
     add_revision,
     check_edge_type,
@@ -121,7 +121,7 @@ class Imported:
     changes: tuple[int, ...] = ()
     places: tuple[str, ...] = ()
     losses: tuple[
-        Lost,
+        Retracted,
         ...,
         # beliefs that could not stand beside what came in, or beside what was here: the less
         # entrenched ones
@@ -463,7 +463,7 @@ class _Import:
             ("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0
         )
         self._changes: list[int] = []
-        self._gave_way: list[Lost] = []
+        self._gave_way: list[Retracted] = []
         self._places: list[str] = []
 
     def result(self, said: list[Ingested]) -> Imported:

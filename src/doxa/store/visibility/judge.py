@@ -27,7 +27,7 @@ from doxa.policy.decay import (
     window,
 )
 from doxa.policy.rules import Clause, Curve, Policy, Rule, Rules
-from doxa.store.visibility.access import SUPPORT, Access, Noted, moment_of
+from doxa.store.visibility.access import SUPPORT, Access, AccessRecord, moment_of
 
 _ERROR_CHARS = 300
 DYNAMIC = -1  # the vis_from of an element that is judged when it is read
@@ -80,7 +80,7 @@ class VisibilityDecision(NamedTuple):
 SEEN = VisibilityDecision(0, TIME_MAX, None)
 
 
-class Standing(NamedTuple):
+class PolicyStatus(NamedTuple):
     """How an element, or one of its properties, stands at a time."""
 
     rule: Rule | None
@@ -99,7 +99,7 @@ class Standing(NamedTuple):
         return self.score >= self.curve.decay.threshold if self.dynamic else self.window.holds(now)
 
 
-class Judge:
+class PolicyEvaluator:
     """Rules with their expressions. One for each state of the catalogue; safe to share between
     threads."""
 
@@ -132,9 +132,9 @@ class Judge:
             )
         return found
 
-    def of(self, rules: Rules) -> Judge:
+    def of(self, rules: Rules) -> PolicyEvaluator:
         """A judge by other rules, with the same compiler."""
-        return Judge(rules, self._expressions)
+        return PolicyEvaluator(rules, self._expressions)
 
     @property
     def can_judge(self) -> bool:
@@ -208,7 +208,7 @@ class Judge:
         *,
         name: str | None = None,
         rule: Rule | None = None,
-    ) -> Standing:
+    ) -> PolicyStatus:
         """How the element stands now, or its property `name`."""
         rule = rule if rule is not None else self.rule(subject)
         curve = Curve()
@@ -219,7 +219,7 @@ class Judge:
         promotion = clause.promotion if clause is not None else NO_PROMOTION
         anchor = anchor_of(curve, subject, access)
         age = max(0, now - anchor)
-        return Standing(
+        return PolicyStatus(
             rule,
             curve,
             anchor,
@@ -256,7 +256,7 @@ class Judge:
         return VisibilityDecision(start, end, _fades(faded, promotion, subject, access))
 
     def use(
-        self, rule: Rule, subject: Subject, access: Access, noted: Noted, *, walked: bool
+        self, rule: Rule, subject: Subject, access: Access, noted: AccessRecord, *, walked: bool
     ) -> None:
         """Take one access into the metadata: the counts, who it was, then what the ON ACCESS block
         sets, line by line."""

@@ -23,7 +23,13 @@ from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
 from doxa.store.indexing.search import SearchRule, rule_of
 from doxa.store.visibility.access import Access, decode_access
-from doxa.store.visibility.judge import SEEN, Judge, Subject, VisibilityDecision, common_window
+from doxa.store.visibility.judge import (
+    SEEN,
+    PolicyEvaluator,
+    Subject,
+    VisibilityDecision,
+    common_window,
+)
 
 # the key in meta: {"node": swept up to this id, "edge": ...}; a kind that is not there is done
 SWEEP = "sweep"
@@ -64,7 +70,7 @@ class WindowWriter:
     def __init__(
         self,
         db: apsw.Connection,
-        judge: Judge,
+        judge: PolicyEvaluator,
         search: Callable[[], Mapping[str, SearchRule]],
         *,
         suppressing: bool,
@@ -72,7 +78,7 @@ class WindowWriter:
         self._db = db
         self._search = search
         self._judge = judge
-        self.renew: Callable[[Judge], Judge] | None = (
+        self.renew: Callable[[PolicyEvaluator], PolicyEvaluator] | None = (
             None  # set when rules changed: makes the judge by them when one is needed
         )
         self.idle = (
@@ -80,7 +86,7 @@ class WindowWriter:
         )  # no element has anything but the window that it is made with
 
     @property
-    def judge(self) -> Judge:
+    def judge(self) -> PolicyEvaluator:
         """By the rules as they are now."""
         if self.renew is not None:
             renew, self.renew = self.renew, None
@@ -185,7 +191,9 @@ def note_swept(db: apsw.Connection, held: dict[str, int]) -> None:
         db.execute("DELETE FROM meta WHERE key = ?", (SWEEP,))
 
 
-def problems(db: apsw.Connection, judge: Judge, search: Mapping[str, SearchRule]) -> Iterator[str]:
+def problems(
+    db: apsw.Connection, judge: PolicyEvaluator, search: Mapping[str, SearchRule]
+) -> Iterator[str]:
     """Where windows are not what the element, its use and the policies say. What a sweep has not
     come to is passed over."""
     pending = swept(db) or {}
