@@ -91,7 +91,7 @@ def _fill(store: Store, beliefs: int) -> None:
                         name=f"{name}-{number}",
                         facts=(fact,),
                     )
-                    ledger.put_in(work.tx, _kref(draft.name), draft)
+                    ledger.upsert(work.tx, _kref(draft.name), draft)
 
 
 def _kref(name: str) -> Kref:
@@ -130,7 +130,7 @@ def _impact(part: Part, memory: doxa.Memory, shape: str) -> list[str]:
                 if made
                 else []
             )
-            made.append(ledger.put_in(work.tx, _kref(draft.name), draft, links=links).kref)
+            made.append(ledger.upsert(work.tx, _kref(draft.name), draft, links=links).kref)
     times = []
     for _ in range(30):
         began = time.perf_counter_ns()

@@ -1,5 +1,6 @@
-"""What writing costs: revising a belief durably, and taking a conversation in. Next to a JSON file
-written whole each time, and bare SQLite."""
+"""What writing costs: revising a belief durably, stating one, ingesting a conversation. Compared
+with a JSON file written whole each time and with bare SQLite in the same run, and counted in SQL
+statements, which no clock blurs."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -18,6 +19,7 @@ from bench.report import Report
 from bench.texts import turns_of
 from bench.timing import per_second
 from doxa.language.turns import Turn
+from doxa.store.statements import counted_statements
 
 _FILE_ITEMS = 1_000
 _WARM = 20
@@ -34,6 +36,8 @@ def measure_writes(report: Report, sample: Sequence[Turn], *, rounds: int, times
     names = {
         "revise.per_s": "doxa: `revise`, durable (history, log, receipt, text index)",
         "revise.with_edge_per_s": "doxa: the same with a DEPENDS_ON edge each time",
+        "remember.per_s": "doxa: `remember` without a name, compared with what is there",
+        "tell.per_s": "doxa: `tell`, matched with what it may replace",
         "revise.json_file_per_s": (
             f"plain: JSON file of {_FILE_ITEMS:,} items, written whole and synced, no history"
         ),
@@ -45,6 +49,15 @@ def measure_writes(report: Report, sample: Sequence[Turn], *, rounds: int, times
         report.put(key, rates[key])
         rows.append([name, f"{rates[key]:,.0f}"])
     report.table("Revisions per second, one process", ["what", "a second"], rows)
+    with tempfile.TemporaryDirectory() as folder:
+        counts = _statements(Path(folder))
+    for name, count in counts.items():
+        report.put(f"{name}.statements", count)
+    report.table(
+        "SQL statements of one change",
+        ["what", "statements"],
+        [[name, str(count)] for name, count in counts.items()],
+    )
     turns = list(sample) or list(turns_of(_SYNTHETIC_TURNS, seed=report.seed))
     for extract in (False, True):
         report.put(
@@ -65,34 +78,49 @@ def measure_writes(report: Report, sample: Sequence[Turn], *, rounds: int, times
     )
 
 
+def _statements(folder: Path) -> dict[str, int]:
+    """The statements of each operation, once caches and search rows are warm."""
+    with doxa.open(folder / "count.db", embedder=None, background=False) as memory:
+        operations = _operations(memory)
+        for operation in operations.values():
+            operation(0)
+        found = {}
+        for name, operation in operations.items():
+            with counted_statements(memory.store) as seen:
+                operation(1)
+            found[name] = len(seen)
+    return found
+
+
+def _operations(memory: doxa.Memory) -> dict[str, Callable[[int], object]]:
+    base = memory.remember(
+        "The shop runs on one server in Basel", name="server", project="shop"
+    ).kref
+    item = memory.remember(
+        "We deploy the shop on Thursdays", name="deploy-day", project="shop", depends_on=[base]
+    ).kref
+    target = item.split("?")[0]
+    return {
+        "revise": lambda n: memory.revise(target, f"We deploy the shop on day {n} of the month"),
+        "revise.with_edge": lambda n: memory.remember(
+            f"We deploy the shop in week {n}",
+            name="deploy-day",
+            project="shop",
+            depends_on=[base],
+        ),
+        "remember": lambda n: memory.remember(f"Dog number {n} is brown", project="dogs"),
+        "tell": lambda n: memory.tell(f"Horse number {n} eats hay", project="horses"),
+    }
+
+
 def _revise(folder: Path, *, rounds: int, times: int) -> dict[str, float]:
     with doxa.open(folder / "revise.db", embedder=None, background=False) as memory:
-        base = memory.remember(
-            "The shop runs on one server in Basel", name="server", project="shop"
-        ).kref
-        item = memory.remember(
-            "We deploy the shop on Thursdays", name="deploy-day", project="shop", depends_on=[base]
-        ).kref
-        target = item.split("?")[0]
+        operations = _operations(memory)
         for number in range(_WARM):
-            memory.revise(target, f"We deploy the shop at {number} o'clock")
-        plain = per_second(
-            lambda n: memory.revise(target, f"We deploy the shop on day {n} of the month"),
-            times,
-            rounds=rounds,
-        )
-
-        def with_edge(number: int) -> None:
-            memory.remember(
-                f"We deploy the shop in week {number}",
-                name="deploy-day",
-                project="shop",
-                depends_on=[base],
-            )
-
+            operations["revise"](number)
         return {
-            "revise.per_s": plain,
-            "revise.with_edge_per_s": per_second(with_edge, times, rounds=rounds),
+            f"{name}{'_' if '.' in name else '.'}per_s": per_second(call, times, rounds=rounds)
+            for name, call in operations.items()
         }
 
 

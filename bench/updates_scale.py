@@ -117,7 +117,7 @@ def _fill(memory: doxa.Memory, people: list[str], *, seed: int) -> dict[tuple[in
         with memory.store.write(memory.identity, op="fill") as tx:
             for i, j in keys[start : start + _BATCH]:
                 text = _SAYINGS[j][0].format(people[i], values[i, j])
-                ledger.put_in(
+                ledger.upsert(
                     tx,
                     Kref(_PROJECT, (), f"p{i}-{j}", "fact"),
                     Draft(text, project=_PROJECT, name=f"p{i}-{j}"),

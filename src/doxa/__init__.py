@@ -34,9 +34,9 @@ from doxa.belief import (
     Explanation,
     Fact,
     Kref,
-    Lost,
     Member,
     Place,
+    Retracted,
     Revision,
     Step,
     TagMove,
@@ -70,7 +70,6 @@ __all__ = [
     "Kref",
     "KrefError",
     "LimitError",
-    "Lost",
     "Member",
     "Memory",
     "ModelError",
@@ -78,6 +77,7 @@ __all__ = [
     "NotFoundError",
     "Place",
     "ReadOnlyError",
+    "Retracted",
     "Revision",
     "RoleError",
     "Session",
@@ -89,3 +89,20 @@ __all__ = [
     "parse_kref",
     "print_kref",
 ]
+
+_RENAMED = {"Lost": "Retracted"}
+
+
+def __getattr__(name: str) -> object:
+    """Names of the release before, for one release more."""
+    if name in _RENAMED:
+        import warnings
+
+        new = _RENAMED[name]
+        warnings.warn(
+            f"doxa.{name} is now doxa.{new}; the old name goes in the next release.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return globals()[new]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

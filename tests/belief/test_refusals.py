@@ -213,5 +213,5 @@ def test_a_belief_is_signed_by_who_acts(believing: Store, ledger: Ledger, agent:
         ("operator:bob", "bot"),
     ):  # the steps that ingest and import are made of
         with believing.write(agent.identity, op="import") as tx:
-            made = agent.put_in(tx, parse_kref(K), replace(GOOD, summary=given, author=given))
+            made = agent.upsert(tx, parse_kref(K), replace(GOOD, summary=given, author=given))
         assert author(made.kref) == signed

@@ -348,3 +348,10 @@ def test_a_revision_that_is_written_anew_keeps_its_grounds_author_and_time(
         {},
     ) and after.created > before.created
     assert [step.kref for step in memory.provenance(after.kref).steps] == [source.kref]
+
+
+def test_the_former_name_of_a_retracted_belief_warns_and_works() -> None:
+    import doxa
+
+    with pytest.warns(DeprecationWarning, match=r"doxa\.Retracted"):
+        assert doxa.Lost is doxa.Retracted

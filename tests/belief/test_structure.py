@@ -13,7 +13,7 @@ from doxa.base.ids import NodeId
 from doxa.belief import Draft, Ledger, parse_kref, read_any, require, resolve
 from doxa.belief.graph import RESERVED_EDGES
 from doxa.store import Identity, Node, Store, Transaction, check, digest, replayed_digest
-from doxa.store.transaction import read_tail
+from doxa.store.log import read_start
 
 A, D = "kref://shop/a.fact", "kref://shop/d.fact"
 BOT, ANA = Identity("bot", "agent"), Identity("ana", "operator")
@@ -232,7 +232,7 @@ def test_check_names_what_older_rules_let_through(shop: Store) -> None:
     with shop.read() as snapshot:
         item, other, first = (node_of(snapshot, kref).id for kref in (A, D, D + "?r=1"))  # type: ignore[arg-type]
     db = shop._engine.connection()
-    number = read_tail(db).edge + 1
+    number = read_start(db)[1].edge + 1
     for kind, src in (
         ("CURRENT", item),
         ("HAS_REVISION", item),

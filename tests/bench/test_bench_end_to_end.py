@@ -80,7 +80,7 @@ def written_cues(folder: Path) -> Path:
 def written_chat(folder: Path) -> Path:
     texts = [
         "The response time is 250 ms ->-> 1,1",
-        "Noted",
+        "AccessRecord",
         "The response time is now 90 ms",
         "I never used Flask",
         "I use Flask daily ->-> 2,3",

@@ -28,8 +28,8 @@ from doxa.belief import (
     require,
     revisions_of,
 )
-from doxa.belief.bundles import read_bundle
 from doxa.belief.graph import RESERVED_EDGES, UNSUPPORTED
+from doxa.belief.reading.bundles import read_bundle
 from doxa.store import Identity, Node, Reader, Store, check, digest, replayed_digest, verify_log
 
 NAMES = st.sampled_from(["tea", "milk", "cup"])

@@ -41,7 +41,7 @@ def test_a_wrong_operator_is_found_out(tmp_path: Path, monkeypatch: pytest.Monke
     clock = FakeClock()
     with Store(tmp_path / "m.db", clock=clock) as store:
         declare(store)
-        monkeypatch.setattr("doxa.belief.stating.give_up", lambda tx, verdict, by: None)
+        monkeypatch.setattr("doxa.belief.stating.apply_retractions", lambda tx, verdict, by: None)
         assert any(
             RandomSequence(store, clock, number, windows=False).run(8) for number in range(30)
         )

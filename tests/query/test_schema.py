@@ -19,7 +19,7 @@ from doxa.query.core.comparison import order_key
 from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check
-from doxa.store.keys import key_of
+from doxa.store.indexing.keys import key_of
 from tests.query.test_sql_agrees import VALUES
 
 

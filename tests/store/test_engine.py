@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doxa.base.limits import BUSY_TIMEOUT_MS
-from doxa.store.engine import Patience
+from doxa.store.engine import BusyBackoff
 
 
 def test_patience_ends_when_the_limit_has_passed_by_the_clock() -> None:
@@ -14,7 +14,7 @@ def test_patience_ends_when_the_limit_has_passed_by_the_clock() -> None:
         slept.append(seconds)
         time[0] += seconds * 1.5  # a loaded machine wakes late
 
-    patience = Patience(now=lambda: time[0], sleep=sleep)
+    patience = BusyBackoff(now=lambda: time[0], sleep=sleep)
     for begin in (time[0], time[0] + 1e6):  # each wait has the whole limit
         time[0] = begin
         slept.clear()
@@ -27,4 +27,4 @@ def test_patience_ends_when_the_limit_has_passed_by_the_clock() -> None:
 
 
 def test_patience_without_time_gives_up_at_once() -> None:
-    assert not Patience(limit_ms=0)(0)
+    assert not BusyBackoff(limit_ms=0)(0)

@@ -10,7 +10,7 @@ import pytest
 from doxa.base.errors import NotFoundError
 from doxa.base.ids import NodeId
 from doxa.store import Identity, Store, Transaction, check, digest, replayed_digest, verify_log
-from doxa.store import transaction as module
+from doxa.store import elements as module
 from doxa.store.log import RUN_BYTES_MAX, RUN_ENTRIES_MAX, entry_hash
 
 ANA = Identity("ana", "operator")

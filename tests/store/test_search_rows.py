@@ -424,3 +424,13 @@ def test_a_file_that_does_not_say_is_of_the_first_analyser(tmp_path: Path) -> No
     raw.close()
     with Store(path) as store:
         assert check(store) == []
+
+
+def test_names_that_hold_a_nul_are_searchable(store: Store) -> None:
+    with store.write(Identity("ana", "operator"), op="make") as tx:
+        tx.set_catalogue(
+            "search:Note", {"text": ["text"], "live_edge": "", "off": "off", "prev_edge": ""}
+        )
+        for number in range(2):
+            tx.create_node(("Note",), {"text": f"a\0b {number}", "project": "p\0", "space": "s\0"})
+    assert check(store) == []

@@ -342,7 +342,7 @@ def test_only_operators_set_rules_or_erase(store: Store) -> None:
     with pytest.raises(RoleError, match="erase"), store.write(BOT, op="a") as tx:
         tx.erase([])
     with (
-        pytest.raises(InputError, match="'root' is no role"),
+        pytest.raises(InputError, match="'root' is not a role"),
         store.write(Identity("x", "root"), op="a"),
     ):  # type: ignore[arg-type]
         pass

@@ -70,7 +70,6 @@ class BeliefVerbs:
         result = remember(
             self._store,
             self.identity,
-            self._memory.recaller,
             draft=self._draft(text, given),
             links=_links(given),
             expect=given["expect"],
@@ -142,8 +141,8 @@ class BeliefVerbs:
             )
         given = self._placed("revise", options) | {"summary": text}
         given["project"] = one_project(given.get("project"), self.project)
-        if item is not None:
-            kref = parse_target(item).item()
+        kref = None if item is None else parse_target(item).item()
+        if kref is not None:
             given |= {
                 "project": kref.project,
                 "space": "/".join(kref.spaces),
@@ -151,7 +150,7 @@ class BeliefVerbs:
                 "kind": kref.kind,
             }
         return self._after(
-            believe(self._store, self.identity, sentences, given=given, dry_run=dry_run)
+            believe(self._store, self.identity, sentences, given=given, item=kref, dry_run=dry_run)
         )
 
     def _revised(

@@ -17,7 +17,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
-from doxa.belief.sealing import seal_beliefs
+from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
 
@@ -58,7 +58,7 @@ class MemoryFile:
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            seal=seal_beliefs,
+            check_before_commit=check_before_commit,
         )
         self.maintenance = MaintenanceThread(
             self.store, interval_ms=config.access_flush_ms, background=config.background

@@ -36,7 +36,7 @@ from doxa.belief import (
     tag_moves,
     traverse,
 )
-from doxa.belief.graph import all_shown, read_as_of, read_at
+from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
 from doxa.store import Identity
 

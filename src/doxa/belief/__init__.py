@@ -1,22 +1,14 @@
 """Floor 3: what a belief is and how it changes: items, revisions, tags, edges, artifacts, bundles,
 and the operations on them."""
 
-from doxa.belief.conflicts import list_conflicts
-from doxa.belief.explain import Explanation, explain
 from doxa.belief.graph import (
     CURRENT,
     EXCHANGE_KIND,
     HAS_REVISION,
     TAG,
-    build_revision,
     facts_of,
     item_of,
     parse_target,
-    read_any,
-    read_as_of,
-    read_at,
-    read_exchange,
-    read_revision,
     require,
     resolve,
     revisions_of,
@@ -26,7 +18,19 @@ from doxa.belief.graph import (
 )
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
 from doxa.belief.laws import laws_of
-from doxa.belief.ledger import Ledger, declare, sealed
+from doxa.belief.ledger import Ledger, declare
+from doxa.belief.operation import with_receipt
+from doxa.belief.reading.explain import Explanation, explain
+from doxa.belief.reading.views import (
+    build_revision,
+    list_conflicts,
+    read_any,
+    read_as_of,
+    read_at,
+    read_exchange,
+    read_revision,
+)
+from doxa.belief.reading.walks import impact, provenance, shortest_path, traverse
 from doxa.belief.types import (
     Bundle,
     Change,
@@ -34,18 +38,17 @@ from doxa.belief.types import (
     Draft,
     Exchange,
     Fact,
-    Fallen,
-    Lost,
     Member,
     Place,
+    Retracted,
     Revision,
     Step,
+    SupportLost,
     TagMove,
     Walk,
     check_draft,
     parse_fact,
 )
-from doxa.belief.walks import impact, provenance, shortest_path, traverse
 from doxa.belief.writes import draft_kref, ensure_place, place_of
 
 __all__ = [
@@ -60,14 +63,14 @@ __all__ = [
     "Exchange",
     "Explanation",
     "Fact",
-    "Fallen",
     "Kref",
     "Ledger",
-    "Lost",
     "Member",
     "Place",
+    "Retracted",
     "Revision",
     "Step",
+    "SupportLost",
     "TagMove",
     "Walk",
     "build_revision",
@@ -96,11 +99,11 @@ __all__ = [
     "require",
     "resolve",
     "revisions_of",
-    "sealed",
     "shortest_path",
     "slug",
     "status_of",
     "tag_moves",
     "tagged_at",
     "traverse",
+    "with_receipt",
 ]

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Literal
 
 from doxa.base.errors import ConflictError, InputError, NotFoundError, RoleError
 from doxa.base.ids import NodeId
-from doxa.belief.graph import CHALLENGER, HELD, is_open, read_revision
+from doxa.belief.graph import CHALLENGER, HELD
 from doxa.belief.kref import Kref, parse_kref
-from doxa.belief.types import CONFLICT_KIND, Conflict, Draft
-from doxa.belief.writes import add_revision, content_hash, create_item
+from doxa.belief.reading.views import sides
+from doxa.belief.types import CONFLICT_KIND, Draft
+from doxa.belief.writes import Content, add_revision, create_item
 from doxa.store import Node, Reader, Transaction
 
 Decision = Literal["accept", "reject", "both"]
@@ -31,10 +32,11 @@ def open_conflict(
     """Write a challenger and its conflict: (challenger, the conflict's address, whether it is new).
     One that is open already is found again."""
     item = tx.node_by_kref(str(kref)) or create_item(tx, kref)
+    content = Content.of(draft)
     for conflict, challenger in _open_of(tx, item.id):
-        if challenger.props.get("content_hash") == content_hash(draft):
+        if challenger.props.get("content_hash") == content.hash:
             return challenger, str(conflict.props["kref"]), False
-    made = add_revision(tx, item, draft, current=False)
+    made = add_revision(tx, item, draft, current=False, content=content)
     digest = hashlib.blake2b(
         str(made.props["kref"]).encode(), digest_size=6
     ).hexdigest()  # unlike the name it tells nothing of what was said
@@ -78,58 +80,6 @@ def require_conflict(reader: Reader, kref: Kref) -> Node:
             kref=str(kref),
         )
     return node
-
-
-def sides(reader: Reader, conflict: Node) -> tuple[Node, list[Node]]:
-    """The challenger, and the beliefs that it challenges. Raises NotFoundError if the challenger
-    was erased."""
-    challengers = reader.nodes([edge.dst for edge in reader.edges_out(conflict.id, CHALLENGER)])
-    if not challengers:
-        kref = str(conflict.props["kref"])
-        raise NotFoundError(
-            f"What {kref} was about has been erased.",
-            next_step="There is nothing left to decide.",
-            kref=kref,
-        )
-    return challengers[0], reader.nodes([edge.dst for edge in reader.edges_out(conflict.id, HELD)])
-
-
-def read_conflict(reader: Reader, conflict: Node) -> Conflict:
-    """A conflict as data, with both sides as they stand now."""
-    p = cast("dict[str, Any]", conflict.props)
-    challenger, held = sides(reader, conflict)
-    return Conflict(
-        p["kref"],
-        read_revision(reader, challenger),
-        tuple(read_revision(reader, node) for node in held),
-        p["opened"],
-        p["opened_by"],
-        p.get("decision", ""),
-        p.get("decided"),
-        p.get("decided_by", ""),
-    )
-
-
-def list_conflicts(reader: Reader, project: str, *, decided: bool, limit: int) -> list[Conflict]:
-    """The open conflicts of a project ("": of all), newest first; with `decided` also those that
-    were decided."""
-    found: list[Conflict] = []
-    for node in sorted(reader.labelled("Conflict"), key=lambda node: node.id, reverse=True):
-        if (project and node.props.get("project") != project) or (
-            node.props.get("decision") and not decided
-        ):
-            continue
-        if reader.edges_out(node.id, CHALLENGER):
-            found.append(read_conflict(reader, node))
-        if len(found) >= limit:
-            break
-    return found
-
-
-def conflicts_about(reader: Reader, revision: NodeId) -> list[Node]:
-    """The open conflicts in which a revision is on either side."""
-    found = {edge.src for edge in reader.edges_in_of(revision, (CHALLENGER, HELD))}
-    return [node for node in reader.nodes(sorted(found)) if is_open(reader, node.id)]
 
 
 def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node, list[Node]]:

@@ -19,26 +19,19 @@ exchange carries `deprecated` too. The tag `initial` is revision 1 and needs no 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError, NotFoundError
 from doxa.base.ids import NodeId
-from doxa.base.values import Value, decode_properties
-from doxa.belief.bundles import BUNDLE_KIND, is_bundle, read_bundle
+from doxa.base.values import Value
 from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.reading.bundles import BUNDLE_KIND, is_bundle
 from doxa.belief.types import (
     CONFLICT_KIND,
     ENRICHMENTS,
     RESERVED,
-    Bundle,
-    Conflict,
-    Exchange,
     Fact,
-    Place,
-    Revision,
     Status,
     TagMove,
     parse_fact,
@@ -65,24 +58,6 @@ STRUCTURE = frozenset(
         "HAS_EXCHANGE",
         CHALLENGER,
         HELD,
-    )
-)
-# what a belief or a turn cannot be told without: no policy takes it away
-_STANDING = frozenset(
-    (
-        "kref",
-        "number",
-        "kind",
-        "project",
-        "space",
-        "confidence",
-        "trust",
-        "time",
-        "thread",
-        "session",
-        "speaker",
-        "role",
-        "name",
     )
 )
 RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
@@ -277,7 +252,7 @@ def missing(reader: Reader, kref: Kref) -> NotFoundError:
     )
 
 
-def _nothing_then(kref: Kref, *, tag: str = "current", time: int | None = None) -> NotFoundError:
+def nothing_then(kref: Kref, *, tag: str = "current", time: int | None = None) -> NotFoundError:
     when = f" at {format_time(time)}" if time is not None else " now"
     what = "current revision" if tag == "current" else f"revision tagged {tag[:40]!r}"
     return NotFoundError(
@@ -328,7 +303,7 @@ def resolve(reader: Reader, kref: Kref) -> Node:
         raise (
             missing(reader, kref)
             if kref.revision or kref.tag
-            else _nothing_then(kref, time=kref.at_ns)
+            else nothing_then(kref, time=kref.at_ns)
         )
     return node
 
@@ -338,7 +313,7 @@ def tagged_at(reader: Reader, kref: Kref, *, tag: str, time: int) -> Node:
     check_name(tag, what="tag")
     node = _tagged(reader, require(reader, kref.item()), tag=tag, time=time)
     if node is None:
-        raise _nothing_then(kref, tag=tag, time=time)
+        raise nothing_then(kref, tag=tag, time=time)
     return node
 
 
@@ -388,21 +363,15 @@ def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
     return reader.nodes([edge.dst for edge in reader.edges_out(item, HAS_REVISION)])
 
 
-def _cause(reader: Reader, tag: Edge) -> str:
-    ground = tag.props.get("ground")
-    node = reader.node(NodeId(ground)) if isinstance(ground, int) else None
-    cause = str(tag.props.get("cause", ""))
-    return f"{cause}: {node.props['kref']!s}" if node is not None else cause
-
-
 def status_of(reader: Reader, revision: Node) -> Status:
     """Where a revision stands now."""
-    return _status(
+    return status_among(
         reader, revision, reader.edges_in_of(revision.id, (CURRENT, HAS_REVISION, CHALLENGER))
     )
 
 
-def _status(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Status:
+def status_among(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Status:
+    """The status of a revision whose incoming edges are given."""
     item = next((reader.node(edge.src) for edge in edges if edge.type == HAS_REVISION), None)
     if item is None:
         raise _no_item(revision.id)
@@ -415,63 +384,10 @@ def _status(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Status:
     return "superseded" if reader.edges_out(item.id, CURRENT) else "detached"
 
 
-def read_revision(reader: Reader, node: Node) -> Revision:
-    """A revision node as data, with its present status and tags."""
-    edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG, CHALLENGER))
-    status = _status(reader, node, edges)
-    tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
-    cause = next(
-        (
-            _cause(reader, edge)
-            for edge in edges
-            if edge.type == TAG and edge.props.get("name") == UNSUPPORTED
-        ),
-        "",
-    )
-    if any(edge.type == CURRENT for edge in edges):
-        tags.append("current")
-    if node.props["number"] == 1:
-        tags.append("initial")
-    return build_revision(node, status=status, tags=tuple(sorted(tags)), unsupported=cause)
-
-
 def is_open(reader: Reader, conflict: NodeId) -> bool:
     """Whether a conflict waits for a decision."""
     node = reader.node(conflict)
     return node is not None and not node.props.get("decision")
-
-
-def build_revision(
-    node: Node, *, status: Status, tags: tuple[str, ...] = (), unsupported: str = ""
-) -> Revision:
-    p = cast("dict[str, Any]", node.props)
-    kref = p["kref"]
-    return Revision(
-        kref=kref,
-        item=kref.partition("?")[0],
-        number=p["number"],
-        status=status,
-        summary=p.get("summary", ""),
-        kind=p["kind"],
-        project=p["project"],
-        space=p["space"],
-        title=p.get("title", ""),
-        topics=tuple(p.get("topics", ())),
-        keywords=tuple(p.get("keywords", ())),
-        facts=facts_of(node),
-        valid_from=p.get("valid_from"),
-        valid_until=p.get("valid_until"),
-        confidence=p["confidence"],
-        trust=p["trust"],
-        author=p.get("author", ""),
-        time=p["time"],
-        created=node.born,
-        tags=tags,
-        metadata=metadata_of(node),
-        sentences=tuple(p.get("sentences", ())),
-        unsupported=unsupported,
-        **enrichments_of(node),
-    )
 
 
 def enrichments_of(node: Node) -> dict[str, Any]:
@@ -493,113 +409,6 @@ def facts_of(node: Node) -> tuple[Fact, ...]:
 
 def metadata_of(node: Node) -> dict[str, Value]:
     return {name: value for name, value in node.props.items() if name not in RESERVED}
-
-
-def read_exchange(node: Node) -> Exchange:
-    p = cast("dict[str, Any]", node.props)
-    return Exchange(
-        kref=p["kref"],
-        thread=p["thread"],
-        session=p["session"],
-        speaker=p["speaker"],
-        role=p["role"],
-        text=p.get("text", ""),
-        time=p["time"],
-        project=p["project"],
-        space=p["space"],
-        source_id=p.get("source_id", ""),
-        deprecated=bool(p.get("deprecated")),
-        entities=tuple(p.get("entities", ())),
-        dates=tuple(p.get("dates", ())),
-    )
-
-
-def read_at(
-    reader: Reader, kref: Kref, *, reveal: bool = False
-) -> Revision | Exchange | Place | Bundle | Conflict:
-    """What an address means, pins and artifacts included, as data: what was fetched is what the
-    address says. What a policy hides is not found, unless `reveal`; as of a time it is what was
-    there."""
-    if kref.artifact is not None:
-        number = resolve(reader, replace(kref, artifact=None)).props.get("number")
-        pinned = kref.pinned(number) if isinstance(number, int) else kref
-        return read_any(reader, require(reader, replace(pinned, artifact=kref.artifact)))
-    if kref.at is not None:
-        time = kref.at_ns
-        assert time is not None
-        return read_as_of(reader, kref, time=time)
-    node = resolve(reader, kref)
-    return read_any(reader, node if reveal else shown(reader, node))
-
-
-def all_shown(reader: Reader, nodes: Sequence[Node]) -> list[Node]:
-    """Those of the nodes that no policy hides, without what has faded of them."""
-    if reader.sight().table(edge=False) == "node":
-        return list(nodes)
-    found = []
-    for node in nodes:
-        with suppress(NotFoundError):
-            found.append(shown(reader, node))
-    return found
-
-
-def shown(reader: Reader, node: Node) -> Node:
-    """The node without what has faded of it. Raises NotFoundError if a policy hides it."""
-    table = reader.sight().table(edge=False)
-    if table == "node":
-        return node
-    rows = reader.rows(f"SELECT json(props) FROM {table} WHERE id = ?", (node.id,))
-    if not rows:
-        kref = str(node.props["kref"])
-        raise NotFoundError(
-            f"{kref} is there, but a persistence policy hides it.",
-            next_step="Ask for it with reveal.",
-            kref=kref,
-        )
-    standing = {
-        name: value for name, value in node.props.items() if name in _STANDING
-    }  # without its address a belief is none
-    return node._replace(props={**standing, **decode_properties(rows[0][0])})
-
-
-def read_as_of(
-    reader: Reader, kref: Kref, *, time: int, tag: str = "current"
-) -> Revision | Exchange | Place | Bundle | Conflict:
-    """What a tag of an item pointed to at a system time; a bundle with its members of that time; of
-    what was said, what was there then."""
-    check_name(tag, what="tag")
-    node = require(reader, kref.item())
-    if is_bundle(reader, node):
-        if tag != "current":
-            raise _nothing_then(kref, tag=tag, time=time)
-        return read_bundle(reader, node, at=time)
-    if "Item" in node.labels:
-        return read_any(reader, tagged_at(reader, kref, tag=tag, time=time))
-    version = reader.node_as_of(node.id, time)
-    if version is None or tag != "current":
-        raise NotFoundError(
-            f"There was nothing tagged {tag[:40]!r} at {kref.item()} at {format_time(time)}.",
-            next_step="Ask for a later time.",
-            kref=str(kref),
-        )
-    return read_any(reader, version)
-
-
-def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle | Conflict:
-    """Whatever has an address, as data."""
-    if is_bundle(reader, node):
-        return read_bundle(reader, node)
-    if "Revision" in node.labels:
-        return read_revision(reader, node)
-    if "Exchange" in node.labels:
-        return read_exchange(node)
-    if "Conflict" in node.labels:
-        from doxa.belief.conflicts import read_conflict  # which reads its sides with this module
-
-        return read_conflict(reader, node)
-    return Place(
-        str(node.props.get("kref")), node.labels[0] if node.labels else "", dict(node.props)
-    )
 
 
 def parse_target(text: str | Kref) -> Kref:

@@ -19,14 +19,14 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import DoxaError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
-from doxa.belief.laws import Laws, laws_of
+from doxa.belief.laws import ProjectRules, laws_of
 from doxa.logic.constraints import LookupKeys, relevant_constraints
 from doxa.logic.entrenchment import EntrenchmentFactors
 from doxa.logic.revision import Belief
 from doxa.logic.sentence import Atom, Sentence, atoms, key_start, parse_sentence, stored
 from doxa.store import TRUSTS, Node, Reader, Transaction
 
-Said = tuple[NodeId, int]  # a revision and the place of one of its sentences
+SentenceRef = tuple[NodeId, int]  # a revision and the place of one of its sentences
 
 
 class Window(NamedTuple):
@@ -97,7 +97,7 @@ _SUPPORT = (
 )
 
 
-class Holding:
+class RelevantBeliefs:
     """The believed sentences of a project that are connected with what is asked about, and the laws
     that connect them."""
 
@@ -107,10 +107,10 @@ class Holding:
         """`leave_out`: revisions that do not count, such as the one that is being replaced."""
         self._reader = reader
         self.project = project
-        self.rules: Laws = laws_of(reader, project)
+        self.rules: ProjectRules = laws_of(reader, project)
         self.laws: list[Sentence] = []
         self.nodes: dict[NodeId, Node] = {}
-        self.sentences: dict[Said, Sentence] = {}
+        self.sentences: dict[SentenceRef, Sentence] = {}
         self._standings: dict[NodeId, EntrenchmentFactors] = {}
         self._leave_out = leave_out
         self._limit, self._limit_alike = CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
@@ -123,19 +123,19 @@ class Holding:
         operation."""
         self.laws = relevant_constraints(said, self.rules.constraints, self._at)
 
-    def gather_all(self) -> Iterator[frozenset[Said]]:
+    def gather_all(self) -> Iterator[frozenset[SentenceRef]]:
         """Everything that the project believes, in the parts that are connected with each other;
         `laws` are those of the part at hand."""
         self._limit = self._limit_alike = sys.maxsize
         self._take(self._reader.saying(self.project, starts=['["']), None)
-        at: dict[str, list[Said]] = defaultdict(list)
+        at: dict[str, list[SentenceRef]] = defaultdict(list)
         for said, sentence in self.sentences.items():
             for atom in atoms(sentence):
                 at[self._place(atom)].append(said)
-        taken: set[Said] = set()
+        taken: set[SentenceRef] = set()
         for said, sentence in list(self.sentences.items()):
             if said not in taken:
-                part: set[Said] = {said}
+                part: set[SentenceRef] = {said}
                 self.laws = relevant_constraints(
                     atoms(sentence), self.rules.constraints, partial(self._part_at, at, part)
                 )
@@ -143,7 +143,7 @@ class Holding:
                 yield frozenset(part)
 
     def _part_at(
-        self, at: Mapping[str, list[Said]], part: set[Said], places: LookupKeys
+        self, at: Mapping[str, list[SentenceRef]], part: set[SentenceRef], places: LookupKeys
     ) -> list[Sentence]:
         found = {said for place in (*places.keys, *places.prefixes) for said in at.get(place, ())}
         part |= found
@@ -193,7 +193,7 @@ class Holding:
             self._standings[identity] = standing_of(self._reader, self.nodes[identity])
         return self._standings[identity]
 
-    def beliefs(self, at: Window, part: Collection[Said]) -> list[Belief]:
+    def beliefs(self, at: Window, part: Collection[SentenceRef]) -> list[Belief]:
         """Those of a part that hold through the whole of a window, each with its rank."""
         return [
             Belief(
@@ -205,7 +205,7 @@ class Holding:
             if at.within(node_window(self.nodes[said[0]]))
         ]
 
-    def slices(self, within: Window, part: Collection[Said]) -> list[Window]:
+    def slices(self, within: Window, part: Collection[SentenceRef]) -> list[Window]:
         """A window cut wherever one of the beliefs begins or ends to hold, so that within each
         piece the same beliefs hold throughout."""
         borders = {within.start, within.end}

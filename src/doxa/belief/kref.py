@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError, KrefError
@@ -52,14 +53,19 @@ class Kref:
 
     def item(self) -> Kref:
         """The address of the item alone, unpinned."""
-        return replace(self, revision=None, tag=None, at=None, artifact=None)
+        if (self.revision, self.tag, self.at, self.artifact) == _UNPINNED:
+            return self
+        return Kref(self.project, self.spaces, self.name, self.kind)
 
     def pinned(self, revision: int) -> Kref:
-        return replace(self, revision=revision, tag=None, at=None, artifact=None)
+        return Kref(self.project, self.spaces, self.name, self.kind, revision)
 
     def space(self) -> Kref:
         """The project or space that holds the item."""
         return Kref(self.project, self.spaces)
+
+
+_UNPINNED = (None, None, None, None)
 
 
 def print_kref(kref: Kref) -> str:
@@ -82,6 +88,11 @@ def parse_kref(text: str) -> Kref:
     """Parse, or raise KrefError with the position of the first character that does not fit."""
     if not isinstance(text, str) or not text.startswith(SCHEME):
         raise _bad(str(text)[:80], 0, f"an address begins with {SCHEME}")
+    return _parse(text)
+
+
+@lru_cache(maxsize=4_096)
+def _parse(text: str) -> Kref:
     if len(text) > KREF_CHARS_MAX:
         raise _bad(text, KREF_CHARS_MAX, f"an address has at most {KREF_CHARS_MAX} characters")
     path, mark, query = text[len(SCHEME) :].partition("?")
@@ -205,7 +216,7 @@ def check_name(name: str, *, what: str, dots: bool = False) -> str:
 
 
 def slug(text: str, *, chars_max: int = 48) -> str:
-    """A readable name from free text: letters and digits kept, all else one hyphen. May be empty."""
+    """A readable name from free text: letters and digits, one hyphen for the rest. May be empty."""
     parts = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.casefold()))
     kept = "-".join(parts)[:chars_max].strip("-")
     return (

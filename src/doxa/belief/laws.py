@@ -22,19 +22,19 @@ from doxa.store import Reader
 CONSTRAINTS, ENTRENCHMENT = "constraints:", "entrenchment:"
 
 
-class Laws(NamedTuple):
+class ProjectRules(NamedTuple):
     constraints: BeliefConstraints
     order: Entrenchment
 
 
-def laws_of(reader: Reader, project: str) -> Laws:
+def laws_of(reader: Reader, project: str) -> ProjectRules:
     """What a project's beliefs obey on this snapshot."""
     sql = (
         "SELECT (SELECT json(value) FROM catalogue WHERE name = ?), (SELECT json(value) FROM"
         " catalogue WHERE name = ?)"
     )
     constraints, order = reader.rows(sql, (CONSTRAINTS + project, ENTRENCHMENT + project))[0]
-    return Laws(_constraints(constraints or ""), _order(order or ""))
+    return ProjectRules(_constraints(constraints or ""), _order(order or ""))
 
 
 @lru_cache(maxsize=64)

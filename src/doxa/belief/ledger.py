@@ -15,7 +15,6 @@ from dataclasses import replace
 from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
-from doxa.belief.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
 from doxa.belief.erasure import (
     emptied_places,
@@ -39,26 +38,27 @@ from doxa.belief.graph import (
     require,
     resolve,
 )
-from doxa.belief.holding import Holding
+from doxa.belief.holding import RelevantBeliefs
 from doxa.belief.kref import Kref, check_name, parse_kref
 from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
-from doxa.belief.revising import give_up, judge, judge_all
+from doxa.belief.loading import LoadedItem, load_item
+from doxa.belief.operation import DryRunRollback, Operation, change_of, with_receipt
+from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER
+from doxa.belief.revising import apply_retractions, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
-from doxa.belief.support import Erasure, settle
+from doxa.belief.support import Erasure
 from doxa.belief.types import (
     RESERVED_KINDS,
     Action,
     Change,
     Draft,
     Fact,
-    Fallen,
-    Lost,
     check_artifact,
     check_draft,
     check_fact,
     without,
 )
-from doxa.belief.verified import VERIFIED, keep_verified
+from doxa.belief.verified import VERIFIED
 from doxa.belief.writes import (
     check_link_type,
     create_item,
@@ -105,26 +105,6 @@ _RETIRED_AND_CURRENT = (
 )
 
 
-class Work:
-    """One operation while it is written: its transaction and, when it has ended, whether it wrote
-    and what it did to support."""
-
-    def __init__(self, tx: Transaction, *, dry: bool) -> None:
-        self.tx, self.dry = tx, dry
-        self._begun = tx.entries.seq
-        self.settled: tuple[tuple[Fallen, ...], tuple[Fallen, ...]] = ((), ())
-        self.wrote = False
-
-    def end(self) -> None:
-        keep_verified(self.tx, self.tx.stirred)
-        self.settled = settle(self.tx)
-        self.wrote = self.tx.entries.seq > self._begun
-
-
-class _Rehearsed(Exception):
-    """Ends a dry run: nothing of it is kept."""
-
-
 class Ledger:
     """Belief operations in the name of one identity."""
 
@@ -136,7 +116,7 @@ class Ledger:
         self._dry = dry_run
 
     @contextmanager
-    def write(self, op: str, *, note: str = "") -> Iterator[Work]:
+    def write(self, op: str, *, note: str = "") -> Iterator[Operation]:
         """The one transaction of an operation."""
         if self._dry and self._store.is_joined:
             raise InputError(
@@ -146,15 +126,15 @@ class Ledger:
             )
         try:
             with self._store.write(self.identity, op=op, note=note) as tx:
-                work = Work(tx, dry=self._dry)
+                work = Operation(tx, dry=self._dry)
                 yield work
                 work.end()
                 if self._dry:
-                    raise _Rehearsed
-        except _Rehearsed:
+                    raise DryRunRollback
+        except DryRunRollback:
             pass
 
-    def _check(self, draft: Draft) -> None:
+    def check(self, draft: Draft) -> None:
         """A draft as callers give it: who states it is who acts, unless an operator vouches for
         somebody else."""
         check_draft(draft)
@@ -178,14 +158,14 @@ class Ledger:
         with self.write("create_space") as work:
             tx = work.tx
             ensure_place(tx, place)
-        return _change(work, "created" if work.wrote else "unchanged", kref=str(place))
+        return change_of(work, "created" if work.wrote else "unchanged", kref=str(place))
 
     # Expansion and revision
 
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
         """A new belief. Raises ConflictError if the item exists, or if it contradicts what is
         believed: then it is a revision, and should be called one."""
-        self._check(draft)
+        self.check(draft)
         kref = draft_kref(draft)
         with self.write("expand") as work:
             if work.tx.node_by_kref(str(kref)) is not None:
@@ -202,24 +182,24 @@ class Ledger:
                     next_step="Revise instead; the receipt says what gives way.",
                     kref=beside,
                 )
-        return sealed(change, work)
+        return with_receipt(change, work)
 
     def put(self, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """Expand or revise, whichever it is; unchanged if the current revision says the same."""
-        self._check(draft)
+        self.check(draft)
         with self.write("put") as work:
-            change = self.put_in(work.tx, draft_kref(draft), draft, links=links, expect=expect)
-        return sealed(change, work)
+            change = self.upsert(work.tx, draft_kref(draft), draft, links=links, expect=expect)
+        return with_receipt(change, work)
 
     def believe(self, draft: Draft, *, links: Links = ()) -> Change:
         """State sentences wherever they belong: where just the same was said otherwise, as its next
         revision, else as a new belief. What cannot stand beside them, anywhere in the project,
         gives way."""
-        self._check(draft)
+        self.check(draft)
         with self.write("revise") as work:
             kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
-            change = self.put_in(work.tx, kref, draft, links=links)
-        return sealed(change, work)
+            change = self.upsert(work.tx, kref, draft, links=links)
+        return with_receipt(change, work)
 
     def revise(
         self,
@@ -233,16 +213,23 @@ class Ledger:
         """A new revision of an existing item. `expect` is the revision number the caller saw as
         current (compare-and-set); `again`: write one also if it says the same, since it was stated
         once more."""
-        self._check(draft)
+        self.check(draft)
         kref = parse_target(target)
         with self.write("revise") as work:
+            loaded = load_item(work.tx, kref.item())
             require_belief(work.tx, kref)
-            change = self.put_in(
-                work.tx, kref.item(), draft, links=links, expect=expect, again=again
+            change = self.upsert(
+                work.tx,
+                kref.item(),
+                draft,
+                links=links,
+                expect=expect,
+                again=again,
+                loaded=loaded,
             )
-        return sealed(change, work)
+        return with_receipt(change, work)
 
-    def put_in(
+    def upsert(
         self,
         tx: Transaction,
         kref: Kref,
@@ -253,41 +240,51 @@ class Ledger:
         again: bool = False,
         in_time: bool = False,
         carry: bool = False,
+        loaded: LoadedItem | None = None,
     ) -> Change:
         """`put` inside a transaction that the caller holds. The Change has no receipt yet; see
-        sealed(). `in_time`: what contradicts it and was said later stands. `carry`: it rests on
-        what the item rested on."""
-        item = (
-            require_belief(tx, kref)
-            if tx.node_by_kref(str(kref)) is not None
-            else create_item(tx, kref)
-        )
+        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it depends
+        on what the item depended on. `loaded`: the item, if the caller has read it."""
+        loaded = loaded or load_item(tx, kref)
+        item = create_item(tx, kref) if loaded is None else require_belief(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
-        return state(tx, item, draft, links=links, again=again, in_time=in_time, carry=carry)
+        return state(
+            tx,
+            item,
+            draft,
+            links=links,
+            again=again,
+            in_time=in_time,
+            carry=carry,
+            last=loaded.last if loaded else None,
+        )
 
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
         """Replace a belief. Under the same address it is a revision; under a new one the old item
         is retired and linked."""
-        self._check(draft)
+        self.check(draft)
         kref = parse_target(target)
         if not draft.name or draft_kref(draft) == kref.item():
             return self.revise(kref, draft, links=links)
         with self.write("supersede") as work:
-            tx = work.tx
-            old_item = require_belief(tx, kref)
-            old = current_of(tx, old_item.id)
-            new_kref = draft_kref(draft)
-            item = (
-                require_belief(tx, new_kref)
-                if tx.node_by_kref(str(new_kref)) is not None
-                else create_item(tx, new_kref)
-            )
-            change = state(tx, item, draft, links=links, again=True, replacing=old)
-            if old is None and change.action != "challenged":
-                set_deprecated(tx, old_item, True)
+            change = self.replace_in(work.tx, kref, draft, links=links)
+        return with_receipt(change, work)
+
+    def replace_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = ()) -> Change:
+        """`supersede` by a belief at another address, inside a transaction that the caller holds.
+        The Change has no receipt yet; see with_receipt()."""
+        load_item(tx, kref.item())
+        old_item = require_belief(tx, kref)
+        old = current_of(tx, old_item.id)
+        new_kref = draft_kref(draft)
+        found = load_item(tx, new_kref)
+        item = create_item(tx, new_kref) if found is None else require_belief(tx, new_kref)
+        change = state(tx, item, draft, links=links, again=True, replacing=old)
         if change.action == "challenged":
-            return sealed(change, work)
-        return sealed(replace(change, action="superseded", previous=str(kref.item())), work)
+            return change
+        if old is None:
+            set_deprecated(tx, old_item, True)
+        return replace(change, action="superseded", previous=str(kref.item()))
 
     def has_revision(self, item: str | Kref, number: int) -> bool:
         if isinstance(number, bool) or not isinstance(number, int):
@@ -324,7 +321,7 @@ class Ledger:
                     item.id,
                     {name: value for name, value in item.props.items() if name != RETIRED_REVISION},
                 )
-        return _change(
+        return change_of(
             work,
             "contracted" if work.wrote else "unchanged",
             kref=str(node.props["kref"]),
@@ -344,17 +341,17 @@ class Ledger:
                     reason="the current revision does not say so",
                 )
             verdict = judge(
-                "contract", Holding(work.tx, kref.project), [parse_sentence(list(fact))]
+                "contract", RelevantBeliefs(work.tx, kref.project), [parse_sentence(list(fact))]
             )
-            give_up(work.tx, verdict, by=None)
+            apply_retractions(work.tx, verdict, by=None)
             after = last_of(work.tx, require_belief(work.tx, kref)) or node
-        return _change(
+        return change_of(
             work,
             "contracted" if work.wrote else "unchanged",
             kref=str(after.props["kref"]),
             previous=str(node.props["kref"]),
             lost=(fact,) if verdict.lost else (),
-            losses=verdict.told(),
+            losses=verdict.losses(),
             reason=verdict.refusal,
         )
 
@@ -363,8 +360,8 @@ class Ledger:
         wherever it is. Unchanged if nothing says so, or if it follows from the rules alone."""
         place = place_of(project, "")
         with self.write("contract") as work:
-            verdict = judge("contract", Holding(work.tx, project), sentences)
-            give_up(work.tx, verdict, by=None)
+            verdict = judge("contract", RelevantBeliefs(work.tx, project), sentences)
+            apply_retractions(work.tx, verdict, by=None)
         action: Action = "contracted" if verdict.lost else "unchanged"
         reason = verdict.refusal or ("" if verdict.lost else "nothing that is believed says so")
         lost = tuple(
@@ -372,11 +369,11 @@ class Ledger:
             for key in verdict.lost
             if isinstance(said := verdict.holding.sentences[key], Atom)
         )
-        return _change(
+        return change_of(
             work,
             action,
-            kref=verdict.told()[0].kref if verdict.lost else str(place),
-            losses=verdict.told(),
+            kref=verdict.losses()[0].kref if verdict.lost else str(place),
+            losses=verdict.losses(),
             reason=reason,
             lost=lost,
         )
@@ -388,7 +385,7 @@ class Ledger:
             node = require_item(work.tx, kref)
             current = current_of(work.tx, node.id)
             set_deprecated(work.tx, node, True)
-        return _change(
+        return change_of(
             work,
             "deprecated" if work.wrote else "unchanged",
             kref=str(kref),
@@ -407,12 +404,12 @@ class Ledger:
                     set_deprecated(work.tx, item, False)
                 else:
                     verdict = make_current(work.tx, item, node)
-        return _change(
+        return change_of(
             work,
             "restored" if work.wrote else "unchanged",
             kref=str(kref),
             gained=facts_of(node) if node else (),
-            losses=verdict.told() if verdict else (),
+            losses=verdict.losses() if verdict else (),
         )
 
     # Conflicts and rules
@@ -428,12 +425,12 @@ class Ledger:
             conflict = require_conflict(work.tx, kref)
             both = check_decision(work.tx, conflict, decision)
             made, verdict = decide(work.tx, conflict, decision, sides=both, at=valid_from)
-        return _change(
+        return change_of(
             work,
             "resolved",
             kref=str(made.props["kref"]),
             reason=decision,
-            losses=verdict.told() if verdict else (),
+            losses=verdict.losses() if verdict else (),
             conflict=str(kref),
             gained=facts_of(made) if decision != "reject" else (),
         )
@@ -457,13 +454,13 @@ class Ledger:
             for name, value in declared.items():
                 if value is not None and work.tx.catalogue(name) != value:
                     work.tx.set_catalogue(name, value)
-            verdict = judge_all(Holding(work.tx, project))
-            give_up(work.tx, verdict, by=None)
-        return _change(
+            verdict = judge_all(RelevantBeliefs(work.tx, project))
+            apply_retractions(work.tx, verdict, by=None)
+        return change_of(
             work,
             "constrained" if work.wrote else "unchanged",
             kref=str(place),
-            losses=verdict.told(),
+            losses=verdict.losses(),
         )
 
     def consolidate(self, project: str) -> Change:
@@ -487,8 +484,8 @@ class Ledger:
                     verdict = make_current(tx, item, node)
                 else:
                     move_tag(tx, item, tag=name, revision=node)
-        losses = verdict.told() if verdict else ()
-        return _change(
+        losses = verdict.losses() if verdict else ()
+        return change_of(
             work,
             "tagged" if work.wrote else "unchanged",
             kref=str(node.props["kref"]),
@@ -504,7 +501,7 @@ class Ledger:
             expect_revision(tx, item, tag=name, expect=expect)
             if tag_edge(tx, item.id, name):
                 move_tag(tx, item, tag=name, revision=None)
-        return _change(
+        return change_of(
             work, "untagged" if work.wrote else "unchanged", kref=str(kref.item()), reason=name
         )
 
@@ -528,7 +525,7 @@ class Ledger:
                 )
             verdict = make_current(tx, item, node)
             gained, lost = facts_of(node), facts_of(before) if before and not retired else ()
-        return _change(
+        return change_of(
             work,
             "rolled_back",
             kref=str(node.props["kref"]),
@@ -536,7 +533,7 @@ class Ledger:
             gained=without(gained, lost),
             lost=without(lost, gained),
             reason="it was deprecated" if retired else "",
-            losses=verdict.told() if verdict else (),
+            losses=verdict.losses() if verdict else (),
         )
 
     def undo(self, change: int) -> Change:
@@ -545,8 +542,8 @@ class Ledger:
         with self.write("undo", note=f"undo {change}") as work:
             tx = work.tx
             kref = undoing.undo(tx, change)
-            require_consistent(tx, tx.stirred, change)
-        return _change(work, "undone", kref=kref, reason=f"change {change}")
+            require_consistent(tx, tx.dirty_nodes, change)
+        return change_of(work, "undone", kref=kref, reason=f"change {change}")
 
     # Edges, artifacts, bundles
 
@@ -581,7 +578,7 @@ class Ledger:
                     said, next_step="Ask the operator.", role="agent", needed="operator"
                 )
             tx.create_edge(kind, src.id, dst=dst.id, props=metadata or {})
-        return _change(
+        return change_of(
             work, "linked", kref=str(src.props["kref"]), reason=f"{kind} {dst.props['kref']}"
         )
 
@@ -593,7 +590,7 @@ class Ledger:
             for edge in tx.edges_out(src.id, kind):
                 if edge.dst == dst.id:
                     tx.delete_edge(edge.id)
-        return _change(
+        return change_of(
             work,
             "unlinked" if work.wrote else "unchanged",
             kref=str(src.props["kref"]),
@@ -621,7 +618,7 @@ class Ledger:
                 "size_bytes": size_bytes or None,
             }
             tx.create_edge("HAS_ARTIFACT", node.id, dst=tx.create_node(("Artifact",), props))
-        return _change(work, "attached", kref=kref)
+        return change_of(work, "attached", kref=kref)
 
     def bundle(
         self, target: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
@@ -661,7 +658,7 @@ class Ledger:
                 edge = members.pop(require(tx, _item(target)).id, None)
                 if edge is not None:
                     tx.delete_edge(edge)
-        return _change(work, "grouped" if work.wrote else "unchanged", kref=str(kref))
+        return change_of(work, "grouped" if work.wrote else "unchanged", kref=str(kref))
 
     def erase(self, targets: Iterable[str | Kref]) -> Change:
         """Destroy the content of items, single revisions or exchanges, with every version, index
@@ -686,7 +683,7 @@ class Ledger:
             tx.erase([node.id for node in nodes.values()])
             erasure.tag(tx)
         left = self._store.scrub()
-        return _change(
+        return change_of(
             work,
             "erased",
             kref=str(krefs[0]) if krefs else "",
@@ -716,25 +713,6 @@ def _item(kref: Kref) -> Kref:
     return kref.item()
 
 
-def sealed(change: Change, work: Work) -> Change:
-    """A Change made inside an operation, once that has ended: with its receipt, and what became of
-    support."""
-    change = replace(
-        change,
-        unsupported=(*change.unsupported, *work.settled[0]),
-        supported=(*change.supported, *work.settled[1]),
-    )
-    if work.dry:
-        return replace(change, change=None, reason=_dry(change.reason))
-    if work.tx.receipt_made is None or change.change is None:
-        return change
-    return replace(change, receipt=work.tx.receipt_made.hash.hex())
-
-
-def _dry(reason: str) -> str:
-    return f"{reason}. Dry run: nothing was written" if reason else "dry run: nothing was written"
-
-
 def _tag_name(tag: str) -> str:
     name = check_name(tag, what="tag")
     if name == "initial":
@@ -750,34 +728,3 @@ def _tag_name(tag: str) -> str:
             field="tag",
         )
     return name
-
-
-def _change(
-    work: Work,
-    action: Action,
-    *,
-    kref: str,
-    previous: str = "",
-    gained: tuple[Fact, ...] = (),
-    lost: tuple[Fact, ...] = (),
-    reason: str = "",
-    losses: tuple[Lost, ...] = (),
-    conflict: str = "",
-) -> Change:
-    receipt = work.tx.receipt_made
-    if work.dry:
-        reason, receipt = _dry(reason), None
-    return Change(
-        action,
-        kref,
-        receipt.tx if receipt else None,
-        work.tx.now,
-        receipt.hash.hex() if receipt else "",
-        previous,
-        gained,
-        lost,
-        reason,
-        losses,
-        conflict,
-        *work.settled,
-    )

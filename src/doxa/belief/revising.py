@@ -1,10 +1,10 @@
-"""The one operator by which beliefs give way to one another, judged on the pure model and then
+"""The operator by which beliefs are retracted for one another, judged on the pure model and then
 written to the graph.
 
-`judge` asks what of a project cannot stay beside an input, in each stretch of time in which the
-same beliefs hold; `give_up` writes the answer with minimal change: a revision that loses some of
-its sentences gets a successor with the rest, one that loses all is retired, one that loses a part
-of its time keeps the rest of it.
+`judge` decides what of a project cannot be believed together with an input, in each stretch of time
+in which the same beliefs hold. `apply_retractions` writes the answer with minimal change: a
+revision that loses some of its sentences gets a successor with the rest, one that loses all is
+retired, one that loses a part of its time keeps the rest of it.
 """
 
 from __future__ import annotations
@@ -26,30 +26,40 @@ from doxa.belief.graph import (
     item_of,
     metadata_of,
 )
-from doxa.belief.holding import ALWAYS, Holding, Said, Window, node_window, sentences_of, stated_by
+from doxa.belief.holding import (
+    ALWAYS,
+    RelevantBeliefs,
+    SentenceRef,
+    Window,
+    node_window,
+    sentences_of,
+    stated_by,
+)
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.types import Draft, Lost, parse_fact
+from doxa.belief.types import Draft, Retracted, parse_fact
 from doxa.belief.writes import add_revision, build_draft, create_item, set_deprecated
 from doxa.logic.revision import Belief, Outcome, conjunction, consolidate, contract, revise
 from doxa.logic.sentence import Sentence, atoms, worded
 from doxa.store import Node, Transaction
 
-Operation = Literal["revise", "contract", "consolidate"]
+RevisionKind = Literal["revise", "contract", "consolidate"]
 CONTRADICTS = "CONTRADICTS"
-_ALONE: dict[Operation, str] = {
+_ALONE: dict[RevisionKind, str] = {
     "revise": "it contradicts what was stated",
     "contract": "it says what is to be given up",
     "consolidate": "it breaks the rules",
 }
-GivenUp = dict[Said, tuple[tuple[Window, ...], tuple[Said, ...]]]  # when, and what it gave way to
+GivenUp = dict[
+    SentenceRef, tuple[tuple[Window, ...], tuple[SentenceRef, ...]]
+]  # when, and what it gave way to
 
 
-class Verdict(NamedTuple):
+class RetractionPlan(NamedTuple):
     """What an operation takes away: for each sentence the stretches of time in which it is given
     up, and why. `refusal`: why it cannot be done."""
 
-    holding: Holding
-    operation: Operation
+    holding: RelevantBeliefs
+    operation: RevisionKind
     lost: GivenUp
     refusal: str = ""
 
@@ -61,18 +71,18 @@ class Verdict(NamedTuple):
             for identity in dict.fromkeys(said[0] for said in self.lost)
         ]
 
-    def told(self) -> tuple[Lost, ...]:
+    def losses(self) -> tuple[Retracted, ...]:
         """Every belief that is given up, with the reason."""
-        return tuple(_told(self, said, because) for said, (_, because) in self.lost.items())
+        return tuple(_loss(self, said, because) for said, (_, because) in self.lost.items())
 
 
 def judge(
-    operation: Operation,
-    holding: Holding,
+    operation: RevisionKind,
+    holding: RelevantBeliefs,
     sentences: Sequence[Sentence],
     *,
     within: Window = ALWAYS,
-) -> Verdict:
+) -> RetractionPlan:
     """What an operation by these sentences, taken together, takes away. Writes nothing. Raises
     InputError for what cannot be true."""
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
@@ -82,12 +92,12 @@ def judge(
         lambda base: _outcome(operation, holding, base, sentences),
         within,
     )
-    return Verdict(holding, operation, lost, refusal)
+    return RetractionPlan(holding, operation, lost, refusal)
 
 
 def judge_revision(
     tx: Transaction, node: Node, *, instead_of: Node | None = None
-) -> Verdict | None:
+) -> RetractionPlan | None:
     """What cannot stand beside a revision, if it is believed, in place of another one perhaps. None
     if it states nothing to be judged."""
     sentences = sentences_of(node)
@@ -96,36 +106,36 @@ def judge_revision(
     leave_out = frozenset(one.id for one in (node, instead_of) if one is not None)
     return judge(
         "revise",
-        Holding(tx, str(node.props["project"]), leave_out=leave_out),
+        RelevantBeliefs(tx, str(node.props["project"]), leave_out=leave_out),
         sentences,
         within=node_window(node),
     )
 
 
-def judge_all(holding: Holding) -> Verdict:
+def judge_all(holding: RelevantBeliefs) -> RetractionPlan:
     """What a project must give up for its beliefs to be consistent."""
     lost: GivenUp = {}
     for part in holding.gather_all():
         lost |= _judged(
             holding, part, lambda base: _outcome("consolidate", holding, base, ()), ALWAYS
         )[0]
-    return Verdict(holding, "consolidate", lost)
+    return RetractionPlan(holding, "consolidate", lost)
 
 
 def _judged(
-    holding: Holding,
-    part: Collection[Said],
+    holding: RelevantBeliefs,
+    part: Collection[SentenceRef],
     operate: Callable[[list[Belief]], Outcome],
     within: Window,
 ) -> tuple[GivenUp, str]:
-    lost: dict[Said, list[tuple[Window, tuple[Said, ...]]]] = defaultdict(list)
+    lost: dict[SentenceRef, list[tuple[Window, tuple[SentenceRef, ...]]]] = defaultdict(list)
     refusal = ""
     for piece in holding.slices(within, part):
         outcome = operate(holding.beliefs(piece, part))
         refusal = outcome.refusal or refusal
         for loss in outcome.lost:
-            lost[cast("Said", loss.belief.id)].append(
-                (piece, tuple(cast("Said", belief.id) for belief in loss.because))
+            lost[cast("SentenceRef", loss.belief.id)].append(
+                (piece, tuple(cast("SentenceRef", belief.id) for belief in loss.because))
             )
     return {
         said: (tuple(piece for piece, _ in found), found[0][1]) for said, found in lost.items()
@@ -133,7 +143,10 @@ def _judged(
 
 
 def _outcome(
-    operation: Operation, holding: Holding, base: list[Belief], sentences: Sequence[Sentence]
+    operation: RevisionKind,
+    holding: RelevantBeliefs,
+    base: list[Belief],
+    sentences: Sequence[Sentence],
 ) -> Outcome:
     constraints, laws = holding.rules.constraints, holding.laws
     match operation:
@@ -145,13 +158,15 @@ def _outcome(
             return consolidate(base, constraints, ground_constraints=laws)
 
 
-def _told(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> Lost:
+def _loss(
+    verdict: RetractionPlan, said: SentenceRef, because: tuple[SentenceRef, ...]
+) -> Retracted:
     holding = verdict.holding
     kref, says = str(holding.nodes[said[0]].props["kref"]), worded(holding.sentences[said])
     if not because:
-        return Lost(kref, says, _ALONE[verdict.operation], ())
+        return Retracted(kref, says, _ALONE[verdict.operation], ())
     beside = tuple(dict.fromkeys(str(holding.nodes[other].props["kref"]) for other, _ in because))
-    return Lost(
+    return Retracted(
         kref,
         says,
         f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]},"
@@ -160,7 +175,7 @@ def _told(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> Lost:
     )
 
 
-def _reason(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> str:
+def _reason(verdict: RetractionPlan, said: SentenceRef, because: tuple[SentenceRef, ...]) -> str:
     """Why just this one, without the words or addresses of others: they may have to be erased, and
     a reason is kept."""
     if not because:
@@ -174,14 +189,14 @@ def _reason(verdict: Verdict, said: Said, because: tuple[Said, ...]) -> str:
 # Writing
 
 
-class Piece(NamedTuple):
+class Remainder(NamedTuple):
     """What stays of a revision through one stretch of time."""
 
     window: Window
     texts: frozenset[str]
 
 
-def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
+def apply_retractions(tx: Transaction, verdict: RetractionPlan, *, by: Node | None) -> None:
     """Write a verdict. `by` is the revision that the losers give way to; None where nothing takes
     their place."""
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
@@ -192,14 +207,14 @@ def give_up(tx: Transaction, verdict: Verdict, *, by: Node | None) -> None:
     }
     for identity, places in lost.items():
         node = verdict.holding.nodes[identity]
-        stays = rewrite(tx, node, remaining(node, places))
+        stays = split_revision(tx, node, remaining(node, places))
         if by is not None:
             tx.create_edge(CONTRADICTS, by.id, dst=identity, props={"why": reasons[identity]})
             if not stays:
                 tx.create_edge(SUPERSEDES, by.id, dst=identity)
 
 
-def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Piece]:
+def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Remainder]:
     """What is left of a revision: the sentences that lose nothing through its whole time, then what
     is left of the others, earliest first."""
     whole = node_window(node)
@@ -208,7 +223,7 @@ def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Piece]:
         for window in minus(whole, lost.get(place, ())):
             pieces[window].add(text)
     ordered = sorted(pieces.items(), key=lambda piece: (piece[0] != whole, piece[0]))
-    return [Piece(window, frozenset(texts)) for window, texts in ordered]
+    return [Remainder(window, frozenset(texts)) for window, texts in ordered]
 
 
 def minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
@@ -222,7 +237,7 @@ def minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
     return found
 
 
-def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
+def split_revision(tx: Transaction, node: Node, pieces: list[Remainder]) -> bool:
     """The first piece becomes the next revision of the item, the others items of their own. False
     if nothing is left: the item is retired."""
     item = item_of(tx, node.id)
@@ -232,7 +247,7 @@ def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
     for number, piece in enumerate(pieces):
         home = item if number == 0 else create_item(tx, free_address(tx, item, piece.window))
         made = add_revision(
-            tx, home, narrowed(node, piece), author=str(node.props.get("author", ""))
+            tx, home, restrict(node, piece), author=str(node.props.get("author", ""))
         )
         carry_edges(tx, node, made)
         if number:
@@ -240,7 +255,7 @@ def rewrite(tx: Transaction, node: Node, pieces: list[Piece]) -> bool:
     return True
 
 
-def narrowed(node: Node, piece: Piece) -> Draft:
+def restrict(node: Node, piece: Remainder) -> Draft:
     """A successor of a revision that says what is left of it, in its own words where it loses no
     sentence."""
     stated = list(stated_by(node))

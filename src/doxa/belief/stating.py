@@ -20,7 +20,7 @@ from doxa.base.values import canonical
 from doxa.belief.conflicts import close_conflict, open_conflict
 from doxa.belief.graph import CURRENT, SUPERSEDES, current_of, facts_of, item_of, last_of
 from doxa.belief.holding import (
-    Holding,
+    RelevantBeliefs,
     Window,
     node_window,
     sentences_of,
@@ -31,23 +31,21 @@ from doxa.belief.holding import (
 from doxa.belief.kref import Kref, parse_kref, slug
 from doxa.belief.laws import laws_of
 from doxa.belief.revising import (
-    Piece,
-    Verdict,
+    Remainder,
+    RetractionPlan,
+    apply_retractions,
     carry_edges,
     free_address,
-    give_up,
     judge,
     judge_revision,
     minus,
-    narrowed,
-    rewrite,
+    restrict,
+    split_revision,
 )
-from doxa.belief.support import settle
-from doxa.belief.types import Change, Draft, Fact, Lost, check_draft, without
-from doxa.belief.verified import keep_verified
+from doxa.belief.types import Change, Draft, Fact, Retracted, check_draft, without
 from doxa.belief.writes import (
+    Content,
     add_revision,
-    content_hash,
     create_item,
     draft_kref,
     link,
@@ -71,14 +69,17 @@ def state(
     replacing: Node | None = None,
     in_time: bool = False,
     carry: bool = False,
+    last: NodeId | None = None,
 ) -> Change:
     """The next revision of an item, and what gives way to it. Nothing is written if the current one
     says the same, unless it is stated `again`. `replacing`: a belief at another address that this
     one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
-    goes to history. `carry`: what the item rested on it still rests on."""
+    goes to history. `carry`: what the item rested on it still rests on. `last`: the revision that
+    was written last, where that is known."""
     check_draft(draft)
+    content = Content.of(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
-    if before is not None and not again and (same := _same(before, draft)):
+    if before is not None and not again and (same := _same(before, draft, content)):
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
     held = [node for node in (before, replacing) if node is not None]
     verdict = _verdict(tx, draft, leave_out=held)
@@ -96,10 +97,10 @@ def state(
     ]
     if later:
         return _said_otherwise(tx, item, draft, later)
-    last = last_of(tx, item)
+    former = last_of(tx, item)
     if retired:
         set_deprecated(tx, item, False)
-    made = add_revision(tx, item, draft)
+    made = add_revision(tx, item, draft, content=content, last=last)
     for kind, target in _pairs(links):
         link(tx, made, kind=kind, target=target)
     if carry and before is not None:
@@ -107,28 +108,24 @@ def state(
     if replacing is not None:
         retire_for(tx, replacing.id, by=made.id)
     if verdict is not None:
-        give_up(tx, verdict, by=made)
-    keep_verified(tx, tx.stirred)
-    fallen, risen = settle(tx)
+        apply_retractions(tx, verdict, by=made)
     old = tuple(fact for node in held for fact in facts_of(node))
     return Change(
-        "revised" if last is not None else "created",
+        "revised" if former is not None else "created",
         str(made.props["kref"]),
         tx.tx,
         tx.now,
-        previous=str(last.props["kref"]) if last else "",
+        previous=str(former.props["kref"]) if former else "",
         gained=without(draft.facts, old),
         lost=without(old, draft.facts),
-        unsupported=fallen,
-        supported=risen,
         losses=(
             *_replaced(held, draft, str(made.props["kref"])),
-            *(verdict.told() if verdict else ()),
+            *(verdict.losses() if verdict else ()),
         ),
     )
 
 
-def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
+def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Retracted]:
     """What an item said and does not say any more."""
     again, window = (
         {stored(sentence) for sentence in sentences_in(draft)},
@@ -142,7 +139,7 @@ def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Lost]:
                     if not node_window(node).within(window)
                     else ""
                 )
-                yield Lost(
+                yield Retracted(
                     str(node.props["kref"]),
                     worded(sentence),
                     f"its item says something else now{left}",
@@ -165,24 +162,22 @@ def _said_otherwise(tx: Transaction, item: Node, draft: Draft, later: Sequence[N
     )
 
 
-def _same(before: Node, draft: Draft) -> str:
+def _same(before: Node, draft: Draft, content: Content) -> str:
     """Why there is nothing to state; empty if there is."""
-    if before.props.get("content_hash") == content_hash(draft):
+    if before.props.get("content_hash") == content.hash:
         return "the current revision says the same"
+    if trust_rank(before) <= TRUSTS.index(draft.trust):
+        return ""
     named = ("summary", "facts", "sentences", "valid_from", "valid_until")
-    same = all(before.props.get(name) == draft.content().get(name) for name in named)
-    return (
-        f"the current revision says the same, and is {before.props['trust']}"
-        if same and trust_rank(before) > TRUSTS.index(draft.trust)
-        else ""
-    )
+    same = all(before.props.get(name) == content.props.get(name) for name in named)
+    return f"the current revision says the same, and is {before.props['trust']}" if same else ""
 
 
-def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Verdict | None:
+def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> RetractionPlan | None:
     sentences = sentences_in(draft)
     if not sentences:
         return None
-    holding = Holding(tx, draft.project, leave_out=frozenset(node.id for node in leave_out))
+    holding = RelevantBeliefs(tx, draft.project, leave_out=frozenset(node.id for node in leave_out))
     return judge(
         "revise", holding, sentences, within=window_of(draft.valid_from, draft.valid_until)
     )
@@ -243,7 +238,6 @@ def _challenge(
             reason=f"this conflict is open already: {conflict}",
             conflict=conflict,
         )
-    settle(tx)
     return Change(
         "challenged", str(made.props["kref"]), tx.tx, tx.now, reason=reason, conflict=conflict
     )
@@ -321,7 +315,7 @@ def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[S
     )
 
 
-def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
+def make_current(tx: Transaction, item: Node, node: Node) -> RetractionPlan | None:
     """Believe an existing revision again: what cannot stand beside it gives way. Raises
     ConflictError or RoleError if that is trusted more."""
     before = current_of(tx, item.id)
@@ -338,7 +332,7 @@ def make_current(tx: Transaction, item: Node, node: Node) -> Verdict | None:
         set_deprecated(tx, item, False)
     set_current(tx, item.id, node.id)
     if verdict is not None:
-        give_up(tx, verdict, by=node)
+        apply_retractions(tx, verdict, by=node)
     return verdict
 
 
@@ -361,7 +355,7 @@ def decide(
     *,
     sides: tuple[Node, list[Node]],
     at: int | None,
-) -> tuple[Node, Verdict | None]:
+) -> tuple[Node, RetractionPlan | None]:
     """Carry a decision out; returns the revision that is believed by it (of a rejection: the
     challenger) and what gave way."""
     challenger, held = sides
@@ -400,7 +394,7 @@ def _beside(
     window: Window,
     held: Sequence[Node],
     ended: bool,
-) -> tuple[Node, Verdict | None]:
+) -> tuple[Node, RetractionPlan | None]:
     """Believe a challenger for a time without taking away what its item says: at an address of its
     own if that is needed. `ended`: what it challenged is not believed any more; else it keeps the
     rest of its time."""
@@ -411,18 +405,18 @@ def _beside(
     made = add_revision(
         tx,
         home,
-        narrowed(challenger, Piece(window, texts)),
+        restrict(challenger, Remainder(window, texts)),
         author=str(challenger.props.get("author", "")),
     )
     verdict = judge_revision(tx, made)
     if verdict is not None:
-        give_up(tx, verdict, by=made)
+        apply_retractions(tx, verdict, by=made)
     for node in tx.nodes([node.id for node in held]):
         _make_room(tx, node, window, ended=ended)
     return made, verdict
 
 
-def _let_in(tx: Transaction, item: Node, challenger: Node) -> Verdict | None:
+def _let_in(tx: Transaction, item: Node, challenger: Node) -> RetractionPlan | None:
     before = current_of(tx, item.id)
     verdict = judge_revision(tx, challenger, instead_of=before)
     if item.props.get("deprecated"):
@@ -431,7 +425,7 @@ def _let_in(tx: Transaction, item: Node, challenger: Node) -> Verdict | None:
     if before is not None:
         tx.create_edge(SUPERSEDES, challenger.id, dst=before.id)
     if verdict is not None:
-        give_up(tx, verdict, by=challenger)
+        apply_retractions(tx, verdict, by=challenger)
     return verdict
 
 
@@ -442,25 +436,25 @@ def _make_room(tx: Transaction, node: Node, taken: Window, *, ended: bool) -> No
     current = current_of(tx, item.id)
     if current is not None and current.id == node.id:
         texts = frozenset(text for _, text, _ in stated_by(node))
-        rewrite(
+        split_revision(
             tx,
             node,
             []
             if ended
-            else [Piece(window, texts) for window in minus(node_window(node), (taken,))],
+            else [Remainder(window, texts) for window in minus(node_window(node), (taken,))],
         )
 
 
-def reconcile(tx: Transaction, item: Node) -> tuple[Lost, ...]:
+def reconcile(tx: Transaction, item: Node) -> tuple[Retracted, ...]:
     """After an item was written as it was elsewhere: of what it says now and what is believed here,
     the less entrenched gives way."""
     current = current_of(tx, item.id)
     sentences = sentences_of(current) if current is not None else ()
     if current is None or not sentences:
         return ()
-    verdict = judge("consolidate", Holding(tx, str(current.props["project"])), sentences)
-    give_up(tx, verdict, by=None)
-    return verdict.told()
+    verdict = judge("consolidate", RelevantBeliefs(tx, str(current.props["project"])), sentences)
+    apply_retractions(tx, verdict, by=None)
+    return verdict.losses()
 
 
 def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:
@@ -473,7 +467,7 @@ def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int
             else None
         )
         if verdict is not None and verdict.lost:
-            loss, said = verdict.told()[0], worded(sentences_of(node)[0])
+            loss, said = verdict.losses()[0], worded(sentences_of(node)[0])
             raise ConflictError(
                 f"Change {change} cannot be undone: {said!r:.200} would be believed again beside"
                 f" {loss.kref}, which contradicts it.",

@@ -1,31 +1,33 @@
-"""What beliefs rest on, and what becomes of them when it goes.
+"""What beliefs depend on, and what becomes of them when that is lost.
 
     (a)-[:DEPENDS_ON]->(b)              b is a precondition of a
     (a)-[:DERIVED_FROM]->(b)            b alone is a ground of a; of several grounds one is enough
     (a)-[:… {set: "x"}]->(b)            b is a ground of a together with all that the edges of set x
     lead to
 
-A belief without grounds stands by itself; one with grounds needs one of them whole, and every
+A belief without grounds is supported; one with grounds needs one of them whole, and every
 precondition. A current revision, or an exchange, is a ground while it is not retired and not
-unsupported itself. A revision that was replaced still is one if what is current of its item states
-all its facts. Grounds must lead somewhere: beliefs that are derived from each other in a circle
-support each other no more than nothing does.
+unsupported itself. A revision that was replaced still is one if the current revision of its item
+states all its facts. Grounds must lead somewhere: beliefs that are derived from each other in a
+circle do not support each other.
 
-A current revision that lacks support carries the tag `unsupported`, whose edge says the cause. It
-stays believed, labelled: nothing is dropped. `settle` keeps the tags true at the end of every
-transaction, whatever door it came by. Source: Doyle, "A Truth Maintenance System", 1979.
+A current revision that lacks support carries the tag `unsupported`, whose edge names the cause. It
+stays believed, labelled: nothing is dropped. `propagate_support` keeps the tags true at the end of
+every transaction, whichever interface wrote it. What it reads grows with what depends on the change
+and not with an item's history: other revisions of an item are looked at only where a fact is
+stated, since only then can they be grounds. Source: Doyle, "A Truth Maintenance System", 1979.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from doxa.base.ids import NodeId
 from doxa.base.values import decode
-from doxa.belief.graph import HAS_REVISION, TAG, UNSUPPORTED
-from doxa.belief.types import Fallen
+from doxa.belief.graph import HAS_REVISION, SUPPORT_EDGES, TAG, UNSUPPORTED
+from doxa.belief.types import SupportLost
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
@@ -39,23 +41,22 @@ _GROUND = (
     "SELECT DISTINCT e.dst FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN"
     f" {_TYPES}"
 )
-_BESIDE = (
-    "SELECT g.dst FROM carray(?) f CROSS JOIN edge h ON h.dst = f.value AND h.type = 'HAS_REVISION'"
-    " CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> f.value"
+# other revisions of the same items that some belief names as a ground
+_SIBLINGS = (
+    "SELECT DISTINCT g.dst FROM carray(?) f CROSS JOIN edge h ON h.dst = f.value AND h.type ="
+    " 'HAS_REVISION' CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <>"
+    f" f.value WHERE EXISTS (SELECT 1 FROM edge e WHERE e.dst = g.dst AND e.type IN {_TYPES})"
 )
 STATE = (  # of a node n, as State takes it, beside its edge h from its item
     "h.src, EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'),"
     " coalesce((SELECT 1 + coalesce(t.props ->> '$.erased', 0) FROM edge t WHERE t.dst = n.id AND"
-    f" t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), 0), EXISTS (SELECT 1 FROM edge"
-    " g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
+    f" t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), 0), EXISTS (SELECT 1 FROM node"
+    " p WHERE p.id = n.id AND json_array_length(p.props -> '$.facts') > 0) AND EXISTS (SELECT 1"
+    " FROM edge g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
 )
 _STATES = (
     f"SELECT n.id, {STATE} FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst ="
     " n.id AND h.type = 'HAS_REVISION'"
-)
-_RETIRED = (
-    "SELECT n.id FROM carray(?) f CROSS JOIN node n ON n.id = f.value WHERE n.props ->>"
-    " '$.deprecated'"
 )
 _GROUNDS = (
     "SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f CROSS JOIN edge e ON e.src"
@@ -73,19 +74,19 @@ class State(msgspec.Struct, frozen=True, gc=False):
     item: NodeId | None
     live: bool
     tagged: int  # 1: it lacks support; 2: for good, since a ground was erased
-    beside: bool  # its item has other revisions
+    beside: bool  # it states facts, and its item has other revisions: they may state the same
 
 
-def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
+def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]]:
     """Tag what lost its support by this transaction so far, and untag what got it back: (lost it,
     got it back)."""
-    stirred = tx.take_stirred()
-    if not stirred:
+    dirty = tx.drain_dirty()
+    if not dirty:
         return (), ()
-    states = _states(tx, stirred)
+    states = _states(tx, dirty)
     for identity in [i for i, state in states.items() if state.tagged and not state.live]:
         _untag(tx, identity)  # what is not believed any more needs no support
-    region = _Region(tx, _touched(tx, states))
+    region = _affected(tx, states)
     supported = region.supported()
     fallen, risen = [], []
     for identity in sorted(region.members):
@@ -94,13 +95,13 @@ def settle(tx: Transaction) -> tuple[tuple[Fallen, ...], tuple[Fallen, ...]]:
             cause, ground = region.cause(identity, supported)
             tag_unsupported(tx, identity, cause, ground=ground)
             fallen.append(
-                Fallen(
+                SupportLost(
                     _address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause
                 )
             )
         elif identity in supported and state.tagged:
             _untag(tx, identity)
-            risen.append(Fallen(_address(tx, identity), "what it rests on is believed"))
+            risen.append(SupportLost(_address(tx, identity), "what it rests on is believed"))
     return tuple(fallen), tuple(risen)
 
 
@@ -127,40 +128,54 @@ def would_fall(
     }
 
 
-def _touched(tx: Transaction, states: dict[NodeId, State]) -> list[NodeId]:
-    """The current revisions whose support may be other than their tags say."""
-    revisions = [identity for identity, state in states.items() if state.item is not None]
-    beside = [NodeId(row[0]) for row in tx.rows(_BESIDE, (int64_array(revisions),))]
-    found = dict.fromkeys(identity for identity in revisions if states[identity].live)
-    known = states | _states(tx, [identity for identity in beside if identity not in states])
-    for (target,) in tx.rows(
-        _GROUND, (int64_array(sorted({*states, *beside})),)
-    ):  # of an item's many revisions usually none or few
+def _affected(tx: Transaction, states: dict[NodeId, State]) -> _Region:
+    """The current revisions whose support may differ from what their tags say."""
+    live = {i: state for i, state in states.items() if state.item is not None and state.live}
+    stating = [identity for identity, state in states.items() if state.beside]
+    siblings = _siblings(tx, stating)
+    asked = [i for i in states if not (tx.is_made(i) and _is_no_ground(tx, i))]
+    used = tx.rows(_GROUND, (int64_array(asked),)) if asked else []
+    grounds = {*siblings, *(NodeId(row[0]) for row in used)}
+    if not grounds:  # nothing depends on what changed
+        return _Region(tx, [], known=live, closed=True)
+    found = dict.fromkeys(live)
+    known = states | _states(tx, [identity for identity in siblings if identity not in states])
+    for target in sorted(grounds):  # of an item's many revisions usually none or few
         state = known.get(target)
         stands = state is not None and _standing_for(tx, target, state, frozenset()) is not None
         for identity, dependent in _states(tx, _dependents(tx, [target])).items():
             if dependent.live and bool(dependent.tagged) is stands:
                 found[identity] = None
-    return list(found)
+    return _Region(tx, list(found))
 
 
-def _dependents(reader: Reader, targets: Iterable[NodeId]) -> list[NodeId]:
+def _is_no_ground(tx: Transaction, identity: NodeId) -> bool:
+    return not any(tx.edges_in(identity, kind) for kind in SUPPORT_EDGES)
+
+
+def _siblings(reader: Reader, stating: list[NodeId]) -> list[NodeId]:
+    if not stating:
+        return []
+    return [NodeId(row[0]) for row in reader.rows(_SIBLINGS, (int64_array(stating),))]
+
+
+def _dependents(reader: Reader, targets: Collection[NodeId]) -> list[NodeId]:
+    if not targets:
+        return []
     return [NodeId(row[0]) for row in reader.rows(_DEPENDENTS, (int64_array(sorted(targets)),))]
 
 
-def _states(reader: Reader, identities: Iterable[NodeId]) -> dict[NodeId, State]:
+def _states(reader: Reader, identities: Collection[NodeId]) -> dict[NodeId, State]:
+    if not identities:
+        return {}
     rows = reader.rows(_STATES, (int64_array(sorted(set(identities))),))
     others = [NodeId(row[0]) for row in rows if row[1] is None]
     if (
         others
     ):  # exchanges and the like are live unless they are retired; what was erased is not there
-        there = {node.id for node in reader.nodes(others)}
-        retired = {row[0] for row in reader.rows(_RETIRED, (int64_array(others),))}
-        known = [row for row in rows if row[1] is not None]
-        rows = known + [
-            (identity, None, identity not in retired, 0, False)
-            for identity in others
-            if identity in there
+        rows = [row for row in rows if row[1] is not None] + [
+            (node.id, None, not node.props.get("deprecated"), 0, False)
+            for node in reader.nodes(others)
         ]
     return {
         identity: State(item, bool(live), tagged, bool(beside))
@@ -203,37 +218,24 @@ class _Region:
         gone: frozenset[NodeId] = frozenset(),
         known: dict[NodeId, State] | None = None,
         broken: frozenset[NodeId] = frozenset(),
+        closed: bool = False,
     ) -> None:
-        """`known`: the states of the seeds, where whatever rests on a seed is one as well."""
+        """`known`: the states of the seeds, where whatever depends on a seed is one as well.
+        `closed`: nothing depends on other revisions of their items either."""
         self._reader = reader
         self.states: dict[NodeId, State] = {}
         self.members: set[NodeId] = set()
         due = seeds
-        while due:
+        while due or known:
             states = _states(reader, due) if known is None else known
             self.states |= states
-            live = [
-                identity
-                for identity, state in states.items()
-                if state.live and identity not in gone
-            ]
+            live = [i for i, state in states.items() if state.live and i not in gone]
             self.members.update(live)
-            several = [identity for identity in live if states[identity].beside]
-            beside = (
-                [NodeId(row[0]) for row in reader.rows(_BESIDE, (int64_array(several),))]
-                if several
-                else []
-            )
-            targets = beside if known is not None else [*live, *beside]
-            due = (
-                [
-                    identity
-                    for identity in _dependents(reader, targets)
-                    if identity not in self.states
-                ]
-                if targets
-                else []
-            )
+            if closed:
+                break
+            siblings = _siblings(reader, [i for i in live if states[i].beside])
+            targets = siblings if known is not None else [*live, *siblings]
+            due = [i for i in _dependents(reader, targets) if i not in self.states]
             known = None
         self._needed: dict[NodeId, list[NodeId]] = {}
         self._either: dict[
@@ -311,7 +313,7 @@ class _Region:
                 due += self._users.get(member, ())
 
     def _founded(self, held: set[NodeId]) -> set[NodeId]:
-        """Those that are reached from what has grounds outside, or needs none, one after the other."""
+        """The members reached from those that need no ground, or have one outside."""
         founded: set[NodeId] = set()
         due = list(held)
         while due:

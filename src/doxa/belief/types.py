@@ -97,7 +97,7 @@ class Draft:
     entities: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Value]:
-        """The properties that make two revisions the same or different; absent ones are left out."""
+        """The properties by which two revisions are compared, without absent ones."""
         values: dict[str, Value] = {
             "summary": self.summary,
             "title": self.title or None,
@@ -143,12 +143,7 @@ def check_draft(draft: Draft) -> None:
         )
     check_summary(draft.summary)
     _check_texts(draft)
-    if draft.kind in RESERVED_KINDS:
-        raise InputError(
-            f"A belief cannot be of kind {draft.kind!r}: such addresses are of conversations.",
-            next_step="Choose another kind.",
-            field="kind",
-        )
+    check_kind(draft.kind)
     if draft.trust not in TRUSTS:
         raise InputError(
             f"{draft.trust[:40]!r} is no trust label.",
@@ -191,6 +186,16 @@ def check_draft(draft: Draft) -> None:
             f"Metadata may not be named {', '.join(sorted(reserved))}: doxa keeps these itself.",
             next_step="Choose another name.",
             field="metadata",
+        )
+
+
+def check_kind(kind: str) -> None:
+    """Raise InputError for a kind whose addresses belong to something else than a belief."""
+    if kind in RESERVED_KINDS:
+        raise InputError(
+            f"A belief cannot be of kind {kind!r}: such addresses are of conversations.",
+            next_step="Choose another kind.",
+            field="kind",
         )
 
 
@@ -378,7 +383,7 @@ Action = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class Retracted:
     """A belief that was given up: where it stood, what it says in words, why it was the one, and
     the addresses of what it gave way to."""
 
@@ -389,7 +394,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class Fallen:
+class SupportLost:
     """A belief whose support was lost or came back, and the cause in words."""
 
     kref: str
@@ -415,10 +420,10 @@ class Change:
     gained: tuple[Fact, ...] = ()
     lost: tuple[Fact, ...] = ()
     reason: str = ""
-    losses: tuple[Lost, ...] = ()
+    losses: tuple[Retracted, ...] = ()
     conflict: str = ""
-    unsupported: tuple[Fallen, ...] = ()
-    supported: tuple[Fallen, ...] = ()
+    unsupported: tuple[SupportLost, ...] = ()
+    supported: tuple[SupportLost, ...] = ()
 
 
 Status = Literal[

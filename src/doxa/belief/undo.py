@@ -77,7 +77,7 @@ def undo(tx: Transaction, change: int) -> str:
 
 
 def _sets_a_rule(entry: LogEntry) -> bool:
-    """What a first suppression notes in the catalogue is none: it only says that there may be some."""
+    """A first suppression notes in the catalogue that there may be some: that is not a rule."""
     return entry.op == "catalogue.set" and (entry.payload or {}).get("name") != SUPPRESSING
 
 

@@ -14,11 +14,11 @@ from doxa.store import Node, Transaction
 VERIFIED = "verified"
 
 
-def keep_verified(tx: Transaction, stirred: Iterable[NodeId]) -> None:
+def keep_verified(tx: Transaction, dirty: Iterable[NodeId]) -> None:
     """Raise RoleError if an agent's transaction so far made a verified belief, or ended one."""
     if tx.identity.role != "agent":
         return
-    for node in tx.nodes(list(stirred)):
+    for node in tx.nodes(list(dirty)):
         if "Revision" not in node.labels or node.props.get("trust") != VERIFIED:
             continue
         live = bool(tx.edges_in(node.id, CURRENT))

@@ -6,10 +6,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.ids import NodeId
-from doxa.base.values import encode_properties
+from doxa.base.values import Value, encode_properties
 from doxa.belief.graph import (
     CURRENT,
     HAS_REVISION,
@@ -17,7 +18,6 @@ from doxa.belief.graph import (
     RETIRED_REVISION,
     SUPERSEDES,
     TAG,
-    build_revision,
     current_of,
     item_of,
     last_of,
@@ -26,6 +26,7 @@ from doxa.belief.graph import (
     resolve,
 )
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
+from doxa.belief.reading.views import build_revision
 from doxa.belief.types import Draft, Fact, check_draft, check_summary
 from doxa.logic.sentence import Sentence, worded
 from doxa.store import Edge, Identity, Node, Transaction
@@ -118,23 +119,40 @@ def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> N
     return node
 
 
-def content_hash(draft: Draft) -> str:
-    return hashlib.blake2b(
-        encode_properties(draft.content(), owner="Revision"), digest_size=12
-    ).hexdigest()
+class Content(NamedTuple):
+    """What a draft says, as properties, and their hash."""
+
+    props: dict[str, Value]
+    hash: str
+
+    @classmethod
+    def of(cls, draft: Draft) -> Content:
+        props = draft.content()
+        data = encode_properties(props, owner="Revision")
+        return cls(props, hashlib.blake2b(data, digest_size=12).hexdigest())
 
 
 def add_revision(
-    tx: Transaction, item: Node, draft: Draft, *, author: str = "", current: bool = True
+    tx: Transaction,
+    item: Node,
+    draft: Draft,
+    *,
+    author: str = "",
+    current: bool = True,
+    content: Content | None = None,
+    last: NodeId | None = None,
 ) -> Node:
     """A new revision that becomes current and SUPERSEDES the one that was; without `current` it is
-    written and not believed. The caller has checked that the content is new. `author`: of a belief
-    that is only written anew, who stated it."""
-    check_draft(draft)
+    written and not believed. The caller has checked that it says something new. `author`: of a
+    belief that is only rewritten, who stated it. `content`: that of a draft which the caller has
+    checked. `last`: the revision written last, where that is known."""
+    if content is None:
+        check_draft(draft)
+        content = Content.of(draft)
     before = current_of(tx, item.id)
-    number = next_number(tx, item)
+    number = next_number(tx, item, last)
     kref = f"{item.props['kref']}?r={number}"
-    props = draft.content() | {
+    props = content.props | {
         "kref": kref,
         "number": number,
         "project": item.props["project"],
@@ -142,7 +160,7 @@ def add_revision(
         "kind": item.props["kind"],
         "author": author or _author(draft, tx.identity),
         "time": tx.now if draft.time is None else draft.time,
-        "content_hash": content_hash(draft),
+        "content_hash": content.hash,
     }
     made = tx.create_node(("Revision",), props)
     tx.create_edge(HAS_REVISION, item.id, dst=made)
@@ -163,20 +181,22 @@ def _author(draft: Draft, identity: Identity) -> str:
     return identity.actor
 
 
-def next_number(tx: Transaction, item: Node) -> int:
+def next_number(tx: Transaction, item: Node, last: NodeId | None = None) -> int:
     """One more than the highest number ever used, also after an erasure (then the item remembers
-    it)."""
-    last = tx.rows("SELECT max(dst) FROM edge WHERE src = ? AND type = ?", (item.id, HAS_REVISION))[
-        0
-    ][0]
-    floor = item.props.get("next_number", 1)
-    assert isinstance(floor, int)
+    it). `last`: the revision written last, where it is known."""
+    if last is None and not tx.is_made(item.id):
+        sql = "SELECT max(dst) FROM edge WHERE src = ? AND type = ?"
+        last = tx.rows(sql, (item.id, HAS_REVISION))[0][0]
+    elif last is None:
+        last = max((edge.dst for edge in tx.edges_out(item.id, HAS_REVISION)), default=None)
+    least = item.props.get("next_number", 1)
+    assert isinstance(least, int)
     if last is None:
-        return floor
+        return least
     node = tx.node(last)
     number = node.props["number"] if node else 0
     assert isinstance(number, int)
-    return max(floor, number + 1)
+    return max(least, number + 1)
 
 
 def set_current(tx: Transaction, item: NodeId, revision: NodeId | None) -> None:
@@ -193,7 +213,7 @@ def tag_edge(tx: Transaction, item: NodeId, tag: str) -> Edge | None:
 
 
 def move_tag(tx: Transaction, item: Node, *, tag: str, revision: Node | None) -> None:
-    """Point a tag at a revision, or (None) take it off. The guard of protected tags is the store's."""
+    """Point a tag at a revision, or remove it (None). The store guards protected tags."""
     if tag == "current":
         set_current(tx, item.id, revision.id if revision else None)
         return

@@ -39,7 +39,7 @@ from doxa.language.corrections import ExtractedFact, corrects, index_words
 from doxa.language.extract import Candidate, extract
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
-from doxa.store import Identity, Node, Noted, Store, Transaction
+from doxa.store import AccessRecord, Identity, Node, Store, Transaction
 
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
 _SAID_LAST = "said_last"
@@ -172,7 +172,7 @@ class Ingest:
             self._counts["known"] += 1
             # A repeated turn counts as an access, so that its persistence policy can restore it.
             if tx.declared().judge.rules.any:
-                tx.noted.append(Noted(tx.now, {}, [found.id]))
+                tx.noted.append(AccessRecord(tx.now, {}, [found.id]))
             return
         previous = self._previous(tx, key, thread=thread)
         made = tx.create_node(
@@ -280,7 +280,7 @@ class Ingest:
         if self._says_the_same(tx, kref, draft) and not self._was_corrected(tx, kref, turn.time_ns):
             self._note_repetition(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
             return
-        change = self._ledger.put_in(
+        change = self._ledger.upsert(
             tx, kref, draft, links=[("DERIVED_FROM", source)], in_time=True
         )
         self._counts["candidates"] += change.action != "unchanged"

@@ -17,17 +17,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
-from doxa.base.errors import InputError, NotFoundError
+from doxa.base.errors import InputError
 from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
-from doxa.belief import Change, Draft, Fact, Ledger, parse_kref, read_revision, resolve
+from doxa.belief import (
+    Change,
+    Draft,
+    Fact,
+    Ledger,
+    draft_kref,
+    parse_kref,
+    read_revision,
+    resolve,
+    with_receipt,
+)
 from doxa.belief.types import ENRICHMENTS, without
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.logic.sentence import Atom, replace_atoms
-from doxa.recall import Ask, Recaller
 from doxa.redaction.redact import left_out, redact, refuse_secret
-from doxa.store import Identity, Store
+from doxa.store import Identity, Reader, Store
 
 _TURNING = re.compile(
     r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once"
@@ -46,7 +55,9 @@ _FRONTED = re.compile(
 )
 _SEVERAL = re.compile(
     r"\b(?:and|or|but|than|while|whereas|because|if|when)\b|[.!?]\s+\S"
-)  # several statements: it is ambiguous which one a phrase belongs to
+)  # more than one thing is said: what belongs to which?
+# the words by which texts that say the same are found; then the whole texts are compared
+_GIST_CHARS_READ, _GIST_WORDS_READ = 2_000, 32
 _CONTRACTIONS = (
     (re.compile(r"\bwon['’]?t\b"), "will not"),
     (re.compile(r"\bcan(?:not\b|['’]t\b)"), "can not"),
@@ -71,26 +82,36 @@ class Remembered:
 def remember(
     store: Store,
     identity: Identity,
-    recaller: Recaller,
     *,
     draft: Draft,
     links: Iterable[tuple[str, str]] = (),
     expect: int | None = None,
 ) -> Remembered:
     """State a draft. A named item is revised if it exists; an unnamed one is first looked for among
-    what its space holds."""
+    what its space holds, and again within the transaction if anybody wrote meanwhile."""
     clean, found = clean_draft(draft)
     warnings = tuple(left_out([kind]) for kind in found)
     held_links = tuple(links)
+    known, seen, kref = "", 0, draft_kref(clean)
     if not clean.name:
-        known = _near_duplicate(store, recaller, clean)
-        if known:
-            warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
-            change = Change(
-                "unchanged", known, None, store.clock.now_ns(), reason="memory holds this already"
-            )
-            return Remembered("unchanged", known, False, known, ("words",), warnings, change)
-    change = Ledger(store, identity).put(clean, links=held_links, expect=expect)
+        with store.read() as snapshot:
+            seen = snapshot.last_change()
+            known = _near_duplicate(snapshot, clean)
+    ledger = Ledger(store, identity)
+    if not known:
+        ledger.check(clean)
+        with ledger.write("put") as work:
+            if not clean.name and work.tx.written_since(seen):
+                known = _near_duplicate(work.tx, clean)
+            if not known:
+                change = ledger.upsert(work.tx, kref, clean, links=held_links, expect=expect)
+    if known:
+        warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
+        change = Change(
+            "unchanged", known, None, store.clock.now_ns(), reason="memory holds this already"
+        )
+        return Remembered("unchanged", known, False, known, ("words",), warnings, change)
+    change = with_receipt(change, work)
     stored = change.action != "unchanged"
     warnings += () if stored else _said_again(store, change.kref)
     return Remembered(
@@ -223,34 +244,24 @@ def clean_value(value: Value, kinds: list[str]) -> Value:
     return result.text
 
 
-def _near_duplicate(store: Store, recaller: Recaller, draft: Draft) -> str:
-    """Return the address of a current belief with the same text in the same project, space and
-    kind, or an empty text."""
+def _near_duplicate(reader: Reader, draft: Draft) -> str:
+    """The address of a current belief of the same project, space and kind that says the same, or
+    nothing."""
     wanted = _gist(draft.summary)
-    if not wanted:
+    words = list(dict.fromkeys(terms(draft.summary[:_GIST_CHARS_READ])))
+    words = [word for word in words if word in wanted][:_GIST_WORDS_READ]
+    if not words:
         return ""
-    ask = Ask(
-        draft.summary,
-        project="",
-        kinds=(draft.kind,),
+    alike = reader.live_with_terms(
+        words,
+        project=draft.project,
         space=draft.space,
+        kind=draft.kind,
         limit=DUPLICATE_HITS_READ,
-        lanes=("words",),
     )
-    try:
-        hits = recaller.recall(ask).hits
-    except NotFoundError:  # a new space is empty
-        return ""
-    near = [
-        hit.kref
-        for hit in hits
-        if (hit.project, hit.space, hit.type) == (draft.project, draft.space, "revision")
-    ]
-    with store.read() as snapshot:  # the text of a hit starts with its title
-        for kref in near:
-            node = snapshot.node_by_kref(kref)
-            if node is not None and _gist(str(node.props["summary"])) == wanted:
-                return kref
+    for node in alike:
+        if "Revision" in node.labels and _gist(str(node.props["summary"])) == wanted:
+            return str(node.props["kref"])
     return ""
 
 

@@ -20,22 +20,22 @@ from doxa.belief import (
     Draft,
     Kref,
     Ledger,
-    Revision,
     build_revision,
-    check_draft,
     draft_kref,
     parse_target,
-    sealed,
+    with_receipt,
 )
 from doxa.belief.graph import current_of
+from doxa.belief.loading import load_item
 from doxa.belief.stating import stated_facts
 from doxa.belief.types import ENRICHMENTS
+from doxa.belief.types import check_kind as check_belief_kind
 from doxa.belief.writes import EMBEDDING_TEXT, require_belief
 from doxa.ingestion.arguments import check_kind
 from doxa.ingestion.remember import clean_draft
 from doxa.logic.sentence import Sentence, parse_sentence, worded
 from doxa.redaction.redact import left_out
-from doxa.store import Identity, Reader, Store
+from doxa.store import Identity, Node, Store
 
 _APART = ("embedding_text", "statements")
 _KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
@@ -57,20 +57,17 @@ def revise(
     only returns what would happen."""
     kref = parse_target(target)
     draft, secrets = _worded(kref, text, given)
-    check_draft(draft)
+    check_belief_kind(draft.kind)
     ledger = Ledger(store, identity, dry_run=dry_run)
     with ledger.write("revise") as work:
         tx = work.tx
-        item = require_belief(tx, kref)
-        before = current_of(tx, item.id)
-        full, notes = _carried(
-            draft,
-            build_revision(before, status="current") if before else None,
-            given=given,
-            identity=identity,
+        loaded = load_item(tx, kref.item())
+        before = current_of(tx, require_belief(tx, kref).id)
+        full, notes = _carried(draft, before, given=given, identity=identity)
+        change = ledger.upsert(
+            tx, kref.item(), full, expect=expect, again=again, carry=True, loaded=loaded
         )
-        change = ledger.put_in(tx, kref.item(), full, expect=expect, again=again, carry=True)
-    return noted(sealed(change, work), secrets, notes if change.action != "unchanged" else ())
+    return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
 def believe(
@@ -80,10 +77,12 @@ def believe(
     *,
     given: Mapping[str, Any],
     links: Sequence[tuple[str, str]] = (),
+    item: Kref | None = None,
     dry_run: bool = False,
 ) -> Change:
-    """State sentences wherever they belong. `given` are fields of revision_fields, and `summary`:
-    without one the words are made from the sentences."""
+    """State sentences wherever they belong. `given` are fields of arguments.revision_fields, and `summary`:
+    without one the words are made from the sentences. `item`: at this address, whose current
+    revision is carried over if there is one by now."""
     facts, rest = stated_facts(sentences)
     fields = {
         name: value
@@ -103,7 +102,17 @@ def believe(
         ),
     )
     clean, secrets = clean_draft(draft)
-    return noted(Ledger(store, identity, dry_run=dry_run).believe(clean, links=links), secrets)
+    ledger = Ledger(store, identity, dry_run=dry_run)
+    if item is None:
+        return noted(ledger.believe(clean, links=links), secrets)
+    ledger.check(clean)
+    with ledger.write("revise") as work:
+        found = work.tx.node_by_kref(str(item))
+        before = current_of(work.tx, found.id) if found else None
+        named = {**given, "statements": sentences}
+        full, notes = _carried(clean, before, given=named, identity=identity)
+        change = ledger.upsert(work.tx, item, full, links=links, carry=True)
+    return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
 def supersede(
@@ -115,14 +124,19 @@ def supersede(
     draft, secrets = _worded(kref, text, given)
     if draft_kref(draft) == kref.item():
         return revise(store, identity, kref, text, given=given)
-    with store.read() as snapshot:
-        old = _current(snapshot, kref)
-    full, notes = _carried(draft, old, given=given, identity=identity)
-    return noted(Ledger(store, identity).supersede(kref, full), secrets, notes)
+    ledger = Ledger(store, identity)
+    with ledger.write("supersede") as work:
+        old = current_of(work.tx, require_belief(work.tx, kref).id)
+        full, notes = _carried(draft, old, given=given, identity=identity)
+        ledger.check(full)
+        change = ledger.replace_in(work.tx, kref, full)
+    return noted(with_receipt(change, work), secrets, notes)
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:
-    """Add notes to the reason of a change, including which secrets were redacted."""
+    """The change with a note of what was left out of it."""
+    if not secrets and not notes:
+        return change
     parts = [part for part in (change.reason, left_out(secrets), *notes) if part]
     return replace(
         change,
@@ -130,12 +144,6 @@ def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Ch
             part.removesuffix(".") if n < len(parts) - 1 else part for n, part in enumerate(parts)
         ),
     )
-
-
-def _current(reader: Reader, kref: Kref) -> Revision | None:
-    node = reader.node_by_kref(str(kref.item())) if kref.is_item else None
-    before = current_of(reader, node.id) if node else None
-    return build_revision(before, status="current") if before else None
 
 
 def _worded(kref: Kref, text: str, given: Mapping[str, Any]) -> tuple[Draft, list[str]]:
@@ -174,12 +182,13 @@ def _worded(kref: Kref, text: str, given: Mapping[str, Any]) -> tuple[Draft, lis
 
 
 def _carried(
-    draft: Draft, old: Revision | None, *, given: Mapping[str, Any], identity: Identity
+    draft: Draft, before: Node | None, *, given: Mapping[str, Any], identity: Identity
 ) -> tuple[Draft, tuple[str, ...]]:
-    """The draft with what the former revision said and was not given, and notes of what could not
-    be carried over."""
-    if old is None:
+    """The draft with what the former revision states and was not given, and notes of what could not
+    be carried over. The revision is read in the transaction that replaces it."""
+    if before is None:
         return draft, ()
+    old = build_revision(before, status="current")
     notes: list[str] = []
     kept: dict[str, Any] = {name: getattr(old, name) for name in _KEPT if name not in given}
     if kept.get("trust") == "verified" and identity.role == "agent":

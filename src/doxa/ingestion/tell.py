@@ -19,12 +19,12 @@ from doxa.belief import (
     facts_of,
     item_of,
     parse_kref,
-    sealed,
     status_of,
+    with_receipt,
 )
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.holding import trust_rank
-from doxa.belief.types import Lost, without
+from doxa.belief.types import Retracted, without
 from doxa.belief.writes import draft_kref, retire_for
 from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
 from doxa.ingestion.remember import clean_draft
@@ -37,16 +37,19 @@ from doxa.store import TRUSTS, Identity, Node, Store, Transaction
 def tell(
     store: Store, identity: Identity, recaller: Recaller, draft: Draft, *, dry_run: bool = False
 ) -> tuple[Change, MatchResult]:
-    """State the text of a draft, wherever it belongs. The match is made before the transaction;
-    what it found is looked at again within it, and what somebody changed meanwhile is left alone.
-    """
+    """State the text of a draft, wherever it belongs. The match is made before the transaction, and
+    again within it if anybody wrote meanwhile."""
     clean, secrets = clean_draft(draft)
     check_draft(clean)
-    found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
+    with store.read() as snapshot:
+        seen = snapshot.last_change()
+        found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
     ledger = Ledger(store, identity, dry_run=dry_run)
     with ledger.write("tell") as work:
+        if work.tx.written_since(seen):
+            found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
         change = _told(work.tx, ledger, clean, found)
-    return noted(sealed(change, work), secrets), found
+    return noted(with_receipt(change, work), secrets), found
 
 
 def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: MatchResult) -> Change:
@@ -84,7 +87,7 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: MatchResult) -> 
             reason=reason,
             conflict=conflict,
         )
-    return ledger.put_in(tx, draft_kref(draft), draft)
+    return ledger.upsert(tx, draft_kref(draft), draft)
 
 
 def _standing(tx: Transaction, proposals: Sequence[Proposal]) -> list[tuple[Proposal, Node]]:
@@ -102,7 +105,7 @@ def _revised(
 ) -> Change:
     (first, node), *others = sure
     item = parse_kref(str(item_of(tx, node.id).props["kref"]))
-    change = ledger.put_in(
+    change = ledger.upsert(
         tx,
         item,
         replace(
@@ -123,7 +126,9 @@ def _revised(
             continue
         retire_for(tx, held.id, by=made.id)
         losses.append(
-            Lost(other.kref, str(held.props["summary"]), " ".join(other.reasons), (change.kref,))
+            Retracted(
+                other.kref, str(held.props["summary"]), " ".join(other.reasons), (change.kref,)
+            )
         )
     return replace(
         change, losses=tuple(losses), reason=" ".join((f"{first.score:.2f}:", *first.reasons))

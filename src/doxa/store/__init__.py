@@ -5,6 +5,7 @@ from doxa.store.constraint import Constraints
 from doxa.store.declared import SUPPRESSING
 from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
+from doxa.store.indexing.keys import after_key, key_of, rank_of
 from doxa.store.indexing.packing import (
     code_levels,
     code_products,
@@ -27,23 +28,22 @@ from doxa.store.indexing.search import (
     text_of,
 )
 from doxa.store.indexing.vectors import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
-from doxa.store.keys import after_key, key_of, rank_of
 from doxa.store.reader import Reader, int64_array
-from doxa.store.rows import Edge, LogEntry, Node, Receipt
+from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
 from doxa.store.store import Store
-from doxa.store.transaction import Identity, Transaction
+from doxa.store.transaction import Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
-from doxa.store.visibility.access import Access, Noted
+from doxa.store.visibility.access import Access, AccessRecord
 from doxa.store.visibility.judge import (
     DYNAMIC,
     Condition,
     Expressions,
-    Judge,
-    Standing,
+    PolicyEvaluator,
+    PolicyStatus,
     Subject,
     Value,
 )
-from doxa.store.visibility.sight import Sight
+from doxa.store.visibility.sight import VisibilityFilter
 
 __all__ = [
     "DYNAMIC",
@@ -54,6 +54,7 @@ __all__ = [
     "TRUSTS",
     "TRUST_DEFAULT",
     "Access",
+    "AccessRecord",
     "Condition",
     "Constraints",
     "Edge",
@@ -62,20 +63,19 @@ __all__ = [
     "IndexRule",
     "Indexes",
     "Interrupted",
-    "Judge",
     "LogEntry",
     "LogProof",
     "Node",
-    "Noted",
+    "PolicyEvaluator",
+    "PolicyStatus",
     "Reader",
     "Receipt",
     "SearchRule",
-    "Sight",
-    "Standing",
     "Store",
     "Subject",
     "Transaction",
     "Value",
+    "VisibilityFilter",
     "after_key",
     "attributes_of",
     "check",

@@ -32,7 +32,7 @@ from doxa.base.temporal_instant import INSTANT_FORMS, instant_of
 from doxa.base.value_types import conforms
 from doxa.base.values import Properties, canonical, decode_properties
 from doxa.store.index import elements, window_key, window_neighbours
-from doxa.store.keys import key_of
+from doxa.store.indexing.keys import key_of
 
 
 class ConstraintRule(NamedTuple):

@@ -11,9 +11,9 @@ from doxa.store.constraint import Constraints
 from doxa.store.guard import Guards
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.search import SearchRule, rules_of
-from doxa.store.visibility.judge import Expressions, Judge
+from doxa.store.visibility.judge import Expressions, PolicyEvaluator
 
-# [edge types]: what a transaction changes of them is told by Transaction.take_stirred
+# [edge types]: what a transaction changes of them is returned by Transaction.drain_dirty
 SUPPORT = "support"
 SUPPRESSING = "suppressing"  # {"node": bool, "edge": bool}: whether any was ever suppressed by hand
 _STRUCTURAL = frozenset(("range", "text", "point"))
@@ -24,7 +24,7 @@ class Declared(NamedTuple):
     search: Mapping[str, SearchRule]
     indexes: Indexes
     constraints: Constraints
-    judge: Judge
+    judge: PolicyEvaluator
     suppressing: Mapping[str, bool]
     support: frozenset[str]  # types of edges by which one node rests on another
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
@@ -51,7 +51,7 @@ def declared(
         rules_of(catalogue),
         indexes,
         Constraints(catalogue),
-        Judge(rules, expressions),
+        PolicyEvaluator(rules, expressions),
         catalogue.get(SUPPRESSING) or {},
         frozenset(catalogue.get(SUPPORT) or ()),
         swept or {},

@@ -59,7 +59,7 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
 Interrupted = apsw.InterruptError  # a statement that was watched (Reader.watch) and told to stop
 
 
-class Moment:
+class TransactionClock:
     """What SQL functions know of the transaction that their connection is in: its time, by which
     visibility is judged, and how to judge."""
 
@@ -88,7 +88,7 @@ class Engine:
         self._all: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._inherited: list[apsw.Connection] = []
-        self._moments: dict[apsw.Connection, Moment] = {}
+        self._moments: dict[apsw.Connection, TransactionClock] = {}
         self._pid = os.getpid()
         self.closed = False
 
@@ -117,10 +117,10 @@ class Engine:
         return made
 
     @property
-    def moment(self) -> Moment:
+    def moment(self) -> TransactionClock:
         """That of this thread's connection."""
         self.connection()
-        found: Moment = self._local.moment
+        found: TransactionClock = self._local.moment
         return found
 
     @property
@@ -159,7 +159,7 @@ class Engine:
         connection.create_scalar_function(
             "doxa_instant", lambda *given: text_instant_key(*given), 1, deterministic=True
         )
-        moment = self._moments[connection] = Moment()
+        moment = self._moments[connection] = TransactionClock()
         connection.create_scalar_function(
             "doxa_now", lambda *_: moment.now, 0, deterministic=True
         )  # so it is asked once for each statement
@@ -170,7 +170,7 @@ class Engine:
     @staticmethod
     def _open(name: str, flags: int) -> apsw.Connection:
         connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_CACHED)
-        connection.set_busy_handler(Patience())
+        connection.set_busy_handler(BusyBackoff())
         return connection
 
     def _readable(self, connection: apsw.Connection) -> apsw.Connection:
@@ -219,7 +219,7 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
     return kept
 
 
-class Patience:
+class BusyBackoff:
     """The busy handler of one connection: sleeps a random, growing time; gives up when the limit
     has passed by the clock, or it is told to.
 
@@ -256,11 +256,11 @@ def begin(db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> Non
     if stopped is None:
         db.execute("BEGIN IMMEDIATE")
         return
-    db.set_busy_handler(Patience(stopped=stopped))
+    db.set_busy_handler(BusyBackoff(stopped=stopped))
     try:
         db.execute("BEGIN IMMEDIATE")
     finally:
-        db.set_busy_handler(Patience())
+        db.set_busy_handler(BusyBackoff())
 
 
 @contextmanager

@@ -23,7 +23,7 @@ CURRENT or TAG of its own. Role order: agent < operator < system.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -31,6 +31,7 @@ import apsw
 from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.base.values import Properties, same_value
+from doxa.store.rows import Edge
 
 _HELD_TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
@@ -181,14 +182,25 @@ _SINGLE_NAME = (
 _JOINED = "SELECT EXISTS (SELECT 1 FROM edge WHERE src = ?1 AND type = ?2 AND dst = ?3)"
 
 
+Known = Callable[[bool, int, str], list[Edge] | None]
+
+
 def misfits(
-    db: apsw.Connection, rule: dict[str, Any], *, kind: str, src: int, dst: int
+    db: apsw.Connection,
+    rule: dict[str, Any],
+    *,
+    kind: str,
+    src: int,
+    dst: int,
+    known: Known = lambda *_: None,
 ) -> Iterator[str]:
     """What only the whole transaction can show: how the edges of a type at two nodes break its
-    guard, in words."""
-    if rule.get("single") and db.execute(_SINGLE, (src, kind)).get > 1:
+    guard, in words. `known` gives the edges into (True) or out of a node where they need not be
+    read."""
+    out, into = known(False, src, kind), known(True, dst, kind)
+    if rule.get("single") and _count(db, _SINGLE, (src, kind), out) > 1:
         yield f"two {kind} edges leave node {src}"
-    if rule.get("single_in") and db.execute(_SINGLE_IN, (dst, kind)).get > 1:
+    if rule.get("single_in") and _count(db, _SINGLE_IN, (dst, kind), into) > 1:
         yield f"two {kind} edges reach node {dst}"
     if rule.get("single_name"):
         twice = db.execute(_SINGLE_NAME, (src, kind)).fetchone()
@@ -197,10 +209,22 @@ def misfits(
     along = rule.get("along")
     if (
         along
-        and db.execute(_JOINED, (src, kind, dst)).get
-        and not db.execute(_JOINED, (src, along, dst)).get
+        and _joined(db, (src, kind, dst), into)
+        and not _joined(db, (src, along, dst), known(True, dst, along))
     ):
-        yield f"the edge {kind} from node {src} to node {dst} has no edge {along} beside it"
+        yield f"the edge {kind} from node {src} to node {dst} has no edge {along} next to it"
+
+
+def _count(
+    db: apsw.Connection, sql: str, args: tuple[int, str], edges: Sequence[Edge] | None
+) -> int:
+    return int(db.execute(sql, args).get) if edges is None else len(edges)
+
+
+def _joined(db: apsw.Connection, args: tuple[int, str, int], into: Sequence[Edge] | None) -> bool:
+    if into is None:
+        return bool(db.execute(_JOINED, args).get)
+    return any(edge.src == args[0] for edge in into)
 
 
 def _is_about(rule: dict[str, Any], props: Properties) -> bool:

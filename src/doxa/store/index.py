@@ -36,7 +36,7 @@ from doxa.base.errors import InputError
 from doxa.base.temporal_instant import instant_key, instant_of
 from doxa.base.values import Properties, decode, decode_properties
 from doxa.base.words import term_counts
-from doxa.store.keys import after_key, key_of
+from doxa.store.indexing.keys import after_key, key_of
 
 _serials = itertools.count(1)
 State = tuple[Iterable[str], Properties]  # labels and properties

@@ -15,10 +15,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import apsw
 
 from doxa.base.values import canonical
+from doxa.store.batches import insert_rows
 
 GENESIS = bytes(32)
 RUN_ENTRIES_MAX = 500
@@ -36,6 +38,31 @@ def receipt_hash(before: bytes, fields: Sequence[object], head: bytes) -> bytes:
     return hashlib.sha256(before + canonical(list(fields)) + head).digest()
 
 
+class Tail(NamedTuple):
+    """The end of the log as the last receipt states it: where the next transaction continues."""
+
+    tx: int
+    time: int
+    seq: int
+    node: int
+    edge: int
+    head: bytes
+    hash: bytes
+
+
+def read_start(db: apsw.Connection) -> tuple[int, Tail]:
+    """What a transaction starts from: the version of the catalogue and the end of the log."""
+    row: Any = db.execute(_START).fetchone()
+    return row[0], Tail(*row[1:]) if row[1] is not None else Tail(0, 0, 0, 0, 0, GENESIS, GENESIS)
+
+
+_START = (
+    "SELECT m.value, r.tx, r.time, r.last_seq, r.last_node, r.last_edge, r.head, r.hash"
+    " FROM meta m LEFT JOIN receipt r ON r.tx = (SELECT max(tx) FROM receipt)"
+    " WHERE m.key = 'catalogue'"
+)
+
+
 class LogWriter:
     """`seq` and `head` are those of the last entry, written or not."""
 
@@ -47,6 +74,7 @@ class LogWriter:
         self._payloads: list[tuple[int, bytes, bytes]] = []
         self._bytes = 0
         self._salts = b""
+        self._asked = 8
 
     def add(self, op: str, element: int, payload: bytes) -> None:
         seq = self.seq = self.seq + 1
@@ -63,13 +91,14 @@ class LogWriter:
 
     def flush(self) -> None:
         if self._entries:
-            self._db.executemany("INSERT INTO log VALUES(?, ?, ?, ?, ?, ?)", self._entries)
-            self._db.executemany("INSERT INTO log_payload VALUES(?, ?, ?)", self._payloads)
+            insert_rows(self._db, "INSERT INTO log", self._entries)
+            insert_rows(self._db, "INSERT INTO log_payload", self._payloads)
             self._entries, self._payloads, self._bytes = [], [], 0
 
     def _salt(self) -> bytes:
-        """From the system, which is asked once for a run of them after the first."""
+        """From the system, which is asked for more at once as a transaction grows."""
         if not self._salts:
-            self._salts = os.urandom(_SALT_BYTES * (RUN_ENTRIES_MAX if self._entries else 1))
+            self._salts = os.urandom(_SALT_BYTES * self._asked)
+            self._asked = min(self._asked * 8, RUN_ENTRIES_MAX)
         salt, self._salts = self._salts[:_SALT_BYTES], self._salts[_SALT_BYTES:]
         return salt

@@ -7,7 +7,7 @@ since <= t < until.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doxa.store.log import LogWriter
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.judge import Expressions, Subject
-    from doxa.store.visibility.sight import Sight
+    from doxa.store.visibility.sight import VisibilityFilter
 
 _SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
 # what follows the comma sorts before "-", the next character
@@ -83,11 +83,11 @@ class Reader:
 
     def node(self, identity: NodeId) -> Node | None:
         row = self._db.execute(f"SELECT {_NODE} FROM node WHERE id = ?", (identity,)).fetchone()
-        return _node(row) if row else None
+        return read_node(row) if row else None
 
     def node_by_kref(self, kref: str) -> Node | None:
         row = self._db.execute(f"SELECT {_NODE} FROM node WHERE kref = ?", (kref,)).fetchone()
-        return _node(row) if row else None
+        return read_node(row) if row else None
 
     def nodes(self, identities: Sequence[int]) -> list[Node]:
         """Live nodes in the order of the ids asked; unknown ids are left out."""
@@ -96,12 +96,12 @@ class Reader:
         rows = self._db.execute(
             f"SELECT {_NODE} FROM node WHERE id IN carray(?)", (apsw.carray(_int64(identities)),)
         )
-        found = {row[0]: _node(row) for row in rows}
+        found = {row[0]: read_node(row) for row in rows}
         return [found[i] for i in identities if i in found]
 
     def edge(self, identity: EdgeId) -> Edge | None:
         row = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE id = ?", (identity,)).fetchone()
-        return _edge(row) if row else None
+        return read_edge(row) if row else None
 
     def edges_out(self, node: NodeId, kind: str | None = None) -> list[Edge]:
         return self._edges("src", node, kind)
@@ -111,23 +111,18 @@ class Reader:
 
     def _edges(self, end: str, node: NodeId, kind: str | None) -> list[Edge]:
         if kind is None:
-            rows = self._db.execute(
-                f"SELECT {_EDGE} FROM edge WHERE {end} = ? ORDER BY id", (node,)
-            )
+            rows = self._db.execute(f"SELECT {_EDGE} FROM edge WHERE {end} = ?", (node,))
         else:
             rows = self._db.execute(
-                f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ? ORDER BY id", (node, kind)
+                f"SELECT {_EDGE} FROM edge WHERE {end} = ? AND type = ?", (node, kind)
             )
-        return [_edge(row) for row in rows]
+        return sorted_edges(rows)
 
     def edges_in_of(self, node: NodeId, kinds: tuple[str, ...]) -> list[Edge]:
         """Incoming edges of several types at once, for the reads that need all of them."""
         marks = ", ".join("?" * len(kinds))
-        rows = self._db.execute(
-            f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN ({marks}) ORDER BY id",
-            (node, *kinds),
-        )
-        return [_edge(row) for row in rows]
+        sql = f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN ({marks})"
+        return sorted_edges(self._db.execute(sql, (node, *kinds)))
 
     def labelled(self, label: str) -> Iterator[Node]:
         columns = "n.id, n.labels, json(n.props), n.since, n.born"
@@ -136,12 +131,21 @@ class Reader:
             " ORDER BY l.node",
             (label,),
         )
-        return (_node(row) for row in rows)
+        return (read_node(row) for row in rows)
 
     def count(self, label: str) -> int:
         return int(
             self._db.execute("SELECT count(*) FROM node_label WHERE label = ?", (label,)).get
         )
+
+    def is_made(self, identity: int) -> bool:
+        """Whether the transaction of this reader made the node."""
+        return False
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a node may have a visibility window other than the one it is made with."""
+        return True
 
     # Elements as they were
 
@@ -154,7 +158,7 @@ class Reader:
                 f"SELECT {_NODE}, until FROM node_past WHERE id = ? AND since <= ? AND until > ?",
                 (identity, time, time),
             ).fetchone()
-        return _node(row) if row else None
+        return read_node(row) if row else None
 
     def edges_as_of(
         self, node: NodeId, time: int, *, kind: str | None = None, incoming: bool = False
@@ -169,7 +173,7 @@ class Reader:
             " ORDER BY 1",
             (*args, *past),
         )
-        return [_edge(row) for row in rows]
+        return [read_edge(row) for row in rows]
 
     def edge_history(self, node: NodeId, kind: str) -> list[Edge]:
         """Every version of the outgoing edges of one type, oldest first: a tag's history."""
@@ -178,7 +182,7 @@ class Reader:
             f"SELECT {_EDGE}, until FROM edge_past WHERE src = ? AND type = ? ORDER BY 6, 1",
             (node, kind, node, kind),
         )
-        return [_edge(row) for row in rows]
+        return [read_edge(row) for row in rows]
 
     def node_history(self, identity: NodeId) -> list[Node]:
         rows = self._db.execute(
@@ -186,7 +190,7 @@ class Reader:
             " node WHERE id = ? ORDER BY 4",
             (identity, identity),
         )
-        return [_node(row) for row in rows]
+        return [read_node(row) for row in rows]
 
     def saying(
         self, project: str, *, keys: Sequence[str] = (), starts: Sequence[str] = ()
@@ -205,6 +209,19 @@ class Reader:
                 for row in self._db.execute(_SAYING_LIKE, (scope, apsw.carray(tuple(starts))))
             )
         return [NodeId(identity) for identity in found]
+
+    def live_with_terms(
+        self, terms: Sequence[str], *, project: str, space: str, kind: str, limit: int
+    ) -> list[Node]:
+        """Live nodes of one project, space and kind that are valid and visible now and whose text
+        holds all of these terms of the index, the shortest texts first."""
+        from doxa.store.indexing.search import nodes_with
+
+        names = {"scope": "scope:" + project, "space": "space:" + space, "kind": "kind:" + kind}
+        found = self.nodes(nodes_with(self._db, terms, **names, now=self.now, limit=limit))
+        if not self.sight().tests_nodes:
+            return found
+        return [node for node in found if self.is_seen(False, node.id)]
 
     # Catalogue, receipts, log
 
@@ -280,7 +297,7 @@ class Reader:
             else props
         )
 
-    def sight(self) -> Sight:
+    def sight(self) -> VisibilityFilter:
         """What the policies show on this snapshot."""
         from doxa.store.visibility.sight import sight_of
 
@@ -300,6 +317,10 @@ class Reader:
     def receipt(self, tx: TxId) -> Receipt | None:
         row = self._db.execute(f"SELECT {_RECEIPT} FROM receipt WHERE tx = ?", (tx,)).fetchone()
         return Receipt(*row) if row else None
+
+    def last_change(self) -> int:
+        """The number of the last transaction, 0 if there is none."""
+        return int(self._db.execute("SELECT max(tx) FROM receipt").get or 0)
 
     def written_since(self, tx: int) -> bool:
         """Whether anything was committed after a transaction besides notes of accesses."""
@@ -367,7 +388,8 @@ class Reader:
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """A read for the rooms above that own index search and plans (recall, query). Reads only:
         the engine refuses writes here."""
-        self._settle()
+        if "log" in sql:
+            self._settle()
         if _NOW in sql:
             sql, args = timed(sql), (self.scored_at, *args)
         cursor = self._db.execute(sql, tuple(args))
@@ -380,7 +402,8 @@ class Reader:
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The same, row by row: for results of any size."""
-        self._settle()
+        if "log" in sql:
+            self._settle()
         if _NOW in sql:
             sql, args = timed(sql), (self.scored_at, *args)
         try:
@@ -419,7 +442,7 @@ def _int64(values: Sequence[int]) -> Any:
     return array.array("q", values)
 
 
-def _node(row: Sequence[Any]) -> Node:
+def read_node(row: Sequence[Any]) -> Node:
     return Node(
         row[0],
         tuple(decode(row[1])),
@@ -430,7 +453,7 @@ def _node(row: Sequence[Any]) -> Node:
     )
 
 
-def _edge(row: Sequence[Any]) -> Edge:
+def read_edge(row: Sequence[Any]) -> Edge:
     props = row[4]
     return Edge(
         row[0],
@@ -442,6 +465,18 @@ def _edge(row: Sequence[Any]) -> Edge:
         row[6],
         row[7] if len(row) > 7 else None,
     )
+
+
+def sorted_edges(rows: Iterable[Sequence[Any]]) -> list[Edge]:
+    """Edges by id. Sorted here, since the engine would build a tree for a handful of rows."""
+    found = [read_edge(row) for row in rows]
+    if len(found) > 1:
+        found.sort(key=_id)
+    return found
+
+
+def _id(edge: Edge) -> int:
+    return edge.id
 
 
 def _log(row: Sequence[Any]) -> LogEntry:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from doxa.base.ids import EdgeId, NodeId, TxId
+from doxa.base.ids import EdgeId, NodeId, Role, TxId
 from doxa.base.values import Properties
 
 
+class Identity(NamedTuple):
+    """Who acts: a name for the record, and a role that guards check."""
+
+    actor: str = "local"
+    role: Role = "agent"
+
+
 class Node(NamedTuple):
-    """A version of a node: live when `until` is None. `since` starts this version, `born` the node."""
+    """A version of a node, live if `until` is None. `since` starts the version, `born` the node."""
 
     id: NodeId
     labels: tuple[str, ...]

@@ -13,7 +13,7 @@ import time
 import apsw
 
 from doxa.base.limits import SCRUB_WAIT_MS
-from doxa.store.engine import Patience
+from doxa.store.engine import BusyBackoff
 
 _RETRY_S = 0.02
 _LATER = "it is tried again when the memory is closed and at the next erasure"
@@ -58,7 +58,7 @@ def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
             db.execute("UPDATE meta SET value = -value WHERE key = 'scrub' AND value = ?", (due,))
         db.set_busy_handler(None)
         emptied = _empty_log(db, wait_ms)
-        db.set_busy_handler(Patience())
+        db.set_busy_handler(BusyBackoff())
         if not emptied:
             db.execute(
                 "INSERT OR IGNORE INTO meta VALUES('scrub', -1)"
@@ -70,7 +70,7 @@ def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
     except (apsw.BusyError, apsw.FullError):
         return left_over(marked(db) or 1)
     finally:
-        db.set_busy_handler(Patience())
+        db.set_busy_handler(BusyBackoff())
     return left_over(marked(db))
 
 

@@ -34,12 +34,13 @@ from doxa.store.indexing.search import (
     note_analyser,
     rules_of,
 )
-from doxa.store.log import LogWriter
+from doxa.store.log import LogWriter, read_start
 from doxa.store.reader import Reader
+from doxa.store.rows import Identity
 from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
 from doxa.store.scrub import left_over, marked, scrub
-from doxa.store.transaction import Identity, Transaction
-from doxa.store.visibility.access import ACCESSES, AccessBuffer, Noted
+from doxa.store.transaction import Transaction
+from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.judge import Expressions
 from doxa.store.visibility.window import swept
 
@@ -57,17 +58,17 @@ class Store:
         migrations: Sequence[tuple[str, str]] = MIGRATIONS,
         expressions: Expressions | None = None,
         decay_enabled: bool = True,
-        seal: Callable[[Transaction], None] | None = None,
+        check_before_commit: Callable[[Transaction], None] | None = None,
     ) -> None:
         """`expressions` compiles what promotion policies say; without `decay_enabled` policies are
-        kept, but nothing is hidden or counted. `seal` is called at the end of each transaction that
-        changed what is live or what rests on what."""
+        kept, but nothing is hidden or counted. `check_before_commit` is called at the end of each
+        transaction that changed what is live or what depends on what."""
         self.path = usable_path(path)
         self.clock: Clock = clock or SystemClock()
         self.read_only = read_only
         self.decay_enabled = decay_enabled
         self._expressions = expressions
-        self._seal = seal
+        self._check_before_commit = check_before_commit
         self.accesses = AccessBuffer()
         self.on_due: Callable[[bool], None] = lambda urgent: (
             None
@@ -96,6 +97,10 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def connection(self) -> apsw.Connection:
+        """The connection of this thread, for measuring and for tests. Writes go through `write`."""
+        return self._engine.connection()
 
     def require_open(self) -> None:
         """Raise ClosedError after close."""
@@ -197,17 +202,20 @@ class Store:
             begin(db, stopped)
             tx: Transaction | None = None
             try:
-                self._load_catalogue(db)
+                version, tail = read_start(db)
+                if version != self._catalogue_version:
+                    self._load_catalogue(db, version)
                 tx = Transaction(
                     db,
                     clock_ns=self.clock.now_ns(),
+                    tail=tail,
                     identity=identity,
                     op=op,
                     note=note,
                     rules=self._declared,
                     expressions=self._expressions,
                     neutral=not self.decay_enabled,
-                    seal=self._seal,
+                    check_before_commit=self._check_before_commit,
                 )
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at
@@ -248,7 +256,7 @@ class Store:
         finally:
             self._local.joined = before
 
-    def _hand_on(self, notes: list[Noted]) -> None:
+    def _hand_on(self, notes: list[AccessRecord]) -> None:
         """Notes of a transaction that has ended. Those of an id that it gave and took back would be
         of whatever has the id next."""
         for noted in notes:
@@ -257,7 +265,7 @@ class Store:
 
     # Accesses and sweeps
 
-    def note(self, noted: Noted) -> None:
+    def note(self, noted: AccessRecord) -> None:
         """Remember that elements were returned, for the next flush. Costs a read nothing but an
         append."""
         if self.read_only or not self.decay_enabled or not noted.size:
@@ -287,7 +295,7 @@ class Store:
             (canonical(list(krefs)).decode(),),
         )
         given = {f"_{name}": value for name, value in context.items() if value is not None}
-        self.note(Noted(reader.now, given, [row[0] for row in rows]))
+        self.note(AccessRecord(reader.now, given, [row[0] for row in rows]))
 
     def flush_accesses(self) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A
@@ -304,7 +312,7 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements by policies that changed. False when nothing is left to
+        """PolicyEvaluator the next batch of elements by policies that changed. False when nothing is left to
         do."""
         with self.read() as reader:
             if not reader.swept():
@@ -312,21 +320,17 @@ class Store:
         with self.write(Identity("doxa", "system"), op="sweep") as tx:
             return tx.sweep()
 
-    def _load_catalogue(self, db: apsw.Connection) -> None:
-        version = db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get
-        if version != self._catalogue_version:
-            if analyser_of(db) != ANALYSER:
-                raise StoreError(
-                    f"The index of {self.path} was made anew by another version of doxa"
-                    f" ({analyser_of(db)}; this one has {ANALYSER}).",
-                    next_step="Use one version of doxa on a file, and open it again.",
-                    path=self.path,
-                )
-            catalogue = Reader(db, now=0).catalogue_all()
-            self._declared, self._catalogue_version = (
-                declared(catalogue, self._expressions, swept(db)),
-                version,
+    def _load_catalogue(self, db: apsw.Connection, version: int) -> None:
+        if analyser_of(db) != ANALYSER:
+            raise StoreError(
+                f"The index of {self.path} was rebuilt by another version of doxa"
+                f" ({analyser_of(db)}; this one has {ANALYSER}).",
+                next_step="Use one version of doxa on a file, and open it again.",
+                path=self.path,
             )
+        catalogue = Reader(db, now=0).catalogue_all()
+        self._declared = declared(catalogue, self._expressions, swept(db))
+        self._catalogue_version = version
 
     def search_rules(self) -> dict[str, SearchRule]:
         """The search declarations in force."""
@@ -374,7 +378,8 @@ class Store:
             if (
                 analyser_of(db) != ANALYSER
             ):  # asked again under the lock: another process may have been first
-                SearchWriter(db, rules_of(Reader(db, now=0).catalogue_all("search:"))).rebuild()
+                reader = Reader(db, now=0)
+                SearchWriter(db, rules_of(reader.catalogue_all("search:")), reader).rebuild()
                 note_analyser(db)
                 db.execute(
                     "UPDATE meta SET value = value + 1 WHERE key = 'catalogue'"

@@ -7,79 +7,36 @@ behind. The chain is drawn in `log.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
-from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError, RoleError
-from doxa.base.ids import ROLES, EdgeId, NodeId, Role, TxId
-from doxa.base.limits import (
-    ACTOR_CHARS_MAX,
-    LABEL_CHARS_MAX,
-    NOTE_CHARS_MAX,
-    SWEEP_BATCH_ITEMS_MAX,
-    TRANSACTION_ENTRIES_MAX,
-)
-from doxa.base.values import (
-    Properties,
-    canonical,
-    check_properties,
-    check_text,
-    decode,
-    encode_properties,
-    same_value,
-)
+from doxa.base.errors import ConstraintError, InputError, RoleError
+from doxa.base.ids import ROLES, EdgeId, NodeId
+from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
+from doxa.base.values import canonical, check_text
 from doxa.policy.rules import PREFIX
 from doxa.store import apply
-from doxa.store.constraint import ConstraintChecker, Constraints
+from doxa.store.constraint import Constraints
 from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
-from doxa.store.guard import End, misfits, rank
-from doxa.store.index import Indexes, IndexWriter, State, build, drop
-from doxa.store.indexing.search import SearchWriter, parse_rule
+from doxa.store.elements import ElementWriter
+from doxa.store.guard import misfits, rank
+from doxa.store.index import Indexes, build, drop
+from doxa.store.indexing.search import parse_rule
 from doxa.store.indexing.vectors import VectorWriter
-from doxa.store.log import GENESIS, LogWriter, receipt_hash
-from doxa.store.reader import Reader, int64_array
-from doxa.store.rows import Edge, Node, Receipt
+from doxa.store.log import Tail, receipt_hash
+from doxa.store.reader import int64_array
+from doxa.store.rows import Identity, Receipt
 from doxa.store.scrub import mark
-from doxa.store.visibility.access import Noted, encode_access, used
-from doxa.store.visibility.judge import Expressions, Judge, Subject
-from doxa.store.visibility.window import Seen, WindowWriter, load, note_swept, swept
-
-_ANY_END = End((), False)  # where no guard asks
-_LIVE_MAX = 200_000
+from doxa.store.visibility.access import AccessRecord, encode_access, used
+from doxa.store.visibility.judge import Expressions, PolicyEvaluator
+from doxa.store.visibility.window import Seen, load, note_swept, swept
 
 
-class Identity(NamedTuple):
-    """Who acts: a name for the record and a role for the gate."""
-
-    actor: str = "local"
-    role: Role = "agent"
-
-
-class Tail(NamedTuple):
-    """The end of the log as the last receipt states it: what the next transaction goes on from."""
-
-    tx: int
-    time: int
-    seq: int
-    node: int
-    edge: int
-    head: bytes
-    hash: bytes
-
-
-def read_tail(db: apsw.Connection) -> Tail:
-    row = db.execute(
-        "SELECT tx, time, last_seq, last_node, last_edge, head, hash FROM receipt ORDER BY tx DESC"
-        " LIMIT 1"
-    ).fetchone()
-    return Tail(*row) if row else Tail(0, 0, 0, 0, 0, GENESIS, GENESIS)
-
-
-class Transaction(Reader):
-    """Made by Store.write; not by hand. `now` is its one timestamp, later than any before it in
+class Transaction(ElementWriter):
+    """Created by Store.write, not by hand. `now` is its one timestamp, later than any before it in
     this file."""
 
     def __init__(
@@ -87,298 +44,44 @@ class Transaction(Reader):
         db: apsw.Connection,
         *,
         clock_ns: int,
+        tail: Tail,
         identity: Identity,
         op: str,
         note: str,
         rules: Declared,
         expressions: Expressions | None = None,
         neutral: bool = False,
-        seal: Callable[[Transaction], None] | None = None,
+        check_before_commit: Callable[[Transaction], None] | None = None,
     ) -> None:
-        """`seal` is called before the end, while it may still write: what must hold after every
-        transaction, by whatever door it came."""
+        """`check_before_commit` is called at the end, while it may still write: it keeps what must
+        hold after every transaction, whichever interface wrote it."""
         if (
             identity.role not in ROLES
-        ):  # the guards rank an unknown role above all: right for a rule, wrong for a session
+        ):  # guards rank an unknown role above all: right for a rule, wrong for a session
             raise InputError(
-                f"{identity.role!r} is no role.",
+                f"{identity.role!r} is not a role.",
                 next_step=f"Use one of {', '.join(ROLES)}.",
                 field="role",
             )
-        tail = read_tail(db)
-        self.tx = TxId(tail.tx + 1)
-        self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
+        check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4)
         super().__init__(
             db,
             now=max(clock_ns, tail.time + 1),
-            pending=self.entries,
+            identity=identity,
+            tail=tail,
+            rules=rules,
             expressions=expressions,
             neutral=neutral,
-        )
-        self.identity = Identity(
-            check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4), identity.role
         )
         self.op = op
         self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
         self.receipt_made: Receipt | None = None
-        self._tail = tail
-        self._node, self._edge = tail.node, tail.edge
-        self._declared = rules
-        self._guards = rules.guards
-        self._search = SearchWriter(db, rules.search)
         self._vectors = VectorWriter(db)
-        self._index = IndexWriter(db, rules.indexes)
-        self._constraints = ConstraintChecker(db, rules.constraints)
-        self._windows = WindowWriter(
-            db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing)
-        )
         self._policies_changed = [False, False]  # of nodes, of edges
         self.left_to_sweep = False
-        self.noted: list[Noted] = []  # what its queries returned: handed on when it ends
-        self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
-        self._ends: dict[
-            int, End
-        ] = {}  # ends of edges looked at in this transaction, until the node changes
-        self._live: set[int] = set()  # nodes that are known to be there
+        self.noted: list[AccessRecord] = []  # what its queries returned: handed on when it ends
         self.catalogue_changed = False
-        self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
-        self._stirred: dict[int, None] = {}
-        self._seal = seal
-
-    # Nodes
-
-    def create_node(self, labels: Iterable[str], props: Mapping[str, object]) -> NodeId:
-        names = _labels(labels)
-        clean = check_properties(props, owner=_owner(names))
-        self._guards.node_write(self.identity.role, names, clean)
-        data = encode_properties(clean, owner=_owner(names))
-        self._require_free(clean.get("kref"), owner=0)
-        identity = self._node = self._node + 1
-        self._log(
-            "node.create",
-            identity,
-            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
-        )
-        apply.create_node(self._db, identity, names, props=data, now=self.now)
-        self._node_changed(identity, None, (names, clean))
-        self._windows.changed(Subject(False, identity, names, clean, self.now, self.now), made=True)
-        self._search.node_made(identity, names)
-        return NodeId(identity)
-
-    def _node_changed(
-        self, identity: int, before: State | None, after: State | None, *, kept: bool = False
-    ) -> None:
-        self._ends.pop(identity, None)
-        if after is None:
-            self._live.discard(identity)
-        else:
-            self._note_live(identity)
-        self._index.node_changed(identity, before, after, kept=kept)
-        if after is not None:
-            self._constraints.node_touched(identity, after[0])
-
-    def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
-        """Bring back a node that was deleted, under its own id: undo."""
-        names = _labels(labels)
-        self._guards.node_write(self.identity.role, names, props)
-        self._require_free(props.get("kref"), owner=identity)
-        data = encode_properties(props, owner=_owner(names))
-        self._log(
-            "node.create",
-            identity,
-            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
-        )
-        apply.create_node(self._db, identity, names, props=data, now=self.now)
-        self._node_changed(identity, None, (names, props))
-        self._windows.changed(Subject(False, identity, names, props, self.now, self.now), made=True)
-        self._search.node_made(identity, names)
-
-    def set_node(
-        self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None
-    ) -> None:
-        """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
-        before = self._require_node(identity)
-        names = before.labels if labels is None else _labels(labels)
-        clean = check_properties(props, owner=_owner(names))
-        if names == before.labels and same_value(clean, before.props):
-            return
-        self._guards.node_write(self.identity.role, before.labels)
-        self._guards.node_change(
-            self.identity.role, before.labels, before=before.props, after=clean, labels_after=names
-        )
-        self._guards.node_write(self.identity.role, names, clean)
-        data = encode_properties(clean, owner=_owner(names))
-        self._require_free(clean.get("kref"), owner=identity)
-        self._log(
-            "node.set",
-            identity,
-            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
-        )
-        apply.set_node(self._db, identity, names, props=data, now=self.now)
-        self._node_changed(
-            identity, (before.labels, before.props), (names, clean), kept=before.since < self.now
-        )
-        self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
-        self._search.node_touched(identity, names, before=(before.labels, before.props))
-        if not self._guards.labels.keys().isdisjoint(names):
-            self._stirred[identity] = None
-
-    def delete_node(self, identity: NodeId) -> None:
-        """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
-        before = self._require_node(identity)
-        self._guards.node_write(self.identity.role, before.labels)
-        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=None)
-        if self._db.execute(
-            "SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)
-        ).get:
-            raise ConstraintError(
-                f"Node {identity} still has edges.",
-                next_step="Remove its edges in the same transaction.",
-                node=identity,
-            )
-        self._log("node.delete", identity, payload=canonical({"id": identity}))
-        apply.delete_node(self._db, identity, self.now)
-        self._node_changed(
-            identity, (before.labels, before.props), None, kept=before.since < self.now
-        )
-        self._search.node_gone(identity)
-
-    # Edges
-
-    def create_edge(
-        self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None
-    ) -> EdgeId:
-        clean = check_properties(props or {}, owner=kind)
-        self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
-        identity = self._edge = self._edge + 1
-        self._log_edge(identity, kind, src=src, dst=dst, props=clean)
-        return EdgeId(identity)
-
-    def _guarded(self, kind: str, src: NodeId, *, dst: NodeId, props: Properties) -> bool:
-        """Whether a guard is about an edge between these two nodes, which must be there; raises if
-        it refuses."""
-        if kind not in self._guards.edges:
-            self._require_live(src)
-            self._require_live(dst)
-            return False
-        asked = self._guards.has_ends(kind)
-        ends = [self._end(node, asked) for node in (src, dst)]
-        about = self._guards.edge_write(self.identity.role, kind, props, ends=(ends[0], ends[1]))
-        if about and kind in self._guards.judged_last:
-            self._judged[src, kind, dst] = None
-        return about
-
-    def _require_live(self, node: NodeId) -> None:
-        if node not in self._live:
-            if self._db.execute("SELECT 1 FROM node WHERE id = ?", (node,)).get is None:
-                raise NotFoundError(
-                    f"There is no node {node} to connect.",
-                    next_step="Create the node first.",
-                    node=node,
-                )
-            self._note_live(node)
-
-    def _note_live(self, node: int) -> None:
-        if len(self._live) >= _LIVE_MAX:
-            self._live.clear()
-        self._live.add(node)
-
-    def _end(self, node: NodeId, asked: bool) -> End:
-        if not asked:
-            self._require_live(node)
-            return _ANY_END
-        held = self._ends.get(node)
-        if held is None:
-            row = self._db.execute(
-                "SELECT labels, kref IS NOT NULL FROM node WHERE id = ?", (node,)
-            ).get
-            if row is None:
-                raise NotFoundError(
-                    f"There is no node {node} to connect.",
-                    next_step="Create the node first.",
-                    node=node,
-                )
-            held = self._ends[node] = End(tuple(decode(row[0])), bool(row[1]))
-        return held
-
-    def restore_edge(
-        self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties
-    ) -> None:
-        """Bring back an edge that was deleted, under its own id: undo."""
-        self._guarded(kind, src, dst=dst, props=props)
-        self._log_edge(identity, kind, src=src, dst=dst, props=props)
-
-    def _log_edge(
-        self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties
-    ) -> None:
-        data = encode_properties(props, owner=kind)
-        body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (
-            dst,
-            identity,
-            data,
-            src,
-            canonical(kind),
-        )
-        self._log("edge.create", identity, payload=body)
-        apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
-        self._index.edge_changed(identity, kind, before=None, after=props)
-        self._windows.changed(
-            Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True
-        )
-        self._constraints.edge_touched(identity, kind, src=src, dst=dst)
-        self._search.edge_touched(kind, dst)
-        self._stir(kind, src, dst)
-
-    def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
-        before = self._require_edge(identity)
-        clean = check_properties(props, owner=before.type)
-        if same_value(clean, before.props):
-            return
-        for props_held in (before.props, clean):
-            self._guarded(before.type, before.src, dst=before.dst, props=props_held)
-        data = encode_properties(clean, owner=before.type)
-        self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
-        apply.set_edge(self._db, identity, props=data, now=self.now)
-        self._index.edge_changed(
-            identity, before.type, before=before.props, after=clean, kept=before.since < self.now
-        )
-        self._windows.changed(
-            Subject(
-                True, identity, (before.type,), clean, self.now, before.born, before.src, before.dst
-            )
-        )
-        self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
-        self._search.edge_touched(before.type, before.dst)
-        self._stir(before.type, before.src, before.dst)
-
-    def delete_edge(self, identity: EdgeId) -> None:
-        before = self._require_edge(identity)
-        if self._guarded(before.type, before.src, dst=before.dst, props=before.props):
-            self._guards.edge_removal(self.identity.role, before.type)
-        self._log("edge.delete", identity, payload=canonical({"id": identity}))
-        apply.delete_edge(self._db, identity, self.now)
-        self._index.edge_changed(
-            identity, before.type, before=before.props, after=None, kept=before.since < self.now
-        )
-        self._search.edge_touched(before.type, before.dst)
-        self._stir(before.type, before.src, before.dst)
-
-    def _stir(self, kind: str, src: int, dst: int) -> None:
-        if kind in self._declared.support:
-            self._stirred[src] = None
-        elif kind in self._live_edges:
-            self._stirred[dst] = None
-
-    @property
-    def stirred(self) -> list[NodeId]:
-        """What take_stirred would give."""
-        return [NodeId(identity) for identity in self._stirred]
-
-    def take_stirred(self) -> list[NodeId]:
-        """Nodes of which this transaction changed whether they are live, what they rest on, or
-        their properties, since this was last asked."""
-        found, self._stirred = self._stirred, {}
-        return [NodeId(identity) for identity in found]
+        self._check_before_commit = check_before_commit
 
     # Catalogue, erasure, derived rows
 
@@ -420,7 +123,7 @@ class Transaction(Reader):
         if name.startswith("constraint:") and value is not None:
             self._constraints.verify_all(constraints.by_name[name.removeprefix("constraint:")])
 
-    def _policies_set(self, before: Judge) -> Judge:
+    def _policies_set(self, before: PolicyEvaluator) -> PolicyEvaluator:
         """What is written from now on is judged by the rules as they are; what was written before
         follows with `follow_policies`."""
         judge = declared(self.catalogue_all(), self._expressions).judge
@@ -489,11 +192,12 @@ class Transaction(Reader):
             if edge is not None and edge.type in self._declared.support
         ]
         apply.erase(self._db, nodes=erased_nodes, edges=erased_edges)
+        self._cache.clear()
         gone = set(nodes)
         for kind, dst in touched:
             if dst not in gone:
                 self._search.edge_touched(kind, dst)
-        self._stirred |= dict.fromkeys(src for src in rested if src not in gone)
+        self._dirty |= dict.fromkeys(src for src in rested if src not in gone)
         return sum(
             self._destroy(prefix, ids)
             for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges))
@@ -583,7 +287,7 @@ class Transaction(Reader):
         assert found is not None
         return found
 
-    def record(self, notes: Sequence[Noted]) -> int:
+    def record(self, notes: Sequence[AccessRecord]) -> int:
         """Take notes of accesses into the metadata of the elements that policies are about, each
         access in order. Returns how many elements."""
         judge = self._windows.judge
@@ -618,7 +322,7 @@ class Transaction(Reader):
         return count
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements after a change of policies. True if there is more to do."""
+        """PolicyEvaluator the next batch of elements after a change of policies. True if more are left."""
         held = swept(self._db) or {}
         for kind, done in held.items():
             at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS_MAX)
@@ -669,7 +373,7 @@ class Transaction(Reader):
         """Delete some rows of a set that is not wanted any more. True if more are left."""
         return self._vectors.drop_former()
 
-    def notes_of_what_was_there(self) -> list[Noted]:
+    def notes_of_what_was_there(self) -> list[AccessRecord]:
         """Of a transaction that is undone, the notes of elements that were there before it."""
         return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
 
@@ -688,12 +392,14 @@ class Transaction(Reader):
             )
 
     def finish(self) -> None:
-        """Check what only the whole can show, then seal. Called by Store.write before the commit."""
-        if self._seal is not None and self._stirred:
-            self._seal(self)
+        """Check the transaction as a whole and write its receipt. Store.write calls it last."""
+        if self._check_before_commit is not None and self._dirty:
+            self._check_before_commit(self)
         self.verify_constraints()
+        known = self._cache.edges
         for src, kind, dst in self._judged:
-            for problem in misfits(self._db, self._guards.edges[kind], kind=kind, src=src, dst=dst):
+            rule = self._guards.edges[kind]
+            for problem in misfits(self._db, rule, kind=kind, src=src, dst=dst, known=known):
                 raise ConstraintError(
                     f"After this change {problem}.",
                     next_step="Remove the old one in the same transaction.",
@@ -724,49 +430,6 @@ class Transaction(Reader):
         )
         self.receipt_made = Receipt(*fields[:8], self.entries.head, seal)
 
-    def _log(self, op: str, element: int, *, payload: bytes) -> None:
-        if self.entries.seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
-            raise LimitError(
-                f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
-                next_step="Split the work into several calls.",
-                limit_entries=TRANSACTION_ENTRIES_MAX,
-            )
-        self.entries.add(op, element, payload)
-
-    def _require_free(self, kref: object, *, owner: int) -> None:
-        """Asked before anything is logged: a caller may catch the refusal and go on in the same
-        transaction."""
-        if (
-            kref is not None
-            and self._db.execute("SELECT 1 FROM node WHERE kref = ? AND id <> ?", (kref, owner)).get
-            is not None
-        ):
-            raise ConstraintError(
-                f"The address {kref} is taken.",
-                next_step="Choose another name, or revise what is there.",
-                kref=kref,
-            )
-
-    def _require_node(self, identity: NodeId) -> Node:
-        node = self.node(identity)
-        if node is None:
-            raise NotFoundError(
-                f"There is no node {identity}.",
-                next_step="Look it up again; it may have been removed.",
-                node=identity,
-            )
-        return node
-
-    def _require_edge(self, identity: EdgeId) -> Edge:
-        edge = self.edge(identity)
-        if edge is None:
-            raise NotFoundError(
-                f"There is no edge {identity}.",
-                next_step="Look it up again; it may have been removed.",
-                edge=identity,
-            )
-        return edge
-
 
 class _Beyond:
     """The ids of nodes, and of edges with a minus, that a transaction gave."""
@@ -776,21 +439,3 @@ class _Beyond:
 
     def __contains__(self, identity: object) -> bool:
         return isinstance(identity, int) and (identity > self._node or -identity > self._edge)
-
-
-def _labels(labels: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({_name(label, "label") for label in labels}))
-
-
-def _name(text: str, what: str) -> str:
-    if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
-        raise InputError(
-            f"This is no usable {what}: {str(text)[:40]!r}.",
-            next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.",
-            field=what,
-        )
-    return check_text(text, field=what)
-
-
-def _owner(labels: Sequence[str]) -> str:
-    return ":".join(labels) or "node"

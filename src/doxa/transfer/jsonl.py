@@ -46,7 +46,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
 from doxa.belief.stating import reconcile
-from doxa.belief.types import ENRICHMENTS, Lost
+from doxa.belief.types import ENRICHMENTS, Retracted
 from doxa.belief.writes import (
     add_revision,
     check_edge_type,
@@ -118,7 +118,7 @@ class Imported:
     threads: tuple[str, ...] = ()
     changes: tuple[int, ...] = ()
     places: tuple[str, ...] = ()
-    losses: tuple[Lost, ...] = ()
+    losses: tuple[Retracted, ...] = ()
 
 
 _NOTHING = msgspec.Raw(b"{}")
@@ -459,7 +459,7 @@ class _Import:
             ("revisions", "artifacts", "bundles", "edges", "passed_over", "redacted"), 0
         )
         self._changes: list[int] = []
-        self._losses: list[Lost] = []
+        self._losses: list[Retracted] = []
         self._places: list[str] = []
 
     def result(self, said: list[Ingested]) -> Imported:

@@ -13,7 +13,7 @@ from typing import Any
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.query.core.elements import HOLDING, Edge, Node, Path, detach
 from doxa.query.core.row import Row
-from doxa.store import Noted, Reader
+from doxa.store import AccessRecord, Reader
 
 
 class ProvenanceValues(list[Any]):
@@ -28,7 +28,10 @@ class AccessLog:
     consumed."""
 
     def __init__(
-        self, note: Callable[[Noted], None], parameters: Mapping[str, Any], names: frozenset[str]
+        self,
+        note: Callable[[AccessRecord], None],
+        parameters: Mapping[str, Any],
+        names: frozenset[str],
     ) -> None:
         self._note = note
         self._parameters, self._names = parameters, names
@@ -114,7 +117,7 @@ class AccessLog:
         collect_ids(self._returned, returned)
         collect_ids(self._traversed, traversed)
         given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
-        noted = Noted(
+        noted = AccessRecord(
             reader.now,
             given,
             array("q", returned),

@@ -13,7 +13,7 @@ from doxa.base.values import decode_properties
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.valid_time import ValidTime
-from doxa.store import Indexes, Reader, Sight, Transaction
+from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
 
 _TYPES_READ = 20_000
 COUNTERS = (
@@ -150,7 +150,7 @@ class Graph:
         )
 
     @functools.cached_property
-    def sight(self) -> Sight | None:
+    def sight(self) -> VisibilityFilter | None:
         """The visibility filter of the present; None as of a past time, when policies do not
         apply."""
         return self.reader.sight() if self.as_of is None else None

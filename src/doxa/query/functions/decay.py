@@ -12,7 +12,7 @@ from typing import Any
 from doxa.query.core.elements import Edge, Element, Node, Path
 from doxa.query.core.errors import fail, shown
 from doxa.query.functions.registry import Function
-from doxa.store import Access, Standing, Subject
+from doxa.store import Access, PolicyStatus, Subject
 
 _MS = 1_000_000
 _OPTIONS = ("property",)
@@ -77,7 +77,7 @@ def property_of_options(options: Any, function: str) -> str | None:
 
 def _standing(
     run: Any, value: Any, options: Any, function: str
-) -> tuple[Standing | None, str, str | None]:
+) -> tuple[PolicyStatus | None, str, str | None]:
     """Return the policy status, or None with the reason why the score is 1."""
     name = property_of_options(options, function)
     if run.graph.reader.neutral:

@@ -7,13 +7,13 @@ from typing import Any
 
 from doxa.policy.rules import Curve
 from doxa.query.procedures.registry import Rows
-from doxa.store import Judge
+from doxa.store import PolicyEvaluator
 
 SYSTEM = "doxa"
 
 
-def policy_judge(run: Any) -> Judge:
-    found: Judge = run.graph.reader.declared().judge
+def policy_judge(run: Any) -> PolicyEvaluator:
+    found: PolicyEvaluator = run.graph.reader.declared().judge
     return found
 
 

@@ -10,7 +10,7 @@ from doxa.query.core.errors import fail
 from doxa.query.functions.decay import property_of_options, scoring_time, subject_of
 from doxa.query.procedures.policy_catalogue import policy_judge
 from doxa.query.procedures.registry import Rows
-from doxa.store import Access, Standing, Subject
+from doxa.store import Access, PolicyStatus, Subject
 
 
 def resolve_element(
@@ -159,7 +159,7 @@ def _change(window: tuple[int, int], now: int) -> int | None:
 
 
 def _sentence(
-    subject: Subject, standing: Standing, now: int, *, off: bool, name: str | None = None
+    subject: Subject, standing: PolicyStatus, now: int, *, off: bool, name: str | None = None
 ) -> str:
     """Explain the visibility in a sentence."""
     what = (

@@ -16,7 +16,7 @@ from doxa.query.procedures.policy_catalogue import policy_judge
 from doxa.query.procedures.policy_explain import time_text
 from doxa.query.procedures.registry import Rows
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
-from doxa.store import Access, Judge, Subject
+from doxa.store import Access, PolicyEvaluator, Subject
 from doxa.store.declared import Declared, declared, kinds_changed
 
 _SAMPLES, _PAGE = 10, 5_000
@@ -131,7 +131,7 @@ class _Effect:
 
 
 def _effects(
-    run: Any, trial: Judge, before: Judge, *, edge: bool, now: int, until: int
+    run: Any, trial: PolicyEvaluator, before: PolicyEvaluator, *, edge: bool, now: int, until: int
 ) -> Iterator[tuple[Any, ...]]:
     found: dict[tuple[str, ...], _Effect] = {}
     at = 0
@@ -174,7 +174,13 @@ def _effects(
 
 
 def _hidden_at(
-    judge: Judge, subject: Subject, access: Access, rule: Rule | None, *, now: int, until: int
+    judge: PolicyEvaluator,
+    subject: Subject,
+    access: Access,
+    rule: Rule | None,
+    *,
+    now: int,
+    until: int,
 ) -> int | None:
     """The time, up to the horizon, from which the element would be hidden, or None."""
     if rule is None:

@@ -419,7 +419,7 @@ def _retracted(change: Change) -> str:
     parts = [
         f" Retracted: {quoted(loss.says)} [{loss.kref}: {loss.why}]." for loss in change.losses
     ]
-    parts += [f" Lost its support: {fallen.kref}." for fallen in change.unsupported]
+    parts += [f" Retracted its support: {fallen.kref}." for fallen in change.unsupported]
     return "".join(parts)
 
 

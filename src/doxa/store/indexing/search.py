@@ -20,20 +20,23 @@ from __future__ import annotations
 
 import struct
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import apsw
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import DoxaError, InputError
+from doxa.base.ids import NodeId
 from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, run_ends, term_counts
 from doxa.logic.sentence import Sentence, atoms, parse_sentence
+from doxa.store.batches import insert_rows
 from doxa.store.indexing.vectors import DUE_NEXT, forget_vectors
-from doxa.store.visibility.judge import Verdict, common_window
+from doxa.store.rows import Edge, Node
+from doxa.store.visibility.judge import SEEN, VisibilityDecision, common_window
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
@@ -60,6 +63,10 @@ _INSERT = (
 _SET_ATTRIBUTES = (
     "UPDATE doc SET kind = ?, space = ?, speaker = ?, thread = ?, time = ?, valid_from = ?,"
     " valid_until = ?, trust = ? WHERE scope = ? AND doc = ?"
+)
+_RELIVE = (
+    "UPDATE doc SET live = ?, prev = ?, vis_from = coalesce(?, vis_from), vis_until = coalesce(?,"
+    " vis_until), changed = ? WHERE node = ?"
 )
 _DOCS_AFTER = (
     "SELECT d.scope, d.doc, n.labels, json(n.props) FROM doc d JOIN node n ON n.id = d.node WHERE"
@@ -227,6 +234,21 @@ def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
     )
 
 
+class NodeSource(Protocol):
+    """Where the writer reads the graph: the transaction that it belongs to."""
+
+    def node(self, identity: NodeId) -> Node | None: ...
+
+    def edges_in(self, node: NodeId, kind: str | None = None) -> list[Edge]: ...
+
+    def edges_out(self, node: NodeId, kind: str | None = None) -> list[Edge]: ...
+
+    def is_made(self, identity: int) -> bool: ...
+
+    @property
+    def has_windows(self) -> bool: ...
+
+
 class SearchWriter:
     """Collects the nodes that a transaction touched and brings their search rows up to date before
     the commit.
@@ -236,13 +258,17 @@ class SearchWriter:
     row it has.
     """
 
-    def __init__(self, db: apsw.Connection, rules: Mapping[str, SearchRule]) -> None:
+    def __init__(
+        self, db: apsw.Connection, rules: Mapping[str, SearchRule], source: NodeSource
+    ) -> None:
         self._db = db
+        self._source = source
         self._rules = self._rules_before = rules
         self._live_edges = {rule.live_edge for rule in rules.values() if rule.live_edge}
         self._prev_edges = {rule.prev_edge for rule in rules.values() if rule.prev_edge}
         self._dirty: dict[int, None] = {}
-        self._speaking: dict[int, None] = {}  # nodes whose atoms are to be looked at
+        self._speaking: dict[int, None] = {}  # nodes whose atoms may have changed
+        self._spoken: set[int] = set()  # nodes whose atoms this transaction wrote
         self._before: dict[int, tuple[tuple[str, ...], Mapping[str, Any]]] = {}
         self._owners: set[int] = set()
         self._gone: set[int] = set()
@@ -251,6 +277,8 @@ class SearchWriter:
         self._postings: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         self._held = 0  # records in it
         self._numbers: dict[int, int] = {}
+        self._numbered: set[int] = set()  # nodes whose row this transaction made
+        self._rule_changed = False
         self._followers: dict[int, None] = {}
         self._forget_names = False
 
@@ -288,6 +316,7 @@ class SearchWriter:
         this transaction."""
         if self._rules.get(label) == rule:
             return
+        self._rule_changed = True
         others = {name: known for name, known in self._rules.items() if name != label}
         self._rules = others if rule is None else others | {label: rule}
         self._live_edges |= {rule.live_edge} - {""} if rule else set()
@@ -331,38 +360,44 @@ class SearchWriter:
         return bool(self._change)
 
     def flush_atoms(self) -> None:
-        """Bring `atom` up to date with what was written so far, so that it can be asked within the
-        transaction."""
+        """Bring `atom` up to date with what was written so far, so that it can be queried within
+        the transaction."""
         for kind in self._live_edges:
             for owner in self._owners:
-                for (dst,) in self._db.execute(
-                    "SELECT dst FROM edge WHERE src = ? AND type = ?", (owner, kind)
-                ):
-                    self._dirty[dst] = self._speaking[dst] = None
+                for edge in self._source.edges_out(NodeId(owner), kind):
+                    self._dirty[edge.dst] = self._speaking[edge.dst] = None
         self._owners.clear()
         for identity in self._speaking:
             self._speak(identity)
         self._speaking.clear()
 
     def _speak(self, identity: int) -> None:
-        row: Any = self._db.execute(
-            "SELECT labels, json(props) FROM node WHERE id = ?", (identity,)
-        ).fetchone()
-        props = decode_properties(row[1]) if row else {}
-        rule = rule_of(decode(row[0]), self._rules) if row else None
+        node = self._source.node(NodeId(identity))
+        rule = rule_of(node.labels, self._rules) if node else None
+        keys = keys_of(rule, node.props) if node and rule is not None and rule.said else set()
+        first = identity not in self._spoken
+        made = first and self._source.is_made(identity)
+        same = first and identity not in self._before and not self._rule_changed
+        if not keys and (made or (same and node is not None)):
+            return  # it stated nothing before either
         wanted: set[tuple[int, str]] = set()
-        if rule is not None and rule.said:
-            keys = keys_of(rule, props)
-            if keys and self._is_live(identity, rule, props):
-                scope = self._token("scope:" + str(props.get("project", "")))
-                wanted = {(scope, key) for key in keys}
-        held = set(self._db.execute("SELECT scope, key FROM atom WHERE node = ?", (identity,)))
-        for scope, key in held - wanted:
-            self._db.execute(
-                "DELETE FROM atom WHERE scope = ? AND key = ? AND node = ?", (scope, key, identity)
-            )
-        for scope, key in wanted - held:
-            self._db.execute("INSERT INTO atom VALUES(?, ?, ?)", (scope, key, identity))
+        if keys and node is not None and rule is not None and self._is_live(node, rule):
+            scope = self._token("scope:" + str(node.props.get("project", "")))
+            wanted = {(scope, key) for key in keys}
+        held: set[tuple[int, str]] = set()
+        if not made:
+            held = set(self._db.execute("SELECT scope, key FROM atom WHERE node = ?", (identity,)))
+        self._spoken.add(identity)
+        if held and not wanted:
+            self._db.execute("DELETE FROM atom WHERE node = ?", (identity,))
+        else:
+            for scope, key in held - wanted:
+                self._db.execute(
+                    "DELETE FROM atom WHERE scope = ? AND key = ? AND node = ?",
+                    (scope, key, identity),
+                )
+        rows = [(scope, key, identity) for scope, key in sorted(wanted - held)]
+        insert_rows(self._db, "INSERT INTO atom", rows)
 
     def rebuild(self) -> None:
         """Cut the text of every search row into words anew, for another analyser. Numbers, vectors
@@ -387,17 +422,21 @@ class SearchWriter:
         compact(self._db)
 
     def _refresh(self, identity: int) -> None:
-        sql = (
-            "SELECT labels, json(props), vis_from, vis_until, born, json(fades) FROM node WHERE"
-            " id = ?"
-        )
-        row: Any = self._db.execute(sql, (identity,)).fetchone()
-        labels, props = (tuple(decode(row[0])), decode_properties(row[1])) if row else ((), {})
-        rule = rule_of(labels, self._rules)
+        node = self._source.node(NodeId(identity))
+        rule = rule_of(node.labels, self._rules) if node else None
+        if self._source.is_made(identity) and identity not in self._numbered:
+            if node is not None and rule is not None:
+                self._insert(node, rule)
+            return
+        if identity not in self._before and not self._rule_changed:
+            if node is not None and rule is not None:
+                self._relive(node, rule)
+            return
         old: Any = self._db.execute(
             "SELECT scope, doc FROM doc WHERE node = ?", (identity,)
         ).fetchone()
         if old is not None:
+            labels, props = (node.labels, node.props) if node else ((), {})
             labels_before, props_before = self._before.get(identity, (labels, props))
             rule_before = rule_of(labels_before, self._rules_before)
             before = texts_of(rule_before, props_before)
@@ -409,36 +448,65 @@ class SearchWriter:
                 self._note_followers(identity)
                 self._remove(identity, texts=before if rule_before else None)
                 old = None
-        if rule is None:
+        if node is None or rule is None:
             return
-        live, here = self._is_live(identity, rule, props), attributes_of(props, born=row[4])
-        window = common_window(Verdict(row[2], row[3], row[5]), rule.read)
         if old is None:
-            scope = self._token(here.scope)
-            number = self._next_number(scope)
-            length = self._index(scope, number, texts_of(rule, props))
-            fixed = (
-                scope,
-                number,
-                identity,
-                live,
-                self._prev(identity, rule, scope),
-                length,
-                *window,
-                0,
-                self._change,
-            )
-            self._db.execute(_INSERT, (*fixed, *map(self._token, here[1:5]), *here[5:]))
-            self._db.execute(DUE_NEXT, (scope, number))
-            self._note_followers(identity)
+            self._insert(node, rule)
             return
-        self._db.execute(
-            "UPDATE doc SET live = ?, prev = ?, vis_from = ?, vis_until = ?, changed = ? WHERE"
-            " scope = ? AND doc = ?",
-            (live, self._prev(identity, rule, old[0]), *window, self._change, *old),
-        )
+        self._relive(node, rule)
         if identity in self._before:
-            self._db.execute(_SET_ATTRIBUTES, (*map(self._token, here[1:5]), *here[5:], *old))
+            here = attributes_of(node.props, born=node.born)
+            self._db.execute(_SET_ATTRIBUTES, (*self._attributes(here), *old))
+
+    def _insert(self, node: Node, rule: SearchRule) -> None:
+        """A row for a node that has none."""
+        here = attributes_of(node.props, born=node.born)
+        self._load_tokens(here[:5])
+        scope = self._token(here.scope)
+        number = self._next_number(scope)
+        length = self._index(scope, number, texts_of(rule, node.props))
+        fixed = (
+            scope,
+            number,
+            node.id,
+            self._is_live(node, rule),
+            self._prev(node.id, rule, scope),
+            length,
+            *self._window(node.id, rule),
+            0,
+            self._change,
+        )
+        self._db.execute(_INSERT, (*fixed, *self._attributes(here)))
+        self._db.execute(DUE_NEXT, (scope, number))
+        self._numbered.add(node.id)
+        self._note_followers(node.id)
+
+    def _relive(self, node: Node, rule: SearchRule) -> None:
+        """Update the row of a node whose text stayed the same; insert it if there is none."""
+        window = self._window(node.id, rule) if self._source.has_windows else (None, None)
+        live = self._is_live(node, rule)
+        if rule.prev_edge:
+            row: Any = self._db.execute(
+                "SELECT scope FROM doc WHERE node = ?", (node.id,)
+            ).fetchone()
+            prev = self._prev(node.id, rule, row[0]) if row else -1
+        else:
+            prev = -1
+        self._db.execute(_RELIVE, (live, prev, *window, self._change, node.id))
+        if not self._db.changes():
+            self._insert(node, rule)
+
+    def _window(self, identity: int, rule: SearchRule) -> tuple[int, int]:
+        if not self._source.has_windows and self._source.is_made(identity):
+            return common_window(SEEN, rule.read)
+        row: Any = self._db.execute(
+            "SELECT vis_from, vis_until, json(fades) FROM node WHERE id = ?", (identity,)
+        ).fetchone()
+        return common_window(VisibilityDecision(*row), rule.read)
+
+    def _attributes(self, here: Attributes) -> tuple[int, ...]:
+        """As the columns of a row from `kind` on."""
+        return (*map(self._token, here[1:5]), *here[5:])
 
     def _next_number(self, scope: int) -> int:
         if scope not in self._numbers:
@@ -459,13 +527,12 @@ class SearchWriter:
         return length
 
     def _write_postings(self) -> None:
+        rows: list[tuple[int, int, str, bytes]] = []
         for (scope, term), entries in self._postings.items():
             entries.sort()
             data = b"".join([RECORD.pack(number, count) for number, count in entries])
-            self._db.execute(
-                "INSERT INTO posting_new(scope, first, term, data) VALUES(?, ?, ?, ?)",
-                (scope, entries[0][0], term, data),
-            )
+            rows.append((scope, entries[0][0], term, data))
+        insert_rows(self._db, "INSERT INTO posting_new(scope, first, term, data)", rows)
         added = len(self._postings)
         self._postings.clear()
         self._held = 0
@@ -474,6 +541,8 @@ class SearchWriter:
     def _note_followers(self, identity: int) -> None:
         """Rows whose predecessor gets or loses its number after they were written."""
         for kind in self._prev_edges:
+            if not self._source.edges_out(NodeId(identity), kind):
+                continue
             for (dst,) in self._db.execute(
                 "SELECT d.node FROM edge e JOIN doc d ON d.node = e.dst WHERE e.src = ? AND"
                 " e.type = ?",
@@ -496,21 +565,20 @@ class SearchWriter:
                     (prev, self._change, *row[:2]),
                 )
 
-    def _is_live(self, identity: int, rule: SearchRule, props: Mapping[str, Any]) -> bool:
-        if props.get(rule.off):
+    def _is_live(self, node: Node, rule: SearchRule) -> bool:
+        if node.props.get(rule.off):
             return False
         if not rule.live_edge:
             return True
-        found = self._db.execute(
-            "SELECT 1 FROM edge e JOIN node n ON n.id = e.src WHERE e.dst = ? AND e.type = ? AND"
-            " NOT coalesce(n.props ->> ?, 0) LIMIT 1",
-            (identity, rule.live_edge, "$." + rule.off),
-        ).get
-        return found is not None
+        for edge in self._source.edges_in(node.id, rule.live_edge):
+            owner = self._source.node(edge.src)
+            if owner is not None and not owner.props.get(rule.off):
+                return True
+        return False
 
     def _prev(self, identity: int, rule: SearchRule, scope: int) -> int:
         """The number of the doc before this one in its conversation, or -1."""
-        if not rule.prev_edge:
+        if not rule.prev_edge or not self._source.edges_in(NodeId(identity), rule.prev_edge):
             return -1
         found = self._db.execute(
             "SELECT d.doc FROM edge e JOIN doc d ON d.node = e.src WHERE e.dst = ? AND e.type = ?"
@@ -529,6 +597,15 @@ class SearchWriter:
                 ).get
             self._tokens[text] = known
         return known
+
+    def _load_tokens(self, texts: Sequence[str]) -> None:
+        """Look up the numbers of several texts in one statement. An array cannot hold a text with a
+        NUL: `_token` looks it up by itself."""
+        unknown = tuple(
+            text for text in dict.fromkeys(texts) if text not in self._tokens and "\0" not in text
+        )
+        if unknown:
+            self._tokens |= dict(self._db.execute(_TOKENS, (apsw.carray(unknown),)))
 
     def _remove(self, identity: int, *, texts: tuple[str, ...] | None = None) -> None:
         """The row's terms, vectors and attributes go. The number stays taken, so that no other doc
@@ -594,6 +671,49 @@ class SearchWriter:
         ).get
         if rows >= COMPACT_AFTER_ROWS:
             compact(self._db)
+
+
+def nodes_with(
+    db: apsw.Connection,
+    terms: Sequence[str],
+    *,
+    scope: str,
+    kind: str,
+    space: str,
+    now: int,
+    limit: int,
+) -> list[int]:
+    """The live nodes of a scope, kind and space that are valid now and whose rows hold all of these
+    terms, those of the fewest words first."""
+    import numpy as np  # not needed to open a file
+
+    found = dict(db.execute(_TOKENS, (apsw.carray((scope, kind, space)),)))
+    if len(found) < len({scope, kind, space}) or not terms:
+        return []
+    held: dict[str, list[Any]] = {term: [] for term in terms}
+    for sql in _WITH_TERMS:
+        for term, data in db.execute(sql, (found[scope], apsw.carray(tuple(held)))):
+            held[term].append(data)
+    numbers: Any = None
+    for parts in sorted(held.values(), key=lambda parts: sum(map(len, parts))):
+        rows = np.frombuffer(b"".join(parts), dtype=[("doc", "<u4"), ("count", "u1")])["doc"]
+        numbers = rows if numbers is None else np.intersect1d(numbers, rows)
+        if not len(numbers):
+            return []
+    args = (found[scope], apsw.carray(numbers.astype(np.int64)), found[kind], found[space])
+    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit))]
+
+
+_TOKENS = "SELECT t.text, t.id FROM carray(?) v CROSS JOIN token t ON t.text = v.value"
+_WITH_TERMS = tuple(
+    f"SELECT term, data FROM {table} WHERE scope = ? AND term IN (SELECT value FROM carray(?))"
+    for table in ("posting", "posting_new")
+)
+_LIVE_AMONG = (
+    "SELECT d.node FROM carray(?2) v CROSS JOIN doc d ON d.scope = ?1 AND d.doc = v.value WHERE"
+    " d.live AND d.kind = ?3 AND d.space = ?4 AND d.valid_from <= ?5 AND ?6 < d.valid_until"
+    " ORDER BY d.length, d.doc LIMIT ?7"
+)
 
 
 def analyser_of(db: apsw.Connection) -> str:

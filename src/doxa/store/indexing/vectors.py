@@ -40,8 +40,10 @@ DUE_NEXT = (
 
 _TABLES = ("vector", "vector_code", "vector_next", "vector_code_next")
 _LACKED = """
-UPDATE doc INDEXED BY {index} SET vectors = (SELECT count(*) FROM vector_next v WHERE v.id BETWEEN {ids}), attempts = 0
-WHERE vectors {test} 0 AND NOT EXISTS (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
+UPDATE doc INDEXED BY {index} SET attempts = 0,
+  vectors = (SELECT count(*) FROM vector_next v WHERE v.id BETWEEN {ids})
+WHERE vectors {test} 0 AND NOT EXISTS
+  (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
 """
 _RECOUNT = """
 UPDATE doc SET vectors = (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids})
@@ -164,7 +166,7 @@ class VectorWriter:
         return bool(self._db.changes())
 
     def fail(self, scope: int, doc: int, *, coming: bool) -> None:
-        """See Transaction.fail_vectors. Of the set in use, a doc that is given up has vectors = -1."""
+        """See Transaction.fail_vectors. In the set in use, vectors = -1 marks a doc given up."""
         if coming:
             self._db.execute(
                 "UPDATE vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND doc = ?",

@@ -1,1 +1,2 @@
-"""Which elements are visible when: policies evaluated into windows, and the tables that apply them."""
+"""Which elements are visible when: windows that follow from policies, and the tables that apply
+them."""

@@ -177,7 +177,7 @@ def decode_access(text: str | bytes | None) -> Access:
 _NONE = array("q")
 
 
-class Noted(NamedTuple):
+class AccessRecord(NamedTuple):
     """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a
     minus, any number of times.
 
@@ -206,16 +206,16 @@ class Noted(NamedTuple):
             )
         return returned, {identity: None for identity in walked if identity not in returned}
 
-    def without(self, hidden: Container[int]) -> Noted:
+    def without(self, hidden: Container[int]) -> AccessRecord:
         """The same without these elements."""
         returned, walked = ([one for one in part if one not in hidden] for part in self.elements())
-        return Noted(self.at, self.parameters, returned, walked)
+        return AccessRecord(self.at, self.parameters, returned, walked)
 
 
-def used(notes: Iterable[Noted]) -> dict[int, list[tuple[Noted, bool]]]:
+def used(notes: Iterable[AccessRecord]) -> dict[int, list[tuple[AccessRecord, bool]]]:
     """The accesses of each element (an edge under its id with a minus), in order; with each whether
     it was only passed through."""
-    found: dict[int, list[tuple[Noted, bool]]] = {}
+    found: dict[int, list[tuple[AccessRecord, bool]]] = {}
     for noted in notes:
         for walked, identities in enumerate(noted.elements()):
             for identity in identities:
@@ -229,11 +229,11 @@ class AccessBuffer:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._notes: list[Noted] = []
+        self._notes: list[AccessRecord] = []
         self._size = 0
         self._pid = os.getpid()
 
-    def note(self, noted: Noted) -> int:
+    def note(self, noted: AccessRecord) -> int:
         """Keep a note; returns how many elements wait now."""
         with self._lock:
             if self._pid != os.getpid():
@@ -242,7 +242,7 @@ class AccessBuffer:
             self._size += noted.size
             return self._size
 
-    def take(self) -> list[Noted]:
+    def take(self) -> list[AccessRecord]:
         """All notes, which are the caller's from now on."""
         with self._lock:
             found, self._notes, self._size = self._notes, [], 0
@@ -250,7 +250,7 @@ class AccessBuffer:
                 found if self._pid == os.getpid() else []
             )  # a forked child has its parent's notes: they are the parent's to write
 
-    def put_back(self, notes: Iterable[Noted]) -> None:
+    def put_back(self, notes: Iterable[AccessRecord]) -> None:
         """Notes that could not be written, before all that came since."""
         with self._lock:
             kept = list(notes)

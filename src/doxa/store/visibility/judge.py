@@ -27,7 +27,7 @@ from doxa.policy.decay import (
     window,
 )
 from doxa.policy.rules import Curve, Policy, Rule, Rules, WhenClause
-from doxa.store.visibility.access import SUPPORT, Access, Noted, moment_of
+from doxa.store.visibility.access import SUPPORT, Access, AccessRecord, moment_of
 
 _ERROR_CHARS = 300
 DYNAMIC = -1  # the vis_from of an element that is judged when it is read
@@ -68,7 +68,7 @@ class Expressions(Protocol):
     def value(self, variable: str, text: str, *, target: str, smoothed: bool) -> Value: ...
 
 
-class Verdict(NamedTuple):
+class VisibilityDecision(NamedTuple):
     """As it is stored: the window, and for properties that fade [all from, all until, {name: [from,
     until]}] as JSON."""
 
@@ -77,10 +77,10 @@ class Verdict(NamedTuple):
     fades: str | None
 
 
-SEEN = Verdict(0, TIME_MAX, None)
+SEEN = VisibilityDecision(0, TIME_MAX, None)
 
 
-class Standing(NamedTuple):
+class PolicyStatus(NamedTuple):
     """How an element, or one of its properties, stands at a time."""
 
     rule: Rule | None
@@ -99,7 +99,7 @@ class Standing(NamedTuple):
         return self.score >= self.curve.decay.threshold if self.dynamic else self.window.holds(now)
 
 
-class Judge:
+class PolicyEvaluator:
     """Rules with their expressions. One for each state of the catalogue; safe to share between
     threads."""
 
@@ -132,9 +132,9 @@ class Judge:
             )
         return found
 
-    def of(self, rules: Rules) -> Judge:
+    def of(self, rules: Rules) -> PolicyEvaluator:
         """A judge by other rules, with the same compiler."""
-        return Judge(rules, self._expressions)
+        return PolicyEvaluator(rules, self._expressions)
 
     @property
     def can_judge(self) -> bool:
@@ -208,7 +208,7 @@ class Judge:
         *,
         name: str | None = None,
         rule: Rule | None = None,
-    ) -> Standing:
+    ) -> PolicyStatus:
         """How the element stands now, or its property `name`."""
         rule = rule if rule is not None else self.rule(subject)
         curve = Curve()
@@ -219,7 +219,7 @@ class Judge:
         promotion = clause.promotion if clause is not None else NO_PROMOTION
         anchor = anchor_of(curve, subject, access)
         age = max(0, now - anchor)
-        return Standing(
+        return PolicyStatus(
             rule,
             curve,
             anchor,
@@ -231,10 +231,10 @@ class Judge:
             access.suppressed,
         )
 
-    def verdict(self, subject: Subject, access: Access, rule: Rule | None) -> Verdict:
+    def verdict(self, subject: Subject, access: Access, rule: Rule | None) -> VisibilityDecision:
         """What to store with the element."""
         if access.suppressed:
-            return Verdict(TIME_MAX, TIME_MAX, None)
+            return VisibilityDecision(TIME_MAX, TIME_MAX, None)
         if rule is None:
             return SEEN
         faded = (
@@ -244,7 +244,7 @@ class Judge:
         )
         if self.is_dynamic(rule.policy):
             hidden = rule.curve.decay.threshold > 0
-            return Verdict(
+            return VisibilityDecision(
                 DYNAMIC if hidden else 0, TIME_MAX, f"[{TIME_MAX},0,null]" if faded else None
             )
         clause = self.clause(rule.policy, subject, access, subject.since)
@@ -253,10 +253,10 @@ class Judge:
         start, end = (
             (TIME_MAX, TIME_MAX) if seen == NEVER else (max(0, seen.start), max(0, seen.end))
         )
-        return Verdict(start, end, _fades(faded, promotion, subject, access))
+        return VisibilityDecision(start, end, _fades(faded, promotion, subject, access))
 
     def use(
-        self, rule: Rule, subject: Subject, access: Access, noted: Noted, *, walked: bool
+        self, rule: Rule, subject: Subject, access: Access, noted: AccessRecord, *, walked: bool
     ) -> None:
         """Take one access into the metadata: the counts, who it was, then what the ON ACCESS block
         sets, line by line."""
@@ -358,7 +358,7 @@ def faded_names(fades: str, now: int) -> frozenset[str] | None:
     )
 
 
-def common_window(verdict: Verdict, names: tuple[str, ...]) -> tuple[int, int]:
+def common_window(verdict: VisibilityDecision, names: tuple[str, ...]) -> tuple[int, int]:
     """The window in which the element and these properties are visible together."""
     start, end = verdict.start, verdict.end
     if verdict.fades is None:

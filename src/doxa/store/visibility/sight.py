@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _serials = itertools.count(1)
 
 
-class Sight:
+class VisibilityFilter:
     """The tables of the present as the policies let a query see them. `key` tells it from all
     others of the process; 0 hides nothing."""
 
@@ -109,10 +109,10 @@ class Sight:
         )
 
 
-def sight_of(declared: Declared, neutral: bool) -> Sight:
+def sight_of(declared: Declared, neutral: bool) -> VisibilityFilter:
     """That of a state of the catalogue, made once for each."""
     held = declared.judge.sights
     found = held.get(neutral)
     if found is None:
-        found = held[neutral] = Sight(declared, neutral)
+        found = held[neutral] = VisibilityFilter(declared, neutral)
     return found

@@ -23,7 +23,13 @@ from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
 from doxa.store.indexing.search import SearchRule, rule_of
 from doxa.store.visibility.access import Access, decode_access
-from doxa.store.visibility.judge import SEEN, Judge, Subject, Verdict, common_window
+from doxa.store.visibility.judge import (
+    SEEN,
+    PolicyEvaluator,
+    Subject,
+    VisibilityDecision,
+    common_window,
+)
 
 # the key in meta: {"node": swept up to this id, "edge": ...}; a kind that is not there is done
 SWEEP = "sweep"
@@ -36,7 +42,7 @@ _EDGES = (
     " n.vis_until, json(n.fades), json(a.data) FROM edge n LEFT JOIN access a ON a.edge = 1 AND"
     " a.element = n.id"
 )
-Seen = tuple[Subject, Access, Verdict]
+Seen = tuple[Subject, Access, VisibilityDecision]
 
 
 def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
@@ -47,7 +53,7 @@ def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
 
 def _seen(row: Any, edge: bool) -> Seen:
     subject = Subject(edge, row[0], tuple(decode(row[1])), decode_properties(row[2]), *row[3:7])
-    return subject, decode_access(row[10]), Verdict(*row[7:10])
+    return subject, decode_access(row[10]), VisibilityDecision(*row[7:10])
 
 
 def after(db: apsw.Connection, identity: int, limit: int, *, edge: bool) -> Iterator[Seen]:
@@ -64,7 +70,7 @@ class WindowWriter:
     def __init__(
         self,
         db: apsw.Connection,
-        judge: Judge,
+        judge: PolicyEvaluator,
         search: Callable[[], Mapping[str, SearchRule]],
         *,
         suppressing: bool,
@@ -72,7 +78,7 @@ class WindowWriter:
         self._db = db
         self._search = search
         self._judge = judge
-        self.renew: Callable[[Judge], Judge] | None = (
+        self.renew: Callable[[PolicyEvaluator], PolicyEvaluator] | None = (
             None  # set when rules changed: makes the judge by them when one is needed
         )
         self.idle = (
@@ -80,7 +86,7 @@ class WindowWriter:
         )  # no element has anything but the window that it is made with
 
     @property
-    def judge(self) -> Judge:
+    def judge(self) -> PolicyEvaluator:
         """By the rules as they are now."""
         if self.renew is not None:
             renew, self.renew = self.renew, None
@@ -100,7 +106,12 @@ class WindowWriter:
         self.write(subject, self.judge.verdict(subject, found[1], rule), before=found[2])
 
     def write(
-        self, subject: Subject, verdict: Verdict, *, before: Verdict, docs: bool = False
+        self,
+        subject: Subject,
+        verdict: VisibilityDecision,
+        *,
+        before: VisibilityDecision,
+        docs: bool = False,
     ) -> bool:
         """Put a verdict beside its element. `docs`: its search row too, which no search writer will
         bring up to date. True if it is another."""
@@ -151,7 +162,7 @@ class WindowWriter:
         return bool(held)
 
     def sweep(self, kind: str, identity: int, limit: int) -> int | None:
-        """Judge the next elements after an id anew; the id that it came to, or None if it came to
+        """PolicyEvaluator the next elements after an id anew; the id that it came to, or None if it came to
         the end."""
         last, count = identity, 0
         for subject, access, before in after(self._db, identity, limit, edge=kind == "edge"):
@@ -180,7 +191,9 @@ def note_swept(db: apsw.Connection, held: dict[str, int]) -> None:
         db.execute("DELETE FROM meta WHERE key = ?", (SWEEP,))
 
 
-def problems(db: apsw.Connection, judge: Judge, search: Mapping[str, SearchRule]) -> Iterator[str]:
+def problems(
+    db: apsw.Connection, judge: PolicyEvaluator, search: Mapping[str, SearchRule]
+) -> Iterator[str]:
     """Where windows are not what the element, its use and the policies say. What a sweep has not
     come to is passed over."""
     pending = swept(db) or {}

@@ -11,16 +11,16 @@ from __future__ import annotations
 from doxa.base.errors import ConflictError, ConstraintError
 from doxa.belief.graph import CURRENT, RETIRED_REVISION, status_of
 from doxa.belief.revising import judge_revision
-from doxa.belief.support import settle
+from doxa.belief.support import propagate_support
 from doxa.belief.verified import keep_verified
 from doxa.store import Node, Transaction
 
 
-def seal_beliefs(tx: Transaction) -> None:
+def check_before_commit(tx: Transaction) -> None:
     """Called by the store at the end of each transaction that touched what beliefs are made of."""
-    stirred = tx.stirred
-    keep_verified(tx, stirred)
-    for node in tx.nodes(stirred):
+    dirty = tx.dirty_nodes
+    keep_verified(tx, dirty)
+    for node in tx.nodes(dirty):
         if node.props.get("kref") is None:
             continue
         if "Item" in node.labels:
@@ -34,7 +34,7 @@ def seal_beliefs(tx: Transaction) -> None:
             )
         elif "Revision" in node.labels and tx.edges_in(node.id, CURRENT):
             _check_current(tx, node)
-    settle(tx)
+    propagate_support(tx)
 
 
 def _check_item(tx: Transaction, item: Node) -> None:
@@ -60,7 +60,7 @@ def _check_current(tx: Transaction, node: Node) -> None:
         )
     verdict = judge_revision(tx, node)
     if verdict is not None and verdict.lost:
-        beside = verdict.told()[0].kref
+        beside = verdict.losses()[0].kref
         raise ConflictError(
             f"{kref} would be believed beside {beside}, which contradicts it.",
             next_step="State it with doxa.revise.",

@@ -16,9 +16,9 @@ import msgspec
 from doxa.base.errors import InputError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import TRAVERSE_DEPTH_DEFAULT, TRAVERSE_DEPTH_MAX, TRAVERSE_NODES_MAX
-from doxa.belief.bundles import BUNDLE_KIND, MEMBER, is_bundle, read_bundle
 from doxa.belief.graph import HAS_REVISION, STRUCTURE, current_of, parse_target, require, resolve
 from doxa.belief.kref import Kref
+from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER, is_bundle, read_bundle
 from doxa.belief.support import STATE, State, would_fall
 from doxa.belief.types import Step, Walk
 from doxa.belief.writes import check_edge_type
@@ -187,7 +187,8 @@ def _start(reader: Reader, start: str | Kref) -> tuple[NodeId, str]:
 def _walk_out(
     reader: Reader, start: str | Kref, *, depth: int, direction: Direction, types: Sequence[str]
 ) -> Walk:
-    """A walk that leaves the start; from a bundle the first step leads to what its members say now."""
+    """A walk from the start; from a bundle, the first step leads to the current revisions of its
+    members."""
     kref = parse_target(start)
     node, origin = _start(reader, kref)
     if (
@@ -273,7 +274,7 @@ def _goes_on(
 def _level(
     reader: Reader, frontier: Sequence[int], *, direction: Direction, types: Sequence[str]
 ) -> list[tuple[str, int, int, str, bool]]:
-    """(edge type, from, to, kref, whether it is in recall) for every edge that leaves the frontier."""
+    """(edge type, from, to, kref, whether it is in recall) for every edge out of the frontier."""
     found: list[tuple[str, int, int, str, bool]] = []
     nodes, edges = (reader.sight().table(edge=edge) for edge in (False, True))
     for near, far in _ENDS[direction]:

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.limits import EXPLAINED_ITEMS_MAX
-from doxa.belief.conflicts import conflicts_about, read_conflict, sides
 from doxa.belief.graph import (
     CURRENT,
     SUPERSEDES,
     SUPPORT_EDGES,
     item_of,
-    read_any,
-    read_revision,
     resolve,
 )
 from doxa.belief.kref import Kref
+from doxa.belief.reading.views import (
+    conflicts_about,
+    read_any,
+    read_conflict,
+    read_revision,
+    sides,
+)
 from doxa.belief.revising import CONTRADICTS
 from doxa.belief.support import would_fall
 from doxa.belief.types import ENRICHMENTS, Conflict, Exchange, Revision

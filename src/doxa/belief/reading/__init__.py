@@ -1,0 +1,1 @@
+"""Reading beliefs: as data, over their edges, one on a page; nothing here writes."""

@@ -1,0 +1,522 @@
+"""Nodes and edges as a transaction reads and writes them.
+
+Each call checks role, guards and limits, appends to the log and applies the operation. What the
+transaction has read or written it keeps (cache.py) and does not read again: that is safe because
+it holds the write lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import apsw
+
+from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError
+from doxa.base.ids import EdgeId, NodeId, TxId
+from doxa.base.limits import LABEL_CHARS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.values import (
+    Properties,
+    canonical,
+    check_properties,
+    check_text,
+    decode_properties,
+    encode_properties,
+    same_value,
+)
+from doxa.store import apply
+from doxa.store.cache import ABSENT, ElementCache
+from doxa.store.constraint import ConstraintChecker
+from doxa.store.declared import Declared
+from doxa.store.guard import End
+from doxa.store.index import IndexWriter, State
+from doxa.store.indexing.search import SearchWriter
+from doxa.store.log import LogWriter, Tail
+from doxa.store.reader import Reader, read_edge, read_node
+from doxa.store.rows import Edge, Identity, Node
+from doxa.store.visibility.judge import Expressions, Subject
+from doxa.store.visibility.window import WindowWriter
+
+_ANY_END = End((), False)  # where no guard asks
+_LIVE_MAX = 200_000
+
+
+class ElementWriter(Reader):
+    """The part of a transaction that reads and writes nodes and edges."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        *,
+        now: int,
+        identity: Identity,
+        tail: Tail,
+        rules: Declared,
+        expressions: Expressions | None,
+        neutral: bool,
+    ) -> None:
+        self.tx = TxId(tail.tx + 1)
+        self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
+        super().__init__(
+            db, now=now, pending=self.entries, expressions=expressions, neutral=neutral
+        )
+        self.identity = identity
+        self._tail = tail
+        self._node, self._edge = tail.node, tail.edge
+        self._declared = rules
+        self._guards = rules.guards
+        self._cache = ElementCache()
+        self._windows = WindowWriter(
+            db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing)
+        )
+        self._search = SearchWriter(db, rules.search, self)
+        self._index = IndexWriter(db, rules.indexes)
+        self._constraints = ConstraintChecker(db, rules.constraints)
+        # edges whose guards are checked at the end of the transaction
+        self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
+        self._live: set[int] = set()  # nodes that are known to exist
+        self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
+        self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
+        self._dirty: dict[int, None] = {}
+
+    # Reads
+
+    def node(self, identity: NodeId) -> Node | None:
+        found = self._cache.node(identity)
+        if found is None:
+            node = super().node(identity)
+            if node is None:
+                self._cache.put_absent(identity=identity)
+            else:
+                self._cache.put_node(node)
+            return node
+        return found if isinstance(found, Node) else None
+
+    def node_by_kref(self, kref: str) -> Node | None:
+        known = self._cache.id_at(kref)
+        if known is None:
+            node = super().node_by_kref(kref)
+            if node is None:
+                self._cache.put_absent(kref=kref)
+            else:
+                self._cache.put_node(node)
+            return node
+        return None if known is ABSENT else self.node(known)  # type: ignore[arg-type]
+
+    def nodes(self, identities: Sequence[int]) -> list[Node]:
+        unknown = [one for one in identities if self._cache.node(one) is None]
+        for node in super().nodes(unknown):
+            self._cache.put_node(node)
+        found = (self._cache.node(one) for one in identities)
+        return [node for node in found if isinstance(node, Node)]
+
+    def edge(self, identity: EdgeId) -> Edge | None:
+        return self._cache.edge(identity) or super().edge(identity)
+
+    def _edges(self, end: str, node: NodeId, kind: str | None) -> list[Edge]:
+        incoming = end == "dst"
+        found = self._cache.edges(incoming, node, kind)
+        if found is None:
+            found = super()._edges(end, node, kind)
+            kinds = None if kind is None else (kind,)
+            self._keep(found, node, incoming, kinds)
+        return found
+
+    def _keep(
+        self, edges: list[Edge], node: NodeId, incoming: bool, kinds: Sequence[str] | None
+    ) -> None:
+        self._cache.put_edges(incoming, node, edges, kinds=kinds)
+        if edges and len(self._live) < _LIVE_MAX:  # an edge joins nodes that exist
+            self._live.update([edge.src if incoming else edge.dst for edge in edges])
+
+    def edges_in_of(self, node: NodeId, kinds: tuple[str, ...]) -> list[Edge]:
+        found: list[Edge] = []
+        for kind in kinds:
+            held = self._cache.edges(True, node, kind)
+            if held is None:
+                found = super().edges_in_of(node, kinds)
+                self._keep(found, node, True, kinds)
+                return found
+            found += held
+        return sorted(found, key=_id)
+
+    def load(
+        self, sql: str, args: Sequence[object], *, address: str
+    ) -> tuple[list[Node], dict[int, list[Edge]]]:
+        """Read several elements in one statement: the nodes, that at the address first, and the
+        edges by part.
+
+        Its rows are (part, id, labels or type, src, dst, properties, since, born); of a node the
+        part is 0 and src NULL.
+        """
+        nodes: list[Node] = []
+        edges: dict[int, list[Edge]] = {}
+        for part, identity, name, src, dst, props, since, born in self._db.execute(sql, args):
+            if src is None:
+                held = self._cache.node(identity)
+                if not isinstance(held, Node):
+                    held = read_node((identity, name, props, since, born))
+                    self._cache.put_node(held)
+                nodes.append(held)
+            else:
+                edge = read_edge((identity, name, src, dst, props, since, born))
+                edges.setdefault(part, []).append(edge)
+        if not nodes:
+            self._cache.put_absent(kref=address)
+        return nodes, edges
+
+    def keep_edges(
+        self,
+        edges: list[Edge],
+        *,
+        leaving: NodeId | None = None,
+        reaching: NodeId | None = None,
+        kinds: Sequence[str] | None = None,
+    ) -> None:
+        """Keep all edges of these types at one end, or all of its edges (None), as `load` read
+        them."""
+        end = leaving if reaching is None else reaching
+        assert end is not None
+        edges.sort(key=_id)
+        self._keep(edges, end, reaching is not None, kinds)
+
+    def written_since(self, tx: int) -> bool:
+        return self._tail.tx > tx and super().written_since(tx)
+
+    def is_made(self, identity: int) -> bool:
+        """Whether this transaction made the node."""
+        return self._cache.is_made(identity)
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether a node may have a visibility window other than the one it is made with."""
+        return not self._windows.idle
+
+    # Nodes
+
+    def create_node(self, labels: Iterable[str], props: Mapping[str, object]) -> NodeId:
+        names = _labels(labels)
+        clean = check_properties(props, owner=_owner(names))
+        self._guards.node_write(self.identity.role, names, clean)
+        data = encode_properties(clean, owner=_owner(names))
+        identity = self._node + 1
+        self._insert_node(identity, names, clean, data)
+        self._node = identity
+        return NodeId(identity)
+
+    def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
+        """Bring back a node that was deleted, under its own id: undo."""
+        names = _labels(labels)
+        self._guards.node_write(self.identity.role, names, props)
+        data = encode_properties(props, owner=_owner(names))
+        self._insert_node(identity, names, props, data)
+
+    def _insert_node(
+        self, identity: int, names: tuple[str, ...], props: Properties, data: bytes
+    ) -> None:
+        """Nothing is logged if the address is taken: a caller may catch the refusal and go on in
+        the same transaction."""
+        kref = props.get("kref")
+        self._require_room()
+        try:
+            apply.create_node(self._db, identity, names, props=data, now=self.now)
+        except apsw.ConstraintError:
+            raise _taken(kref) from None
+        self.entries.add(
+            "node.create",
+            identity,
+            b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
+        )
+        self._cache.node_made((identity, names, data, self.now, self.now), kref)
+        self._node_changed(identity, None, (names, props))
+        if not self._windows.idle:
+            self._windows.changed(
+                Subject(False, identity, names, props, self.now, self.now), made=True
+            )
+        self._search.node_made(identity, names)
+
+    def _node_changed(
+        self, identity: int, before: State | None, after: State | None, *, kept: bool = False
+    ) -> None:
+        self._ends.pop(identity, None)
+        if after is None:
+            self._live.discard(identity)
+        else:
+            self._note_live(identity)
+        self._index.node_changed(identity, before, after, kept=kept)
+        if after is not None:
+            self._constraints.node_touched(identity, after[0])
+
+    def set_node(
+        self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None
+    ) -> None:
+        """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
+        before = self._require_node(identity)
+        names = before.labels if labels is None else _labels(labels)
+        clean = check_properties(props, owner=_owner(names))
+        if names == before.labels and same_value(clean, before.props):
+            return
+        self._guards.node_write(self.identity.role, before.labels)
+        self._guards.node_change(
+            self.identity.role, before.labels, before=before.props, after=clean, labels_after=names
+        )
+        self._guards.node_write(self.identity.role, names, clean)
+        data = encode_properties(clean, owner=_owner(names))
+        self._require_free(clean.get("kref"), owner=identity)
+        self._log(
+            "node.set",
+            identity,
+            payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
+        )
+        apply.set_node(self._db, identity, names, props=data, now=self.now)
+        self._cache.node_set(
+            (identity, names, data, self.now, before.born),
+            clean.get("kref"),
+            before=before.props.get("kref"),
+        )
+        self._node_changed(
+            identity, (before.labels, before.props), (names, clean), kept=before.since < self.now
+        )
+        if not self._windows.idle:
+            self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
+        self._search.node_touched(identity, names, before=(before.labels, before.props))
+        if not self._guards.labels.keys().isdisjoint(names):
+            self._dirty[identity] = None
+
+    def delete_node(self, identity: NodeId) -> None:
+        """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
+        before = self._require_node(identity)
+        self._guards.node_write(self.identity.role, before.labels)
+        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=None)
+        if self._db.execute(
+            "SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)
+        ).get:
+            raise ConstraintError(
+                f"Node {identity} still has edges.",
+                next_step="Remove its edges in the same transaction.",
+                node=identity,
+            )
+        self._log("node.delete", identity, payload=canonical({"id": identity}))
+        apply.delete_node(self._db, identity, self.now)
+        self._cache.node_gone(identity, before.props.get("kref"))
+        self._node_changed(
+            identity, (before.labels, before.props), None, kept=before.since < self.now
+        )
+        self._search.node_gone(identity)
+
+    # Edges
+
+    def create_edge(
+        self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None
+    ) -> EdgeId:
+        clean = check_properties(props, owner=kind) if props else {}
+        self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
+        identity = self._edge = self._edge + 1
+        self._insert_edge(identity, kind, src=src, dst=dst, props=clean)
+        return EdgeId(identity)
+
+    def restore_edge(
+        self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties
+    ) -> None:
+        """Bring back an edge that was deleted, under its own id: undo."""
+        self._guarded(kind, src, dst=dst, props=props)
+        self._insert_edge(identity, kind, src=src, dst=dst, props=props)
+
+    def _guarded(
+        self, kind: str, src: NodeId, *, dst: NodeId, props: Properties, judged: bool = True
+    ) -> bool:
+        """Whether a guard applies to an edge between these two nodes, which must exist; raises if
+        it refuses. `judged`: the guard also applies at the end of the transaction."""
+        if kind not in self._guards.edges:
+            self._require_live(src)
+            self._require_live(dst)
+            return False
+        asked = self._guards.has_ends(kind)
+        ends = self._end(src, asked), self._end(dst, asked)
+        applies = self._guards.edge_write(self.identity.role, kind, props, ends=ends)
+        if applies and judged and kind in self._guards.judged_last:
+            self._judged[src, kind, dst] = None
+        return applies
+
+    def _require_live(self, node: NodeId) -> None:
+        if node not in self._live:
+            if (
+                self._cache.labels(node) is None
+                and self._db.execute("SELECT 1 FROM node WHERE id = ?", (node,)).get is None
+            ):
+                raise _nothing_to_connect(node)
+            self._note_live(node)
+
+    def _note_live(self, node: int) -> None:
+        if len(self._live) >= _LIVE_MAX:
+            self._live.clear()
+        self._live.add(node)
+
+    def _end(self, node: NodeId, asked: bool) -> End:
+        if not asked:
+            self._require_live(node)
+            return _ANY_END
+        end = self._ends.get(node)
+        if end is None:
+            found = self.node(node)
+            if found is None:
+                raise _nothing_to_connect(node)
+            end = self._ends[node] = End(found.labels, found.props.get("kref") is not None)
+        return end
+
+    def _insert_edge(
+        self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties
+    ) -> None:
+        data = encode_properties(props, owner=kind) if props else b"{}"
+        body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (
+            dst,
+            identity,
+            data,
+            src,
+            canonical(kind),
+        )
+        self._log("edge.create", identity, payload=body)
+        apply.create_edge(self._db, identity, kind, src=src, dst=dst, props=data, now=self.now)
+        held = decode_properties(data.decode()) if props else {}
+        self._cache.edge_made(Edge(EdgeId(identity), kind, src, dst, held, self.now, self.now))
+        self._index.edge_changed(identity, kind, before=None, after=props)
+        if not self._windows.idle:
+            self._windows.changed(
+                Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True
+            )
+        self._constraints.edge_touched(identity, kind, src=src, dst=dst)
+        self._search.edge_touched(kind, dst)
+        self._mark_dirty(kind, src, dst)
+
+    def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
+        before = self._require_edge(identity)
+        clean = check_properties(props, owner=before.type)
+        if same_value(clean, before.props):
+            return
+        for props_held in (before.props, clean):
+            self._guarded(before.type, before.src, dst=before.dst, props=props_held)
+        data = encode_properties(clean, owner=before.type)
+        self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
+        apply.set_edge(self._db, identity, props=data, now=self.now)
+        self._cache.edge_set(
+            before._replace(props=decode_properties(data.decode()), since=self.now)
+        )
+        self._index.edge_changed(
+            identity, before.type, before=before.props, after=clean, kept=before.since < self.now
+        )
+        self._windows.changed(
+            Subject(
+                True, identity, (before.type,), clean, self.now, before.born, before.src, before.dst
+            )
+        )
+        self._constraints.edge_touched(identity, before.type, src=before.src, dst=before.dst)
+        self._search.edge_touched(before.type, before.dst)
+        self._mark_dirty(before.type, before.src, before.dst)
+
+    def delete_edge(self, identity: EdgeId) -> None:
+        before = self._require_edge(identity)
+        if self._guarded(before.type, before.src, dst=before.dst, props=before.props, judged=False):
+            self._guards.edge_removal(self.identity.role, before.type)
+        self._log("edge.delete", identity, payload=b'{"id":%d}' % identity)
+        apply.delete_edge(self._db, identity, self.now)
+        self._cache.edge_gone(before)
+        self._index.edge_changed(
+            identity, before.type, before=before.props, after=None, kept=before.since < self.now
+        )
+        self._search.edge_touched(before.type, before.dst)
+        self._mark_dirty(before.type, before.src, before.dst)
+
+    # What has to be looked at again before the commit
+
+    def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
+        if kind in self._declared.support:
+            self._dirty[src] = None
+        elif kind in self._live_edges:
+            self._dirty[dst] = None
+
+    @property
+    def dirty_nodes(self) -> list[NodeId]:
+        """What drain_dirty would return."""
+        return [NodeId(identity) for identity in self._dirty]
+
+    def drain_dirty(self) -> list[NodeId]:
+        """Nodes whose liveness, grounds or properties this transaction changed since the last
+        call."""
+        found, self._dirty = self._dirty, {}
+        return [NodeId(identity) for identity in found]
+
+    # Checks
+
+    def _log(self, op: str, element: int, *, payload: bytes) -> None:
+        self._require_room()
+        self.entries.add(op, element, payload)
+
+    def _require_room(self) -> None:
+        if self.entries.seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
+            raise LimitError(
+                f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
+                next_step="Split the work into several calls.",
+                limit_entries=TRANSACTION_ENTRIES_MAX,
+            )
+
+    def _require_free(self, kref: object, *, owner: int) -> None:
+        if kref is not None and (
+            self._db.execute("SELECT 1 FROM node WHERE kref = ? AND id <> ?", (kref, owner)).get
+            is not None
+        ):
+            raise _taken(kref)
+
+    def _require_node(self, identity: NodeId) -> Node:
+        node = self.node(identity)
+        if node is None:
+            raise NotFoundError(
+                f"There is no node {identity}.",
+                next_step="Look it up again; it may have been removed.",
+                node=identity,
+            )
+        return node
+
+    def _require_edge(self, identity: EdgeId) -> Edge:
+        edge = self.edge(identity)
+        if edge is None:
+            raise NotFoundError(
+                f"There is no edge {identity}.",
+                next_step="Look it up again; it may have been removed.",
+                edge=identity,
+            )
+        return edge
+
+
+def _id(edge: Edge) -> int:
+    return edge.id
+
+
+def _taken(kref: object) -> ConstraintError:
+    return ConstraintError(
+        f"The address {kref} is taken.",
+        next_step="Choose another name, or revise what is there.",
+        kref=kref,
+    )
+
+
+def _nothing_to_connect(node: NodeId) -> NotFoundError:
+    return NotFoundError(
+        f"There is no node {node} to connect.", next_step="Create the node first.", node=node
+    )
+
+
+def _labels(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({_name(label, "label") for label in labels}))
+
+
+def _name(text: str, what: str) -> str:
+    if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
+        raise InputError(
+            f"This is not a usable {what}: {str(text)[:40]!r}.",
+            next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.",
+            field=what,
+        )
+    return check_text(text, field=what)
+
+
+def _owner(labels: Sequence[str]) -> str:
+    return ":".join(labels) or "node"

@@ -1,0 +1,85 @@
+"""What an operation costs in SQL statements, so that a regression shows without a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import doxa
+from doxa.store.statements import counted_statements
+
+ITEM, BASE = "kref://shop/deploy-day.fact", "kref://shop/server.fact"
+Operation = Callable[[doxa.Memory, int], object]
+
+OPERATIONS: dict[str, tuple[Operation, int]] = {
+    "revise": (lambda m, n: m.revise(ITEM, f"We deploy the shop on day {n} of the month"), 45),
+    "revise with facts": (
+        lambda m, n: m.revise(ITEM, f"We deploy on day {n}", facts=[("shop", "deploys on", n)]),
+        45,
+    ),
+    "revise with an edge": (
+        lambda m, n: m.remember(
+            f"We deploy the shop in week {n}", name="deploy-day", project="shop", depends_on=[BASE]
+        ),
+        45,
+    ),
+    "remember at an address": (
+        lambda m, n: m.remember(f"Cat {n} is grey", name=f"cat-{n}", project="shop"),
+        45,
+    ),
+    "supersede": (lambda m, n: m.supersede(BASE, f"The shop runs on {n} servers"), 45),
+}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
+    with doxa.open(tmp_path / "m.db", embedder=None, background=False) as opened:
+        opened.remember("The shop runs on one server in Basel", name="server", project="shop")
+        opened.remember(
+            "We deploy on Thursdays", name="deploy-day", project="shop", depends_on=[BASE]
+        )
+        yield opened
+
+
+def count(memory: doxa.Memory, operation: Operation, number: int) -> int:
+    with counted_statements(memory.store) as seen:
+        operation(memory, number)
+    assert seen[-1] == "COMMIT"
+    return len(seen)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_takes_few_statements(memory: doxa.Memory, name: str) -> None:
+    operation, bound = OPERATIONS[name]
+    operation(memory, 0)
+    assert count(memory, operation, 1) <= bound
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_statements_do_not_grow_with_history(memory: doxa.Memory, name: str) -> None:
+    operation, _ = OPERATIONS[name]
+    for number in range(3):
+        operation(memory, number)
+    first = count(memory, operation, 10)
+    for number in range(20, 60):
+        memory.revise(ITEM, f"We deploy at {number} o'clock")
+    operation(memory, 98)
+    assert count(memory, operation, 99) <= first
+
+
+def test_a_transaction_reads_an_element_once(memory: doxa.Memory) -> None:
+    memory.revise(ITEM, "We deploy at noon")
+    with counted_statements(memory.store) as seen:
+        memory.revise(ITEM, "We deploy at one")
+    reads = [sql for sql in seen if sql.startswith("SELECT id, ")]
+    assert len(reads) == len(set(reads))
+
+
+def test_what_is_told_is_written_in_few_statements(memory: doxa.Memory) -> None:
+    """The search for what the text may replace comes before the transaction and is recall's."""
+    memory.tell("The horse eats hay", project="shop")
+    with counted_statements(memory.store) as seen:
+        memory.tell("The dog eats meat", project="shop")
+    assert len(seen) - seen.index("BEGIN IMMEDIATE") <= 45
