@@ -307,7 +307,7 @@ def test_timeouts_and_folders(run: Run, tmp_path: Path) -> None:
     query = "LOAD CSV WITH HEADERS FROM 'file:///a.csv' AS row RETURN row.x"
     assert value(run, query, "--csv", folder)["rows"] == [["1"], ["2"]]
     assert run(query, exit=2)
-    assert "no folder" in run(query, "--csv", folder / "a.csv", exit=2)
+    assert "not a folder" in run(query, "--csv", folder / "a.csv", exit=2)
 
 
 @pytest.mark.parametrize(

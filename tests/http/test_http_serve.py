@@ -169,6 +169,6 @@ def test_without_the_extra_it_says_what_to_install(db: Path, module: str) -> Non
 def test_bolt_needs_no_extra(db: Path) -> None:
     code = (
         "import sys; sys.modules['starlette'] = sys.modules['uvicorn'] = None; import"
-        " doxa.servers.bolt, doxa.cli.serve, doxa.servers.listening"
+        " doxa.servers.bolt, doxa.cli.servers, doxa.servers.listening"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -233,7 +233,7 @@ def test_what_an_agent_gives_besides_a_belief_is_kept_found_and_taken_away(tmp_p
         ("memory_remember", {"text": "a", "enrichments": {"events": "b"}}, "input"),
         (
             "memory_update",
-            {"kref": "kref://p/db.fact", "text": "a", "enrichments": {"events": [" "]}},
+            {"kref": "kref://p/a.fact", "text": "b", "enrichments": {"events": [" "]}},
             "input",
         ),
         ("memory_remember", {"text": "a", "enrichments": {"events": ["b"] * 51}}, "limit"),

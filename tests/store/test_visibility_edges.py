@@ -39,7 +39,7 @@ class World:
         )
         self.run("CREATE (:N {i: 1}), (:P {fading: 1})-[:E]->(:A)")
         self.memory.remember("The heron waits by the pond", name="heron", project="birds")
-        self.memory.settle()
+        self.memory.flush()
 
     def run(self, text: str) -> list[dict[str, object]]:
         with self.memory.session(role="operator").graph() as graph:

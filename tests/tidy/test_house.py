@@ -215,7 +215,16 @@ PUBLIC = {
         "find_weights",
         "load_minilm",
     ),
-    "doxa.recall": ("Ask", "LANES", "MODES", "Hit", "Recall", "Recaller", "tokens_of"),
+    "doxa.recall": (
+        "Ask",
+        "LANES",
+        "MODES",
+        "Hit",
+        "Recall",
+        "Recaller",
+        "field_texts",
+        "tokens_of",
+    ),
     "doxa": (
         "AsyncMemory",
         "AsyncSession",

@@ -12,78 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from doxa.base.clock import TIME_MAX, parse_time
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import ROLES
 from doxa.base.values import Value, check_text
 from doxa.belief import Fact, Kref, check_name, parse_fact
-from doxa.belief.types import ENRICHMENTS
 from doxa.language.turns import refuse_seconds
 from doxa.logic.sentence import Atom, Sentence, parse_sentence
 
 Time = str | int | datetime
 Facts = Iterable[Sequence[object]]
-
-
-class RevisionFields(TypedDict, total=False):
-    """The fields of a new revision besides its text. The session supplies the author, the store the
-    time."""
-
-    facts: Facts
-    sentences: Iterable[object]
-    title: str
-    topics: Iterable[str]
-    keywords: Iterable[str]
-    valid_from: Time | None
-    valid_until: Time | None
-    confidence: float
-    trust: str
-    metadata: Mapping[str, Value] | None
-    embedding_text: str
-    events: Iterable[str]
-    implications: Iterable[str]
-    questions: Iterable[str]
-    decisions: Iterable[str]
-    entities: Iterable[str]
-
-
-class ReplacementFields(RevisionFields, total=False):
-    """The fields of a replacement, which may have a different address."""
-
-    project: str
-    space: str
-    name: str
-    kind: str
-
-
-def revision_fields(fields: Mapping[str, Any], shape: type[RevisionFields]) -> dict[str, Any]:
-    """Convert a caller's fields to those of a Draft; `embedding_text` stays a separate field.
-    Raises InputError for unknown fields and invalid values."""
-    known = shape.__annotations__.keys()
-    unknown = sorted(set(fields) - known)
-    if unknown:
-        raise InputError(
-            f"Unknown fields of a belief: {', '.join(unknown)[:200]}.",
-            next_step=f"Use one of {', '.join(sorted(known))}.",
-            field="fields",
-        )
-    found: dict[str, Any] = dict(fields)
-    for name, value in fields.items():
-        if name in ("valid_from", "valid_until"):
-            found[name] = time(value, name)
-        elif name in ("topics", "keywords", *ENRICHMENTS):
-            found[name] = texts(value, name)
-        elif name == "facts":
-            found[name] = facts(value)
-        elif name == "sentences":
-            found[name] = sentences(value)
-        elif name == "metadata":
-            found[name] = mapping(value)
-        elif name != "confidence":
-            text(value, name)
-    return found
 
 
 def check_kind(kind: object) -> None:

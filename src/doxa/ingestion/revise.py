@@ -52,7 +52,7 @@ def revise(
     again: bool = False,
     dry_run: bool = False,
 ) -> Change:
-    """Write a new revision of an item. `given` holds the fields from revision_fields; `expect` is
+    """Write a new revision of an item. `given` holds the checked fields; `expect` is
     the revision that must be current; `again` writes a revision even if nothing changes; `dry_run`
     only returns what would happen."""
     kref = parse_target(target)
@@ -80,7 +80,7 @@ def believe(
     item: Kref | None = None,
     dry_run: bool = False,
 ) -> Change:
-    """State sentences wherever they belong. `given` are fields of arguments.revision_fields, and `summary`:
+    """State sentences wherever they belong. `given` are checked fields, and `summary`:
     without one the words are made from the sentences. `item`: at this address, whose current
     revision is carried over if there is one by now."""
     facts, rest = stated_facts(sentences)

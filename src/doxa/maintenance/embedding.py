@@ -31,7 +31,7 @@ from doxa.base.limits import (
 )
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
-from doxa.recall.lanes.meaning import field_texts
+from doxa.recall import field_texts
 from doxa.store import (
     FIELDS_FROM,
     INDEXED_PARTS,
