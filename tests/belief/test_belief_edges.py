@@ -141,6 +141,16 @@ def test_superseding_what_is_retired_leaves_it_retired(memory: doxa.Memory) -> N
     assert status(memory, "kref://p/b.fact") == "current"
 
 
+def test_superseding_again_what_is_contested_changes_nothing(memory: doxa.Memory) -> None:
+    memory.remember("one", name="a", trust="verified")
+    agent = memory.session(actor="web", role="agent")
+    first = agent.supersede("kref://p/a.fact", "another", name="b")
+    again = agent.supersede("kref://p/a.fact", "another", name="b")
+    assert (first.action, again.action) == ("challenged", "unchanged")
+    assert again.change is None and again.conflict == first.conflict
+    assert status(memory, "kref://p/a.fact?r=1") == "current"
+
+
 def test_superseding_without_a_current_revision_retires(memory: doxa.Memory) -> None:
     """All that the item says was contracted: it goes out of recall with what replaces it."""
     memory.remember("one", name="a")

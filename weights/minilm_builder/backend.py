@@ -20,7 +20,7 @@ from minilm_builder.safetensors import read_safetensors
 from minilm_builder.source import TOKENIZER_SHA256, SourceError, read_source
 
 MODEL_SHA256 = "8a98d7e50b12b90a6bc4bea09ea39a1f66e857b36a6477f009d2c2d9ab747722"
-FOLDER = Path(__file__).parents[1] / "doxa_memory_minilm"
+FOLDER = Path(__file__).parents[1] / "data" / "doxa_memory_minilm"
 
 _DIGESTS = {"model.onnx": MODEL_SHA256, "tokenizer.json": TOKENIZER_SHA256}
 

@@ -280,7 +280,7 @@ class Ledger:
         found = load_item(tx, new_kref)
         item = create_item(tx, new_kref) if found is None else require_belief(tx, new_kref)
         change = state(tx, item, draft, links=links, again=True, replacing=old)
-        if change.action == "challenged":
+        if change.action not in ("created", "revised"):  # a conflict is open: nothing is replaced
             return change
         if old is None:
             set_deprecated(tx, old_item, True)
