@@ -40,7 +40,7 @@ from doxa.store.visibility.judge import SEEN, VisibilityDecision, common_window
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
-COMPACT_AFTER_ROWS = 4_000
+COMPACT_AFTER_ROWS = 1_000  # an unnamed belief is compared with each of them
 POSTING_BYTES_MAX = 2_048 * RECORD.size
 TRUSTS = (
     "untrusted",
