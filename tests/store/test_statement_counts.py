@@ -77,9 +77,29 @@ def test_a_transaction_reads_an_element_once(memory: doxa.Memory) -> None:
     assert len(reads) == len(set(reads))
 
 
-def test_what_is_told_is_written_in_few_statements(memory: doxa.Memory) -> None:
-    """The search for what the text may replace comes before the transaction and is recall's."""
-    memory.tell("The horse eats hay", project="shop")
-    with counted_statements(memory.store) as seen:
-        memory.tell("The dog eats meat", project="shop")
-    assert len(seen) - seen.index("BEGIN IMMEDIATE") <= 45
+def test_tell_reads_and_writes_in_few_statements(memory: doxa.Memory) -> None:
+    """However many beliefs the text is compared with, and however many of its words are unknown."""
+    for number in range(40):
+        memory.remember(f"The horse number {number} eats hay", project="shop")
+    memory.tell("The deploy port is 8080", project="shop")
+    with counted_statements(memory.store) as new:
+        assert memory.tell("The parrot eats mango", project="shop").action == "created"
+    with counted_statements(memory.store) as revising:
+        assert memory.tell("The deploy port is 9090", project="shop").action == "revised"
+    with counted_statements(memory.store) as unknown:
+        memory.tell("Zebras quarrel whenever thunderstorms frighten ostriches", project="shop")
+    assert max(len(new), len(revising), len(unknown)) <= 80
+    assert len(new) - new.index("BEGIN IMMEDIATE") <= 45
+
+
+def test_a_recall_reads_its_hits_in_as_many_statements_as_one(memory: doxa.Memory) -> None:
+    for number in range(40):
+        memory.remember(f"The horse number {number} eats hay", project="shop")
+    memory.recall("horse eats hay", project="shop")
+    counts = []
+    for limit in (1, 30):
+        with counted_statements(memory.store) as seen:
+            found = memory.recall("horse eats hay", project="shop", limit=limit)
+        assert len(found.hits) == limit
+        counts.append(len(seen))
+    assert counts[0] == counts[1]

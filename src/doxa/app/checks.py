@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,7 @@ _CHECKS: dict[Kind, Callable[[Any, str], Any]] = {
 def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> dict[str, Any]:
     """The options of a verb in the types that the packages below take; with `preset`, those that
     were not given have their defaults. Raises InputError for an unknown name or a wrong type."""
-    from doxa.app.verbs import REQUIRED, UNSET, VERBS  # the table is loaded when it is needed
-
-    known = {one.name: one for one in VERBS[verb].parameters if not one.positional}
+    known = _options_of(verb)
     unknown = sorted(set(map(str, options)) - known.keys())
     if unknown:
         raise InputError(
@@ -66,12 +65,21 @@ def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> di
     found = {name: _checked(known[name], value) for name, value in options.items()}
     if not preset:
         return found
+    from doxa.app.verbs import REQUIRED, UNSET
+
     missing = {
         name: one.default
         for name, one in known.items()
         if name not in found and one.default not in (REQUIRED, UNSET)
     }
     return missing | found
+
+
+@cache
+def _options_of(verb: str) -> dict[str, Parameter]:
+    from doxa.app.verbs import VERBS  # the table is loaded when it is needed
+
+    return {one.name: one for one in VERBS[verb].parameters if not one.positional}
 
 
 def _checked(parameter: Parameter, value: Any) -> Any:

@@ -38,6 +38,7 @@ RUN_END = "$"
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
 _TOKEN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+|[{_EMOJI}]")
 _CJK_RUN = re.compile(f"[{_CJK}]+")
+_ASCII_WORD = re.compile("[a-z0-9]+")
 _stemmer = Stemmer.Stemmer("english")
 
 
@@ -50,8 +51,10 @@ def stem(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """Return the index terms of any text in order, at most INDEX_TOKENS_MAX."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+    if text.isascii():
+        words = [word for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
+        return [stem(word) for word in words[:INDEX_TOKENS_MAX]]
+    text = unicodedata.normalize("NFKC", text)
     result: list[str] = []
     for match in _TOKEN.finditer(text.casefold()):
         token = match.group()

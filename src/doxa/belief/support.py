@@ -26,7 +26,7 @@ import msgspec
 
 from doxa.base.ids import NodeId
 from doxa.base.values import decode
-from doxa.belief.graph import HAS_REVISION, SUPPORT_EDGES, TAG, UNSUPPORTED
+from doxa.belief.graph import HAS_REVISION, TAG, UNSUPPORTED
 from doxa.belief.types import SupportLost
 from doxa.store import Reader, Transaction, int64_array
 
@@ -35,10 +35,6 @@ _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
 # before it.
 _DEPENDENTS = (
     "SELECT DISTINCT e.src FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN"
-    f" {_TYPES}"
-)
-_GROUND = (
-    "SELECT DISTINCT e.dst FROM carray(?) f CROSS JOIN edge e ON e.dst = f.value AND e.type IN"
     f" {_TYPES}"
 )
 # other revisions of the same items that some belief names as a ground
@@ -55,7 +51,8 @@ STATE = (  # of a node n, as State takes it, beside its edge h from its item
     " FROM edge g WHERE g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <> n.id)"
 )
 _STATES = (
-    f"SELECT n.id, {STATE} FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst ="
+    f"SELECT n.id, {STATE}, EXISTS (SELECT 1 FROM edge u WHERE u.dst = n.id AND u.type IN {_TYPES})"
+    " FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst ="
     " n.id AND h.type = 'HAS_REVISION'"
 )
 _GROUNDS = (
@@ -75,6 +72,7 @@ class State(msgspec.Struct, frozen=True, gc=False):
     live: bool
     tagged: int  # 1: it lacks support; 2: for good, since a ground was erased
     beside: bool  # it states facts, and its item has other revisions: they may state the same
+    ground: bool = False  # some belief names it as a ground; set where `_states` reads it
 
 
 def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]]:
@@ -133,9 +131,7 @@ def _affected(tx: Transaction, states: dict[NodeId, State]) -> _Region:
     live = {i: state for i, state in states.items() if state.item is not None and state.live}
     stating = [identity for identity, state in states.items() if state.beside]
     siblings = _siblings(tx, stating)
-    asked = [i for i in states if not (tx.is_made(i) and _is_no_ground(tx, i))]
-    used = tx.rows(_GROUND, (int64_array(asked),)) if asked else []
-    grounds = {*siblings, *(NodeId(row[0]) for row in used)}
+    grounds = {*siblings, *(i for i, state in states.items() if state.ground)}
     if not grounds:  # nothing depends on what changed
         return _Region(tx, [], known=live, closed=True)
     found = dict.fromkeys(live)
@@ -147,10 +143,6 @@ def _affected(tx: Transaction, states: dict[NodeId, State]) -> _Region:
             if dependent.live and bool(dependent.tagged) is stands:
                 found[identity] = None
     return _Region(tx, list(found))
-
-
-def _is_no_ground(tx: Transaction, identity: NodeId) -> bool:
-    return not any(tx.edges_in(identity, kind) for kind in SUPPORT_EDGES)
 
 
 def _siblings(reader: Reader, stating: list[NodeId]) -> list[NodeId]:
@@ -170,16 +162,16 @@ def _states(reader: Reader, identities: Collection[NodeId]) -> dict[NodeId, Stat
         return {}
     rows = reader.rows(_STATES, (int64_array(sorted(set(identities))),))
     others = [NodeId(row[0]) for row in rows if row[1] is None]
-    if (
-        others
-    ):  # exchanges and the like are live unless they are retired; what was erased is not there
+    if others:
+        # exchanges and the like are live unless they are retired; what was erased is not there
+        grounds = {row[0] for row in rows if row[-1]}
         rows = [row for row in rows if row[1] is not None] + [
-            (node.id, None, not node.props.get("deprecated"), 0, False)
+            (node.id, None, not node.props.get("deprecated"), 0, False, node.id in grounds)
             for node in reader.nodes(others)
         ]
     return {
-        identity: State(item, bool(live), tagged, bool(beside))
-        for identity, item, live, tagged, beside in rows
+        identity: State(item, bool(live), tagged, bool(beside), bool(ground))
+        for identity, item, live, tagged, beside, ground in rows
     }
 
 

@@ -203,10 +203,8 @@ def score_proposals(
             if kref not in krefs
         ]
         words = frozenset(terms(text[:STATEMENT_CHARS_READ]))
-        for kref in krefs:
-            node = reader.node_by_kref(kref)
-            if node is not None:
-                found += _score_node(node, claims, words=words, speaker=speaker)
+        for node in reader.nodes_by_kref(krefs):
+            found += _score_node(node, claims, words=words, speaker=speaker)
     return claims, _exact_first(found)
 
 
@@ -273,25 +271,30 @@ def _named(
 ) -> list[str]:
     """Return current revisions of items whose name is the subject of a claim, such as api-port for
     "the API port". Names are not part of the indexed text."""
+    place = f"kref://{project}/{space}/" if space else f"kref://{project}/"
+    krefs = [
+        f"{place}{name}.{kind}"
+        for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]
+        for name in _names_of(claim.subject)
+        for kind in (kinds if project else ())
+    ]
     found: dict[str, None] = {}
-    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
-        words = [
-            word
-            for word in slug(split_joined(claim.subject)).split("-")
-            if word not in ("the", "a", "an", "my", "our", "")
-        ]
-        for name in dict.fromkeys(
-            ("-".join(words), "_".join(words), "".join(words), claim.subject.strip())
-        ):
-            for kind in kinds if project and name and name_problem(name) is None else ():
-                place = f"kref://{project}/{space}/" if space else f"kref://{project}/"
-                item = reader.node_by_kref(f"{place}{name}.{kind}")
-                if item is None or item.props.get("deprecated"):
-                    continue
-                revision = current_of(reader, item.id)
-                if revision is not None and _holds(reader, revision):
-                    found[str(revision.props["kref"])] = None
+    for item in reader.nodes_by_kref(list(dict.fromkeys(krefs))):
+        revision = None if item.props.get("deprecated") else current_of(reader, item.id)
+        if revision is not None and _holds(reader, revision):
+            found[str(revision.props["kref"])] = None
     return list(found)
+
+
+def _names_of(subject: str) -> list[str]:
+    """Return the names that an item about a subject may have."""
+    words = [
+        word
+        for word in slug(split_joined(subject)).split("-")
+        if word not in ("the", "a", "an", "my", "our", "")
+    ]
+    names = dict.fromkeys(("-".join(words), "_".join(words), "".join(words), subject.strip()))
+    return [name for name in names if name and name_problem(name) is None]
 
 
 def _holds(reader: Reader, revision: Node) -> bool:

@@ -181,18 +181,18 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
             clean(atom.value) if isinstance(atom.value, str) else atom.value,
         )
 
-    result = replace(
-        draft,
-        sentences=tuple(replace_atoms(sentence, clean_atom) for sentence in draft.sentences),
-        summary=clean(draft.summary),
-        title=clean(draft.title),
-        topics=tuple(clean(topic) for topic in draft.topics),
-        keywords=tuple(clean(word) for word in draft.keywords),
+    cleaned: dict[str, Any] = {
+        "sentences": tuple(replace_atoms(sentence, clean_atom) for sentence in draft.sentences),
+        "summary": clean(draft.summary),
+        "title": clean(draft.title),
+        "topics": tuple(clean(topic) for topic in draft.topics),
+        "keywords": tuple(clean(word) for word in draft.keywords),
         **enrichments,
-        facts=facts,
-        metadata=clean_properties(draft.metadata, kinds),
-    )
-    return result, kinds
+        "facts": facts,
+        "metadata": clean_properties(draft.metadata, kinds),
+    }
+    changed = {name: value for name, value in cleaned.items() if value != getattr(draft, name)}
+    return (replace(draft, **changed) if changed else draft), kinds
 
 
 def clean_metadata(values: Mapping[str, Value]) -> tuple[dict[str, Value], list[str]]:

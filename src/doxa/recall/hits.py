@@ -21,20 +21,39 @@ from doxa.store import (
     SearchRule,
     attributes_of,
     entries_of,
+    int64_array,
     rule_of,
     text_of,
 )
 
 _ALWAYS_SHOWN = frozenset(("words", "meaning"))
-_STATUS = """
-SELECT (SELECT count(*) FROM edge WHERE dst = ?1 AND type = 'CURRENT'),
+_RELATED = """
+SELECT f.value,
+  EXISTS (SELECT 1 FROM edge WHERE dst = f.value AND type = 'CURRENT'),
   (SELECT n.props ->> '$.deprecated' FROM edge e JOIN node n ON n.id = e.src
-    WHERE e.dst = ?1 AND e.type = 'HAS_REVISION'),
+    WHERE e.dst = f.value AND e.type = 'HAS_REVISION'),
   (SELECT s.props ->> '$.kref' FROM edge e JOIN node s ON s.id = e.src
-    WHERE e.dst = ?1 AND e.type = 'SUPERSEDES' ORDER BY e.id DESC LIMIT 1),
+    WHERE e.dst = f.value AND e.type = 'SUPERSEDES' ORDER BY e.id DESC LIMIT 1),
   (SELECT c.props ->> '$.kref' FROM edge e JOIN node c ON c.id = e.src
-    WHERE e.dst = ?1 AND e.type = 'CHALLENGER' AND c.props ->> '$.decision' IS NULL LIMIT 1)
+    WHERE e.dst = f.value AND e.type = 'CHALLENGER' AND c.props ->> '$.decision' IS NULL LIMIT 1),
+  (SELECT concat(t.props ->> '$.cause', ': ' || (n.props ->> '$.kref'))
+    FROM edge t LEFT JOIN node n ON n.id = t.props ->> '$.ground'
+    WHERE t.dst = f.value AND t.type = 'TAG' AND t.props ->> '$.name' = 'unsupported'),
+  (SELECT n.props ->> '$.kref' FROM edge e JOIN {visible_node} n ON n.id = e.dst
+    WHERE e.src = f.value AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1)
+FROM carray(?) f
 """
+
+
+class Related(NamedTuple):
+    """What the edges of a node state about it. Addresses are None where there is no such edge."""
+
+    current: bool
+    deprecated: bool | None  # its item
+    successor: str | None
+    conflict: str | None  # the undecided conflict in which it is the challenger
+    unsupported: str | None  # how it lost its support
+    derived_from: str | None
 
 
 class Ranked(NamedTuple):
@@ -56,23 +75,35 @@ def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
     nodes: dict[int, Node] = {
         node.id: node for node in reader.nodes([i for i in identities if i > 0])
     }
+    related = _read_related(reader, nodes)
     return [
-        _hit(reader, nodes[i], item, ask)
+        _hit(reader, nodes[i], item, ask, related[i])
         for i, item in zip(identities, ranked, strict=True)
         if i in nodes
     ]
 
 
-def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
+def _read_related(reader: Reader, nodes: Mapping[int, Node]) -> dict[int, Related]:
+    """Read the edges of all hits in one statement. An exchange has none of them."""
+    related = dict.fromkeys(nodes, Related(False, None, None, None, None, None))
+    asked = [node.id for node in nodes.values() if "Exchange" not in node.labels]
+    if asked:
+        sql = _RELATED.format(visible_node=reader.sight().table(edge=False))
+        for identity, *row in reader.rows(sql, (int64_array(asked),)):
+            related[identity] = Related(*row)
+    return related
+
+
+def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask, related: Related) -> Hit:
     p = cast("dict[str, Any]", node.props)
     revision = "Revision" in node.labels
     text = _shown_text(p, revision=revision)
     status, note = (
-        _status(reader, node, ask)
+        _status(reader, node, ask, related)
         if revision
         else ("deprecated" if p.get("deprecated") else "current", "")
     )
-    unsupported = _unsupported(reader, node) if revision else ""
+    unsupported = (related.unsupported or "") if revision else ""
     note += f"; its support is lost: {unsupported}" if unsupported else ""
     # a property of the wrong type in an older file must not keep the rest from being found
     attributes = attributes_of(p, born=node.born)
@@ -94,7 +125,7 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask) -> Hit:
         project=str(p.get("project", "")),
         space=str(p.get("space", "")),
         speaker=p.get("speaker", p.get("author", "")),
-        source=_source(reader, node, p),
+        source=_source(node, related),
         source_id=p.get("source_id", ""),
         number=p.get("number"),
         tokens=tokens_of(text),
@@ -120,51 +151,30 @@ def _is_notable(name: str, value: float) -> bool:
     return value < 1 if name == "policy" else value >= constants.LANE_VALUE_MIN
 
 
-def _status(reader: Reader, node: Node, ask: Ask) -> tuple[str, str]:
-    current, deprecated, successor, conflict = reader.rows(_STATUS, (node.id,))[0]
+def _status(reader: Reader, node: Node, ask: Ask, related: Related) -> tuple[str, str]:
     then = f"; believed at {format_time(ask.as_of)}" if ask.as_of is not None else ""
-    if conflict:
-        return "contested", f"; not believed: {conflict} is to be decided" + then
-    if deprecated:
+    if related.conflict:
+        return "contested", f"; not believed: {related.conflict} is to be decided" + then
+    if related.deprecated:
         return "deprecated", "; deprecated since" + then
-    if current:
+    if related.current:
         window = attributes_of(node.props, born=node.born)
         if window.valid_until <= reader.now:
             return "expired", f"; valid until {format_time(window.valid_until)}" + then
         if window.valid_from > reader.now:
             return "not_yet_valid", f"; valid from {format_time(window.valid_from)}" + then
         return "current", then
-    if successor:
-        return "superseded", f"; superseded by {successor}" + then
+    if related.successor:
+        return "superseded", f"; superseded by {related.successor}" + then
     return "detached", then
 
 
-def _unsupported(reader: Reader, node: Node) -> str:
-    sql = (
-        "SELECT t.props ->> '$.cause', n.props ->> '$.kref' FROM edge t LEFT JOIN node n ON n.id ="
-        " t.props ->> '$.ground' WHERE t.dst = ? AND t.type = 'TAG' AND t.props ->> '$.name' ="
-        " 'unsupported'"
-    )
-    return next(
-        (
-            f"{cause}: {ground}" if ground else str(cause)
-            for cause, ground in reader.rows(sql, (node.id,))
-        ),
-        "",
-    )
-
-
-def _source(reader: Reader, node: Node, props: dict[str, Any]) -> str:
+def _source(node: Node, related: Related) -> str:
     """Where a memory comes from: the thread of an exchange; what a revision was derived from,
     otherwise its author."""
     if "Exchange" in node.labels:
-        return str(props.get("thread", ""))
-    rows = reader.rows(
-        f"SELECT n.props ->> '$.kref' FROM edge e JOIN {reader.sight().table(edge=False)} n ON n.id"
-        " = e.dst WHERE e.src = ? AND e.type = 'DERIVED_FROM' ORDER BY e.id LIMIT 1",
-        (node.id,),
-    )
-    return str(rows[0][0]) if rows else f"author:{props.get('author', '')}"
+        return str(node.props.get("thread", ""))
+    return related.derived_from or f"author:{node.props.get('author', '')!s}"
 
 
 def _why(reader: Reader, node: Node, item: Ranked) -> str:

@@ -43,7 +43,10 @@ def redact(text: str, *, pii: bool = False) -> Redaction:
 
     Redacting a redacted text changes nothing.
     """
-    findings = _merged(_scan(text, pii=pii))
+    found = _scan(text, pii=pii)
+    if not found:
+        return Redaction(text)
+    findings = _merged(found)
     redacted = _replaced(text, findings)
     # Without one secret, the edge of another that touched it becomes visible.
     while findings and (freed := _scan(redacted, pii=pii)):

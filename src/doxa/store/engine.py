@@ -171,6 +171,8 @@ class Engine:
     def _open(name: str, flags: int) -> apsw.Connection:
         connection = apsw.Connection(name, flags=flags, statementcachesize=_STATEMENTS_CACHED)
         connection.set_busy_handler(BusyBackoff())
+        # plans do not depend on bound values, so a statement that is bound again keeps its plan
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         return connection
 
     def _readable(self, connection: apsw.Connection) -> apsw.Connection:

@@ -70,6 +70,11 @@ class Guards:
         self._bound = frozenset(
             label for rule in self.edges.values() for side in rule.get("ends", ()) for label in side
         )
+        self._sides = {
+            kind: tuple(map(frozenset, rule["ends"]))
+            for kind, rule in self.edges.items()
+            if rule.get("ends")
+        }
 
     def node_write(
         self, role: Role, labels: tuple[str, ...], props: Properties | None = None
@@ -125,7 +130,7 @@ class Guards:
                 )
 
     def has_ends(self, kind: str) -> bool:
-        return bool(self.edges.get(kind, {}).get("ends"))
+        return kind in self._sides
 
     def edge_write(
         self, role: Role, kind: str, props: Properties, *, ends: tuple[End, End] | None = None
@@ -135,15 +140,17 @@ class Guards:
         rule = self.edges.get(kind)
         if not rule:
             return False
-        if ends is not None and rule.get("ends"):
-            if not any(map(self._is_bound, ends)):
+        sides = self._sides.get(kind)
+        if ends is not None and sides is not None:
+            (src, dst), (allowed_src, allowed_dst) = ends, sides
+            if not (self._is_bound(src) or self._is_bound(dst)):
                 return False
-            sides = rule["ends"]
-            if not all(
-                end.addressed and set(side) & set(end.labels)
-                for side, end in zip(sides, ends, strict=True)
+            if (
+                not (src.addressed and dst.addressed)
+                or allowed_src.isdisjoint(src.labels)
+                or allowed_dst.isdisjoint(dst.labels)
             ):
-                raise _misplaced(kind, sides, ends)
+                raise _misplaced(kind, rule["ends"], ends)
         names = rule.get("names") or ()
         if (not names or props.get("name") in names) and rank(role) < rank(
             rule.get("role", "agent")

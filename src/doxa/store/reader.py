@@ -89,6 +89,19 @@ class Reader:
         row = self._db.execute(f"SELECT {_NODE} FROM node WHERE kref = ?", (kref,)).fetchone()
         return read_node(row) if row else None
 
+    def nodes_by_kref(self, krefs: Sequence[str]) -> list[Node]:
+        """Return the live nodes at these addresses, in their order; those of no node are left
+        out."""
+        if not krefs:
+            return []
+        sql = (
+            f"SELECT {_NODE}, n.kref FROM carray(?) k CROSS JOIN node n ON n.kref = k.value"
+            " WHERE n.kref IS NOT NULL"
+        )
+        rows = self._db.execute(sql, (apsw.carray(tuple(krefs)),))
+        found = {row[-1]: read_node(row[:-1]) for row in rows}
+        return [found[kref] for kref in krefs if kref in found]
+
     def nodes(self, identities: Sequence[int]) -> list[Node]:
         """Live nodes in the order of the ids asked; unknown ids are left out."""
         if not identities:

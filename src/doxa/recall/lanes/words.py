@@ -79,11 +79,11 @@ def read_postings(reader: Reader, scope: int, asked: list[str], *, eligible: Mas
         if is_character(term)
     }
     none = _eligible([], eligible)
+    missing = [term for term in asked if not len(found.get(term, none)[0])]
+    corrected = _corrections(reader, scope, missing, eligible=eligible)
     postings = []
     for term in asked:
-        actual, (docs, counts) = term, found.get(term, none)
-        if not len(docs) and (near := _correction(reader, scope, term, eligible=eligible)):
-            actual, (docs, counts) = near
+        actual, (docs, counts) = corrected.get(term) or (term, found.get(term, none))
         postings.append(Posting(term, actual, docs, counts))
     return postings
 
@@ -133,23 +133,32 @@ def _eligible(parts: list[bytes], eligible: Mask) -> Occurrences:
     return docs[keep], records["count"][keep].astype(np.float32)
 
 
-def _correction(
-    reader: Reader, scope: int, term: str, *, eligible: Mask
-) -> tuple[str, Occurrences] | None:
-    """The term one edit away that most eligible rows hold, or None. Short terms are not corrected:
-    too many others are near them."""
-    if (
-        len(term) < FUZZY_TERM_CHARS_MIN
-        or term.isdigit()
-        or not any(letter in part for part in _LETTERS for letter in term)
-    ):
-        return None
+def _corrections(
+    reader: Reader, scope: int, missing: list[str], *, eligible: Mask
+) -> dict[str, tuple[str, Occurrences]]:
+    """For each term, the term one edit away that most eligible rows hold, where there is one. All
+    are read in one statement."""
+    edits = {term: set(_edits(term)) for term in missing if _is_correctable(term)}
     near = {
         word: _eligible(parts, eligible)
-        for word, parts in _records(reader, scope, sorted(set(_edits(term)))).items()
+        for word, parts in _records(reader, scope, sorted(set().union(*edits.values()))).items()
     }
-    best = min(near, key=lambda word: (-len(near[word][0]), word), default="")
-    return (best, near[best]) if best and len(near[best][0]) else None
+    found = {}
+    for term, words in edits.items():
+        known = words & near.keys()
+        best = min(known, key=lambda word: (-len(near[word][0]), word), default="")
+        if best and len(near[best][0]):
+            found[term] = best, near[best]
+    return found
+
+
+def _is_correctable(term: str) -> bool:
+    """Return whether a term is corrected. Short terms are not: too many others are near them."""
+    return (
+        len(term) >= FUZZY_TERM_CHARS_MIN
+        and not term.isdigit()
+        and any(letter in part for part in _LETTERS for letter in term)
+    )
 
 
 def _edits(term: str) -> Iterable[str]:

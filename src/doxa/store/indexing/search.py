@@ -40,7 +40,7 @@ from doxa.store.visibility.judge import SEEN, VisibilityDecision, common_window
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
-COMPACT_AFTER_ROWS = 4_000
+COMPACT_AFTER_ROWS = 1_000  # an unnamed belief is compared with each of them
 POSTING_BYTES_MAX = 2_048 * RECORD.size
 TRUSTS = (
     "untrusted",
@@ -55,6 +55,10 @@ TRUST_DEFAULT = "stated"
 _POSTINGS_HELD = 1_000_000
 _PAGE_DOCS = 1_000
 _FIRST_ANALYSER = "snowball-english-1"
+_NEXT_CHANGE = (
+    "UPDATE meta SET value = value + 1 WHERE key = 'change'"
+    " RETURNING value, EXISTS (SELECT 1 FROM meta WHERE key = 'embedder_next')"
+)
 _INSERT = (
     "INSERT INTO doc(scope, doc, node, live, prev, length, vis_from, vis_until, vectors, changed,"
     " kind, space, speaker, thread, time, valid_from, valid_until, trust) VALUES(?, ?, ?, ?, ?, ?,"
@@ -172,6 +176,8 @@ def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
     """
     texts = tuple(texts) or ("",)
     own, *entries = map(term_counts, texts)
+    if not entries and texts[0].isascii():
+        return own, own.total()
     most: Counter[str] = Counter()
     for counts in entries:
         most |= counts
@@ -274,6 +280,7 @@ class SearchWriter:
         self._gone: set[int] = set()
         self._tokens: dict[str, int] = {}
         self._change = 0
+        self._embeds_twice = False  # a second set of vectors is being made
         self._postings: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         self._held = 0  # records in it
         self._numbers: dict[int, int] = {}
@@ -343,9 +350,7 @@ class SearchWriter:
         """Write what changed. True if any search row did."""
         self.flush_atoms()
         if self._dirty or self._gone:
-            self._change = self._db.execute(
-                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
-            ).get
+            self._change, self._embeds_twice = self._db.execute(_NEXT_CHANGE).get
             for (
                 identity
             ) in self._dirty:  # in order of writing: a doc's predecessor has its number first
@@ -477,7 +482,8 @@ class SearchWriter:
             self._change,
         )
         self._db.execute(_INSERT, (*fixed, *self._attributes(here)))
-        self._db.execute(DUE_NEXT, (scope, number))
+        if self._embeds_twice:
+            self._db.execute(DUE_NEXT, (scope, number))
         self._numbered.add(node.id)
         self._note_followers(node.id)
 
