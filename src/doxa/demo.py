@@ -2,7 +2,7 @@
 
 A conversation of six weeks goes in; a question gets the current belief with its reason; a
 correction retires the old belief, which stays in history, is what `as_of` returns, and comes back
-by undo; impact names what rested on it; the log proves itself.
+by undo; impact names what depended on it; the log proves itself.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def test_compare_and_set(ledger: Ledger, believing: Store) -> None:
         with pytest.raises(ConflictError) as caught:
             call()
         assert caught.value.fields["found"] == 2
-        assert caught.value.next_step == "Read it again, then decide anew."
+        assert caught.value.next_step == "Read it again, then decide again."
     ledger.tag(K, "mine", expect=0)
     with pytest.raises(ConflictError):
         ledger.tag(K + "?r=1", "mine", expect=1)

@@ -180,8 +180,8 @@ class Models:
         return self._former.get()
 
     def asking(self, held: str | None, coming: str | None) -> tuple[Embedder | None, str]:
-        """The embedder as recall needs it, for questions and with no error but ModelError, and what
-        is to be said of it. `held` names the model of the vectors in use, `coming` that of a set
+        """The embedder as recall needs it, for questions and with no error but ModelError, and a
+        warning about it. `held` names the model of the vectors in use, `coming` that of a set
         which will take their place."""
         if not self.embeds:
             return None, f"{_OFF}: no embedding model is configured; this answer is by words alone."

@@ -291,7 +291,7 @@ def _explanation(found: Explanation) -> Rows:
     parts = (
         ("ground", found.grounds),
         ("replaced", found.replaced),
-        ("gave way to", found.gave_way_to),
+        ("retracted for", found.gave_way_to),
         ("dependent", found.dependents),
         ("contradicts", found.contradicts),
     )

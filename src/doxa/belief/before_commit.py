@@ -1,5 +1,5 @@
-"""What must hold after every transaction, whatever door wrote it: operations keep it themselves, so
-here is only what a query wrote by hand.
+"""Invariants that hold after every transaction, whichever interface wrote it. Operations maintain
+them themselves, so only what a query wrote by hand is checked here.
 
 A retired item has no current revision; what becomes current contradicts nothing and waits for no
 decision; a conflict is decided by `resolve`. Beliefs that an operator verified are kept
@@ -62,7 +62,7 @@ def _check_current(tx: Transaction, node: Node) -> None:
     if verdict is not None and verdict.lost:
         beside = verdict.losses()[0].kref
         raise ConflictError(
-            f"{kref} would be believed beside {beside}, which contradicts it.",
+            f"{kref} would be believed although {beside} contradicts it.",
             next_step="State it with doxa.revise.",
             kref=kref,
         )

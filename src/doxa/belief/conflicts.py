@@ -2,9 +2,9 @@
 
 The challenger is a revision that is written and not believed; the conflict joins it with the
 beliefs that it challenges and stays open until somebody decides: accept (the challenger is
-believed, and what cannot stand beside it gives way), reject (it stays in history), both (each is
+believed, and what contradicts it is retracted), reject (it stays in history), both (each is
 believed for its own time). A decision is a change like any other and can be undone. What an
-operator verified gives way only to an operator's decision.
+operator verified is retracted only by an operator's decision.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node
     (decided already) or RoleError."""
     if decision not in DECISIONS:
         raise InputError(
-            f"{str(decision)[:40]!r} is no decision.",
+            f"{str(decision)[:40]!r} is not a decision.",
             next_step=f"Use {', '.join(DECISIONS)}.",
             field="decision",
         )
@@ -103,7 +103,7 @@ def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node
         and tx.identity.role == "agent"
         and any(node.props.get("trust") == "verified" for node in held)
     ):
-        said = "What an operator verified gives way only to an operator."
+        said = "Only an operator may retract what an operator verified."
         raise RoleError(
             said, next_step="Ask the operator to decide.", role="agent", needed="operator"
         )
@@ -126,7 +126,7 @@ def conflict_address(value: str | Kref) -> Kref:
     )
     if kref is None or kref.kind != CONFLICT_KIND:
         raise InputError(
-            f"{str(value)[:80]!r} is no conflict's address.",
+            f"{str(value)[:80]!r} is not the address of a conflict.",
             next_step="List what is open with conflicts.",
             field="kref",
         )

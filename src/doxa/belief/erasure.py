@@ -65,7 +65,7 @@ def emptied_places(tx: Transaction, kref: Kref, taken: Collection[int]) -> list[
     if others:
         raise ConflictError(
             f"{kref} holds {len(others)} things that are not among what is to be erased.",
-            next_step="Look at a new preview of forgetting it, then decide anew.",
+            next_step="Look at a new preview of forgetting it, then decide again.",
             kref=str(kref),
             count=len(others),
         )

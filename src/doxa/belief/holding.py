@@ -125,7 +125,7 @@ class RelevantBeliefs:
 
     def gather_all(self) -> Iterator[frozenset[SentenceRef]]:
         """Everything that the project believes, in the parts that are connected with each other;
-        `laws` are those of the part at hand."""
+        `laws` are those of the current part."""
         self._limit = self._limit_alike = sys.maxsize
         self._take(self._reader.saying(self.project, starts=['["']), None)
         at: dict[str, list[SentenceRef]] = defaultdict(list)

@@ -228,7 +228,7 @@ def slug(text: str, *, chars_max: int = 48) -> str:
 
 def _bad(text: str, position: int, reason: str) -> KrefError:
     return KrefError(
-        f"This is no kref at character {position}: {reason}: {text[:120]!r}.",
+        f"This is not a valid kref at character {position}: {reason}: {text[:120]!r}.",
         next_step=(
             "Write kref://project/space/name.kind, with ?r=2, ?t=tag or ?at=2026-03-02 to pin it."
         ),

@@ -1,9 +1,8 @@
 """The belief operations: each one transaction, one receipt, one Change that says what was gained
 and lost.
 
-This is K's item and revision and N's fact key and version at once: the one ledger. What has to give
-way is judged in revising.py, what loses its support in support.py. Reading beliefs is graph.py and
-walks.py.
+This is K's item and revision and N's fact key and version at once: the one ledger. revising.py
+decides what is retracted, support.py what loses its support. graph.py and walks.py read beliefs.
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ class Ledger:
                 beside = change.losses[0].kref if change.losses else change.conflict
                 raise ConflictError(
                     f"{kref} would contradict {beside}.",
-                    next_step="Revise instead; the receipt says what gives way.",
+                    next_step="Revise instead; the receipt names what is retracted.",
                     kref=beside,
                 )
         return with_receipt(change, work)
@@ -192,9 +191,9 @@ class Ledger:
         return with_receipt(change, work)
 
     def believe(self, draft: Draft, *, links: Links = ()) -> Change:
-        """State sentences wherever they belong: where just the same was said otherwise, as its next
-        revision, else as a new belief. What cannot stand beside them, anywhere in the project,
-        gives way."""
+        """State sentences where they belong: as the next revision of a belief that states another
+        value of the same thing, else as a new belief. What contradicts them, anywhere in the
+        project, is retracted."""
         self.check(draft)
         with self.write("revise") as work:
             kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
@@ -243,8 +242,8 @@ class Ledger:
         loaded: LoadedItem | None = None,
     ) -> Change:
         """`put` inside a transaction that the caller holds. The Change has no receipt yet; see
-        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it depends
-        on what the item depended on. `loaded`: the item, if the caller has read it."""
+        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it
+        depends on what the item depended on. `loaded`: the item, if the caller has read it."""
         loaded = loaded or load_item(tx, kref)
         item = create_item(tx, kref) if loaded is None else require_belief(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
@@ -356,8 +355,9 @@ class Ledger:
         )
 
     def contract_sentence(self, project: str, sentences: Sequence[Sentence]) -> Change:
-        """Stop believing that these are all true: the least entrenched of what says so gives way,
-        wherever it is. Unchanged if nothing says so, or if it follows from the rules alone."""
+        """Stop believing that these are all true: the least entrenched belief that says so is
+        retracted, wherever it is. Unchanged if nothing says so, or if it follows from the rules
+        alone."""
         place = place_of(project, "")
         with self.write("contract") as work:
             verdict = judge("contract", RelevantBeliefs(work.tx, project), sentences)
@@ -393,8 +393,8 @@ class Ledger:
         )
 
     def restore(self, target: str | Kref) -> Change:
-        """Bring a deprecated item or exchange back. What contradicts it gives way; ConflictError if
-        that is trusted more."""
+        """Bring a deprecated item or exchange back. What contradicts it is retracted; ConflictError
+        if that is trusted more."""
         kref, verdict, node = parse_target(target).item(), None, None
         with self.write("restore") as work:
             item = require_item(work.tx, kref)
@@ -439,8 +439,8 @@ class Ledger:
         self, project: str, *, constraints: object = None, entrenchment: object = None
     ) -> Change:
         """Declare what cannot be true together in a project, or which belief is given up first.
-        What no longer can be believed gives way in the same change. Operators only. None leaves a
-        declaration as it is."""
+        What can no longer be believed is retracted in the same change. Operators only. None leaves
+        a declaration as it is."""
         place = place_of(project, "")
         with self.write("constrain") as work:
             declared = {
@@ -465,7 +465,7 @@ class Ledger:
 
     def consolidate(self, project: str) -> Change:
         """Make the beliefs of a project consistent: what contradicts something more entrenched
-        gives way."""
+        is retracted."""
         return self.constrain(project)
 
     # Tags
@@ -572,7 +572,7 @@ class Ledger:
                 and src.props.get("trust") == VERIFIED
             ):
                 said = (
-                    f"What {src.props['kref']} rests on is for an operator to say: it is verified."
+                    f"Only an operator may say what {src.props['kref']} depends on: it is verified."
                 )
                 raise RoleError(
                     said, next_step="Ask the operator.", role="agent", needed="operator"
@@ -628,7 +628,7 @@ class Ledger:
         kref = parse_target(target).item()
         if kref.kind != BUNDLE_KIND:
             raise InputError(
-                f"{kref} is no bundle.",
+                f"{kref} is not a bundle.",
                 next_step="Give an address that ends in .bundle.",
                 kref=str(kref),
             )
@@ -706,7 +706,7 @@ def _item(kref: Kref) -> Kref:
     """What a bundle may hold: items, however they are pinned."""
     if not kref.is_item or kref.kind in RESERVED_KINDS:
         raise InputError(
-            f"{kref} is no item.",
+            f"{kref} is not an item.",
             next_step="A bundle holds items, such as kref://project/name.kind.",
             kref=str(kref),
         )
@@ -723,7 +723,7 @@ def _tag_name(tag: str) -> str:
         )
     if name == UNSUPPORTED:
         raise InputError(
-            "The tag unsupported follows from what a belief rests on.",
+            "The tag unsupported follows from what a belief depends on.",
             next_step="Choose another tag.",
             field="tag",
         )

@@ -51,7 +51,7 @@ _ALONE: dict[RevisionKind, str] = {
 }
 GivenUp = dict[
     SentenceRef, tuple[tuple[Window, ...], tuple[SentenceRef, ...]]
-]  # when, and what it gave way to
+]  # when, and what it was retracted for
 
 
 class RetractionPlan(NamedTuple):
@@ -98,7 +98,7 @@ def judge(
 def judge_revision(
     tx: Transaction, node: Node, *, instead_of: Node | None = None
 ) -> RetractionPlan | None:
-    """What cannot stand beside a revision, if it is believed, in place of another one perhaps. None
+    """Judge what contradicts a revision once it is believed, perhaps in place of another one. None
     if it states nothing to be judged."""
     sentences = sentences_of(node)
     if not sentences:
@@ -169,7 +169,7 @@ def _loss(
     return Retracted(
         kref,
         says,
-        f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]},"
+        f"it contradicts {' and '.join(beside)}: of {beside[-1]},"
         f" {_reason(verdict, said, because)}",
         beside,
     )
@@ -197,7 +197,7 @@ class Remainder(NamedTuple):
 
 
 def apply_retractions(tx: Transaction, verdict: RetractionPlan, *, by: Node | None) -> None:
-    """Write a verdict. `by` is the revision that the losers give way to; None where nothing takes
+    """Write a verdict. `by` is the revision that replaces the losers; None where nothing takes
     their place."""
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
     for (identity, place), (windows, _) in verdict.lost.items():
@@ -308,7 +308,7 @@ def free_address(tx: Transaction, item: Node, window: Window) -> Kref:
         if tx.node_by_kref(str(found)) is None:
             return found
     raise LimitError(
-        f"{kref} and what is beside it are taken.",
+        f"{kref} and the addresses derived from it are taken.",
         next_step="Give the belief another name.",
         kref=str(kref),
     )

@@ -42,7 +42,7 @@ def ensure_place(tx: Transaction, place: Kref) -> NodeId:
     if found is not None:
         if {"Project", "Space"}.isdisjoint(found.labels):
             raise InputError(
-                f"What is at {place} is no project or space.",
+                f"{place} is not a project or space.",
                 next_step="Choose another name.",
                 kref=str(place),
             )
@@ -85,8 +85,8 @@ def draft_kref(draft: Draft) -> Kref:
 
 
 def check_address(kref: Kref) -> Kref:
-    """What is written must be found again by its address: raise KrefError if its printed form, with
-    a pin and an artifact, is no address."""
+    """What is written must be found again by its address: raise KrefError unless its printed form,
+    with a pin and an artifact, is an address."""
     pinned = replace(
         kref, revision=kref.revision or _PIN_WIDEST, artifact=kref.artifact or _ARTIFACT_WIDEST
     )
@@ -99,7 +99,7 @@ def check_address(kref: Kref) -> Kref:
     return kref
 
 
-_PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # room that every item's address leaves
+_PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # every item's address leaves space for these
 
 
 def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> Node:
@@ -242,7 +242,7 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
     if found != expect:
         raise ConflictError(
             f"{tag} of {kref} is at revision {found}, not {expect}: someone moved it.",
-            next_step="Read it again, then decide anew.",
+            next_step="Read it again, then decide again.",
             kref=kref,
             expected=expect,
             found=found,
@@ -323,15 +323,15 @@ def check_edge_type(kind: str) -> str:
     ):
         return kind
     raise InputError(
-        f"{str(kind)[:40]!r} is no edge type.",
+        f"{str(kind)[:40]!r} is not an edge type.",
         next_step="Use upper-case letters, digits and _, such as DEPENDS_ON.",
         field="edge_type",
     )
 
 
 def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, ...]) -> Draft:
-    """A successor of a revision that says the same but for its facts and sentences; its summary is
-    then written from those that stay."""
+    """Build a successor of a revision that says the same except its facts and sentences; its summary
+    is then written from those that stay."""
     old = build_revision(node, status="current")
     summary = "; ".join(
         [
@@ -358,7 +358,7 @@ def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, 
 def require_item(tx: Transaction, kref: Kref) -> Node:
     if not kref.is_item:
         raise InputError(
-            f"{kref} is no item.",
+            f"{kref} is not an item.",
             next_step="Give the address of an item, such as kref://project/name.kind.",
             kref=str(kref),
         )
@@ -382,7 +382,7 @@ def require_belief(tx: Transaction, kref: Kref) -> Node:
         )
     if "Item" not in node.labels:
         raise InputError(
-            f"{kref.item()} is no belief but what was said: it has no revisions and no tags.",
+            f"{kref.item()} is what was said, not a belief: it has no revisions and no tags.",
             next_step="State a belief of its own, derived from it.",
             kref=str(kref),
         )

@@ -205,7 +205,7 @@ class ConstraintChecker:
                 raise _violated(
                     rule,
                     identity,
-                    f"its {name} is no time: {props[name]!r:.40}",
+                    f"its {name} is not a time: {props[name]!r:.40}",
                     f"Give {INSTANT_FORMS}.",
                 )
         own, prefix, low = window_key(values), key_of(values[:-2]), instant_of(values[-2])

@@ -26,7 +26,7 @@ class Declared(NamedTuple):
     constraints: Constraints
     judge: PolicyEvaluator
     suppressing: Mapping[str, bool]
-    support: frozenset[str]  # types of edges by which one node rests on another
+    support: frozenset[str]  # types of edges by which one node depends on another
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:

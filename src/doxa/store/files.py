@@ -1,5 +1,5 @@
 """What a store makes on the disk: files that appear whole or not at all, private from their first
-byte, and told in our words when they cannot."""
+byte, with doxa's own error when they cannot."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def told(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def discard(path: str | os.PathLike[str]) -> None:
-    """Take away an unfinished file of our own and what the engine put beside it."""
+    """Remove an unfinished file and what the engine put next to it."""
     for name in (str(path), *(f"{path}{end}" for end in _BESIDE)):
         with suppress(OSError):
             Path(name).unlink()

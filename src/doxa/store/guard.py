@@ -1,5 +1,5 @@
-"""What the catalogue forbids, checked inside the transaction so that no door, query or procedure
-can go around it.
+"""What the catalogue forbids, checked inside the transaction so that no interface, query or
+procedure can bypass it.
 
 Catalogue entries:
     guard:label:<Label>   {"role": least role that may write it, "immutable": bool, "mutable":

@@ -118,7 +118,7 @@ class Indexes:
 
 
 def window_key(values: list[Any]) -> bytes | None:
-    """The key of (key…, start, end), or None if that is no window of a key."""
+    """The key of (key…, start, end), or None if these are not the window of a key."""
     *keys, start, end = values
     prefix, low, high = key_of(keys), instant_of(start), instant_of(end)
     if prefix is None or low is None or (high is None and end is not None):

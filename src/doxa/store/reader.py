@@ -373,8 +373,8 @@ class Reader:
         return embedder_next(self._db)
 
     def vector_set(self) -> tuple[str | None, int]:
-        """The vectors in use: their model, and how often one set has taken another's place, since
-        the same model may be used anew."""
+        """Return the model of the vectors in use and how often one set has replaced another, since
+        the same model may be used again."""
         return embedder_name(self._db), sets_before(self._db)
 
     def has_former_vectors(self) -> bool:
@@ -386,7 +386,7 @@ class Reader:
         return another_model(embedder_name(self._db), embedder_next(self._db), model)
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """A read for the rooms above that own index search and plans (recall, query). Reads only:
+        """Read for the packages above that own index search and plans (recall, query). Reads only:
         the engine refuses writes here."""
         if "log" in sql:
             self._settle()

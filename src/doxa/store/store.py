@@ -312,8 +312,7 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """PolicyEvaluator the next batch of elements by policies that changed. False when nothing is left to
-        do."""
+        """Judge the next batch of elements by policies that changed. False when nothing is left."""
         with self.read() as reader:
             if not reader.swept():
                 return False
@@ -371,7 +370,7 @@ class Store:
             self._reindex(db)
 
     def _reindex(self, db: apsw.Connection) -> None:
-        """The words of this file were cut by other rules than questions will be: cut them anew, in
+        """The words of this file were cut by other rules than questions will be: cut them again, in
         one transaction."""
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -436,7 +435,7 @@ class Store:
                     db.execute("ROLLBACK")
             if isinstance(
                 error, (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)
-            ):  # the others have a class of ours
+            ):  # the others have an error class in doxa
                 raise self._migration_failed(name, error, snapshot) from error
             raise
 

@@ -361,7 +361,7 @@ _INVARIANTS = (
         ),
     ),
     (
-        "a coming vector that is due for no memory",
+        "a pending coming vector of no memory",
         (
             "SELECT q.scope, q.doc FROM vector_next_due q LEFT JOIN doc d ON d.scope = q.scope AND"
             " d.doc = q.doc AND d.node > 0 WHERE d.doc IS NULL"

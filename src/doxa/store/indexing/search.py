@@ -8,7 +8,7 @@ The catalogue declares what is searchable:
 A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope,
 with what recall filters by. It is live when `off` is not set on it, and, if `live_edge` is named,
 an edge of that type comes in from a node on which `off` is not set. Each entry of a list in its
-`fields` is a text of its own beside that of its `text`: the row holds its words too. While it is
+`fields` is a text of its own in addition to its `text`: the row holds its words too. While it is
 live, each atom of the sentences in its `said` properties has a row in `atom`, so that what speaks
 of the same thing is found by key. A posting row holds 5-byte records (doc u32 LE, count u8) of one
 term. A transaction adds its rows to `posting_new`, which is ordered by doc so that a small write
@@ -124,7 +124,7 @@ def parse_rule(name: str, value: object) -> SearchRule:
             texts, said, fields = map(tuple, lists)
             return SearchRule(texts, *rest, said, fields)
     raise InputError(
-        f"{name} is no search declaration: {str(value)[:80]!r}.",
+        f"{name} is not a search declaration: {str(value)[:80]!r}.",
         next_step=(
             'Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge":'
             ' type or ""}, and "said", "fields" if any.'
@@ -215,8 +215,8 @@ class Attributes(NamedTuple):
 
 
 def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
-    """Times that are no integers, and a trust that is no label, count as not given and as least
-    trusted."""
+    """Return what recall filters by. Times that are not integers count as not given, an unknown
+    trust as the least."""
     trust, time, valid_from, valid_until = (
         props.get(name) for name in ("trust", "time", "valid_from", "valid_until")
     )
@@ -400,7 +400,7 @@ class SearchWriter:
         insert_rows(self._db, "INSERT INTO atom", rows)
 
     def rebuild(self) -> None:
-        """Cut the text of every search row into words anew, for another analyser. Numbers, vectors
+        """Cut the text of every search row into words again, for another analyser. Numbers, vectors
         and attributes stay."""
         self._change = self._db.execute(
             "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"

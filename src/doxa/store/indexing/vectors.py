@@ -269,8 +269,7 @@ def another_model(held: str | None, coming: str | None, model: str) -> Constrain
     return ConstraintError(
         f"The vectors of this file are of {held}, not of {model}{under_way}.",
         next_step=(
-            "Make them anew with `doxa embed"
-            f" --anew`{', which replaces those' if under_way else ''}."
+            f"Rebuild them with `doxa embed --anew`{', which replaces those' if under_way else ''}."
         ),
         held=held,
         coming=coming or "",

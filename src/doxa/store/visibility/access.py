@@ -90,8 +90,8 @@ class Access:
         return found
 
     def note_support(self, parameters: Mapping[str, Any]) -> None:
-        """Count a session, agent or source that was not seen before; beyond the limit no new ones
-        are told apart, and none counts."""
+        """Count a session, agent or source that was not seen before; beyond the limit new ones are
+        not distinguished, and none counts."""
         for name in SUPPORT:
             value = parameters.get(f"_{name}")
             if value is None:

@@ -3,7 +3,7 @@ applied to one element and its access metadata.
 
 A rule's window is stored with the element and tested by SQL. Where a WHEN reads the clock there is
 no window: such an element is dynamic and is judged whenever it is read. The expressions of WHEN and
-ON ACCESS are compiled by a room above, which hands its compiler in (`Expressions`).
+ON ACCESS are compiled by a package above, which passes its compiler in (`Expressions`).
 """
 
 from __future__ import annotations

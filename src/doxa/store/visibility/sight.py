@@ -50,8 +50,8 @@ class VisibilityFilter:
         return self._fades[edge]
 
     def unsure(self, *, edge: bool) -> tuple[int, bool] | None:
-        """Which elements a stored window does not tell of: those with a greater id, and whether
-        dynamic ones too. None if windows tell of all."""
+        """Return which elements no stored window covers: those with a greater id, and whether
+        dynamic ones too. None if windows cover all."""
         swept = self._swept.get("edge" if edge else "node")
         return (
             None

@@ -1,4 +1,4 @@
-"""The visibility windows that lie beside nodes and edges, kept by the transaction that changes what
+"""The visibility windows stored with nodes and edges, kept by the transaction that changes what
 they depend on.
 
     vis_from <= now < vis_until      the element is visible; vis_from -1: it is judged when it is
@@ -46,7 +46,7 @@ Seen = tuple[Subject, Access, VisibilityDecision]
 
 
 def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
-    """An element with its metadata and the verdict that lies beside it."""
+    """Read an element with its metadata and the verdict stored with it."""
     row: Any = db.execute(f"{_EDGES if edge else _NODES} WHERE n.id = ?", (identity,)).fetchone()
     return None if row is None else _seen(row, edge)
 
@@ -113,8 +113,8 @@ class WindowWriter:
         before: VisibilityDecision,
         docs: bool = False,
     ) -> bool:
-        """Put a verdict beside its element. `docs`: its search row too, which no search writer will
-        bring up to date. True if it is another."""
+        """Store a verdict with its element. `docs`: its search row too, which no search writer will
+        update. True if it is a different one."""
         if verdict == before:
             return False
         table = "edge" if subject.edge else "node"
@@ -162,8 +162,7 @@ class WindowWriter:
         return bool(held)
 
     def sweep(self, kind: str, identity: int, limit: int) -> int | None:
-        """PolicyEvaluator the next elements after an id anew; the id that it came to, or None if it came to
-        the end."""
+        """Judge the next elements after an id again. Returns the last id, or None at the end."""
         last, count = identity, 0
         for subject, access, before in after(self._db, identity, limit, edge=kind == "edge"):
             self.write(
