@@ -72,10 +72,10 @@ def state(
     last: NodeId | None = None,
 ) -> Change:
     """Write the next revision of an item and retract what contradicts it. Nothing is written if the
-    current one says the same, unless it is stated `again`. `replacing`: a belief at another address that this
-    one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
-    goes to history. `carry`: the item keeps what it depended on. `last`: the revision that
-    was written last, where that is known."""
+    current one says the same, unless it is stated `again`. `replacing`: a belief at another
+    address that this one replaces. `in_time`: what contradicts it and was stated later
+    persists, and this goes to history. `carry`: the item keeps what it depended on. `last`: the
+    revision that was written last, where that is known."""
     check_draft(draft)
     content = Content.of(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
@@ -288,7 +288,7 @@ def _own_address(draft: Draft, sentences: Sequence[Sentence]) -> Kref:
 
 
 def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:
-    """The address, or one derived from it: what is believed there and not said by the draft as well,
+    """The address, or one derived from it: what is believed there and not stated by the draft,
     or not for as long, must not be lost."""
     said, window = (
         {stored(sentence) for sentence in sentences},

@@ -330,8 +330,8 @@ def check_edge_type(kind: str) -> str:
 
 
 def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, ...]) -> Draft:
-    """Build a successor of a revision that says the same except its facts and sentences; its summary
-    is then written from those that stay."""
+    """Build a successor of a revision that says the same except its facts and sentences; its
+    summary is then written from those that stay."""
     old = build_revision(node, status="current")
     summary = "; ".join(
         [

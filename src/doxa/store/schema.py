@@ -166,7 +166,8 @@ CREATE TABLE vector_next(id INTEGER PRIMARY KEY, data BLOB NOT NULL,
   scope INTEGER AS (id >> 37), doc INTEGER AS (id >> 7 & 1073741823), part INTEGER AS (id & 127));
 INSERT INTO vector_next(id, data) SELECT (v.scope << 30 | v.doc) << 7 | v.part, v.data
   FROM vector_former v JOIN doc d USING(scope, doc)
-  WHERE v.scope < 1 << 26 AND v.doc < 1 << 30 AND typeof(v.part) = 'integer' AND v.part BETWEEN 0 AND 127
+  WHERE v.scope < 1 << 26 AND v.doc < 1 << 30 AND typeof(v.part) = 'integer'
+  AND v.part BETWEEN 0 AND 127
   ORDER BY v.scope, v.doc, v.part;
 DROP TABLE vector_former;
 DROP TABLE vector_code_next;

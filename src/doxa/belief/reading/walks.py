@@ -53,8 +53,8 @@ def traverse(
 
 def impact(reader: Reader, start: str | Kref, *, depth: int | None = None) -> Walk:
     """Return what depends on this belief, directly or not: DEPENDS_ON, DERIVED_FROM and
-    CREATED_FROM backwards, all of it unless a depth is given. A step `falls` if it would lose its support
-    without the belief.
+    CREATED_FROM backwards, all of it unless a depth is given. A step `falls` if it would lose
+    its support without the belief.
 
     An unpinned address asks for all revisions of the item, since what was derived from an older one
     depends on it too.
