@@ -51,8 +51,8 @@ def run(keep: Path | None) -> None:
 
 
 def command() -> str:
-    """What to type for doxa from here: its own name if that is this installation on the path, else
-    this interpreter with the module."""
+    """Return what to type for doxa from here: its own name if that is this installation on the
+    path, else this interpreter with the module."""
     found = shutil.which("doxa")
     if found and Path(found).resolve().parent == Path(sys.executable).resolve().parent:
         return "doxa"

@@ -83,7 +83,7 @@ def require_conflict(reader: Reader, kref: Kref) -> Node:
 
 
 def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node, list[Node]]:
-    """The sides of a conflict on which this may be decided. Raises InputError, ConflictError
+    """Return the sides of a conflict on which this may be decided. Raises InputError, ConflictError
     (decided already) or RoleError."""
     if decision not in DECISIONS:
         raise InputError(
@@ -120,7 +120,7 @@ def close_conflict(tx: Transaction, conflict: Node, decision: str) -> None:
 
 
 def conflict_address(value: str | Kref) -> Kref:
-    """A conflict's address as callers give it."""
+    """Read a conflict's address as callers give it."""
     kref = (
         value if isinstance(value, Kref) else parse_kref(value) if isinstance(value, str) else None
     )

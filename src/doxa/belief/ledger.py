@@ -116,7 +116,7 @@ class Ledger:
 
     @contextmanager
     def write(self, op: str, *, note: str = "") -> Iterator[Operation]:
-        """The one transaction of an operation."""
+        """Open the one transaction of an operation."""
         if self._dry and self._store.is_joined:
             raise InputError(
                 "A dry run cannot be a part of a transaction.",
@@ -134,7 +134,7 @@ class Ledger:
             pass
 
     def check(self, draft: Draft) -> None:
-        """A draft as callers give it: who states it is who acts, unless an operator vouches for
+        """Check a draft as callers give it: its author is who acts, unless an operator vouches for
         somebody else."""
         check_draft(draft)
         if self.identity.role == "agent" and draft.author not in ("", self.identity.actor):
@@ -152,7 +152,7 @@ class Ledger:
         return self.create_space(name, "")
 
     def create_space(self, project: str, space: str) -> Change:
-        """A space (or project) and its parents. Making one that exists changes nothing."""
+        """Create a space (or project) and its parents. Making one that exists changes nothing."""
         place = place_of(project, space)
         with self.write("create_space") as work:
             tx = work.tx
@@ -162,7 +162,7 @@ class Ledger:
     # Expansion and revision
 
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
-        """A new belief. Raises ConflictError if the item exists, or if it contradicts what is
+        """Add a new belief. Raises ConflictError if the item exists, or if it contradicts what is
         believed: then it is a revision, and should be called one."""
         self.check(draft)
         kref = draft_kref(draft)
@@ -209,9 +209,9 @@ class Ledger:
         expect: int | None = None,
         again: bool = False,
     ) -> Change:
-        """A new revision of an existing item. `expect` is the revision number the caller saw as
-        current (compare-and-set); `again`: write one also if it says the same, since it was stated
-        once more."""
+        """Write a new revision of an existing item. `expect` is the revision number the caller saw
+        as current (compare-and-set); `again`: write one also if it says the same, since it was
+        stated once more."""
         self.check(draft)
         kref = parse_target(target)
         with self.write("revise") as work:
@@ -241,7 +241,7 @@ class Ledger:
         carry: bool = False,
         loaded: LoadedItem | None = None,
     ) -> Change:
-        """`put` inside a transaction that the caller holds. The Change has no receipt yet; see
+        """Do `put` inside a transaction that the caller holds. The Change has no receipt yet; see
         with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it
         depends on what the item depended on. `loaded`: the item, if the caller has read it."""
         loaded = loaded or load_item(tx, kref)
@@ -270,8 +270,8 @@ class Ledger:
         return with_receipt(change, work)
 
     def replace_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = ()) -> Change:
-        """`supersede` by a belief at another address, inside a transaction that the caller holds.
-        The Change has no receipt yet; see with_receipt()."""
+        """Do `supersede` by a belief at another address, inside a transaction that the caller
+        holds. The Change has no receipt yet; see with_receipt()."""
         load_item(tx, kref.item())
         old_item = require_belief(tx, kref)
         old = current_of(tx, old_item.id)
@@ -555,7 +555,8 @@ class Ledger:
         kind: str,
         metadata: Mapping[str, object] | None = None,
     ) -> Change:
-        """A typed edge between what two addresses mean now (revisions, exchanges, bundles)."""
+        """Create a typed edge between what two addresses mean now (revisions, exchanges,
+        bundles)."""
         check_link_type(kind)
         if metadata is not None and not isinstance(metadata, Mapping):
             raise InputError(
@@ -600,8 +601,8 @@ class Ledger:
     def attach(
         self, target: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
     ) -> Change:
-        """An artifact: a named pointer from a revision to a file. The content is never read or
-        copied here."""
+        """Attach an artifact: a named pointer from a revision to a file. The content is never read
+        or copied here."""
         clean = check_name(name, what="artifact", dots=True)
         check_artifact(location, sha256=sha256, size_bytes=size_bytes)
         with self.write("attach") as work:

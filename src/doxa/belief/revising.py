@@ -72,7 +72,7 @@ class RetractionPlan(NamedTuple):
         ]
 
     def losses(self) -> tuple[Retracted, ...]:
-        """Every belief that is given up, with the reason."""
+        """Return every belief that is given up, with the reason."""
         return tuple(_loss(self, said, because) for said, (_, because) in self.lost.items())
 
 
@@ -83,8 +83,8 @@ def judge(
     *,
     within: Window = ALWAYS,
 ) -> RetractionPlan:
-    """What an operation by these sentences, taken together, takes away. Writes nothing. Raises
-    InputError for what cannot be true."""
+    """Return what an operation by these sentences, taken together, takes away. Writes nothing.
+    Raises InputError for what cannot be true."""
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
     lost, refusal = _judged(
         holding,
@@ -113,7 +113,7 @@ def judge_revision(
 
 
 def judge_all(holding: RelevantBeliefs) -> RetractionPlan:
-    """What a project must give up for its beliefs to be consistent."""
+    """Return what a project must give up for its beliefs to be consistent."""
     lost: GivenUp = {}
     for part in holding.gather_all():
         lost |= _judged(
@@ -215,8 +215,8 @@ def apply_retractions(tx: Transaction, verdict: RetractionPlan, *, by: Node | No
 
 
 def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Remainder]:
-    """What is left of a revision: the sentences that lose nothing through its whole time, then what
-    is left of the others, earliest first."""
+    """Return what is left of a revision: the sentences that lose nothing through its whole time,
+    then what is left of the others, earliest first."""
     whole = node_window(node)
     pieces: dict[Window, set[str]] = defaultdict(set)
     for place, (_, text, _sentence) in enumerate(stated_by(node)):
@@ -256,8 +256,8 @@ def split_revision(tx: Transaction, node: Node, pieces: list[Remainder]) -> bool
 
 
 def restrict(node: Node, piece: Remainder) -> Draft:
-    """A successor of a revision that says what is left of it, in its own words where it loses no
-    sentence."""
+    """Write a successor of a revision that says what is left of it, in its own words where it loses
+    no sentence."""
     stated = list(stated_by(node))
     facts = tuple(
         parse_fact(text) for name, text, _ in stated if name == "facts" and text in piece.texts

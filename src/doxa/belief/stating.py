@@ -184,8 +184,8 @@ def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Ret
 
 
 def sentences_in(draft: Draft) -> list[Sentence]:
-    """What a draft states. A fact about what no sentence can be about, such as a blank, is left
-    out."""
+    """Return what a draft states. A fact about what no sentence can be about, such as a blank, is
+    left out."""
     found: list[Sentence] = []
     for fact in draft.facts:
         try:
@@ -196,7 +196,7 @@ def sentences_in(draft: Draft) -> list[Sentence]:
 
 
 def stated_facts(sentences: Iterable[Sentence]) -> tuple[tuple[Fact, ...], tuple[Sentence, ...]]:
-    """Sentences as a revision holds them: plain atoms as facts, the rest as sentences."""
+    """Return sentences as a revision holds them: plain atoms as facts, the rest as sentences."""
     facts, rest = [], []
     for sentence in sentences:
         if isinstance(sentence, Atom):
@@ -244,8 +244,8 @@ def _challenge(
 
 
 def place_for(tx: Transaction, draft: Draft) -> Kref:
-    """Where a statement without an address of its own goes: to the item that said something else of
-    just the same, else to a new one."""
+    """Return where a statement without an address of its own goes: to the item that said something
+    else of just the same, else to a new one."""
     sentences = sentences_in(draft)
     address = _own_address(draft, sentences)
     if not sentences or not all(isinstance(sentence, Atom) for sentence in sentences):

@@ -368,8 +368,8 @@ def tag_unsupported(
     ground: NodeId | None = None,
     erased: bool = False,
 ) -> None:
-    """The tag, with its cause in words and the ground by its id: the words of an address may have
-    to be erased."""
+    """Set the tag, with its cause in words and the ground by its id: the words of an address may
+    have to be erased."""
     (held,) = tx.edges_in(revision, HAS_REVISION)
     props = {
         "name": UNSUPPORTED,
@@ -399,7 +399,7 @@ class Erasure:
                 self._due.append(identity)
 
     def tag(self, tx: Transaction) -> None:
-        """After the erasure."""
+        """Tag them after the erasure."""
         for identity in self._due:
             _untag(tx, identity)
             tag_unsupported(tx, identity, "what it depended on was erased", erased=True)

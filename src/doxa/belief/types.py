@@ -46,7 +46,7 @@ class Fact(NamedTuple):
 
 
 def parse_fact(value: object) -> Fact:
-    """A fact from a triple or from its stored text. Raises InputError."""
+    """Read a fact from a triple or from its stored text. Raises InputError."""
     parts = decode(value) if isinstance(value, str) and value.startswith("[") else value
     if isinstance(parts, (list, tuple)) and len(parts) == 3:
         subject, predicate, content = parts
@@ -97,7 +97,7 @@ class Draft:
     entities: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Value]:
-        """The properties by which two revisions are compared, without absent ones."""
+        """Return the properties by which two revisions are compared, without absent ones."""
         values: dict[str, Value] = {
             "summary": self.summary,
             "title": self.title or None,
@@ -116,8 +116,8 @@ class Draft:
 
 
 def without(facts: tuple[Fact, ...], others: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """The facts that are not among the others, compared as they are stored: for Python the values
-    1, 1.0 and True are equal."""
+    """Return the facts that are not among the others, compared as they are stored: for Python the
+    values 1, 1.0 and True are equal."""
     known = {fact.stored() for fact in others}
     return tuple(fact for fact in facts if fact.stored() not in known)
 

@@ -37,7 +37,7 @@ EMBEDDING_TEXT = "embedding_text"
 
 
 def ensure_place(tx: Transaction, place: Kref) -> NodeId:
-    """The project or space, made with its parents if it is new."""
+    """Return the project or space, created with its parents if it is new."""
     found = tx.node_by_kref(str(place))
     if found is not None:
         if {"Project", "Space"}.isdisjoint(found.labels):
@@ -59,7 +59,8 @@ def ensure_place(tx: Transaction, place: Kref) -> NodeId:
 
 
 def place_of(project: str, space: str) -> Kref:
-    """The address of a space given as a project name and a path such as `a/b` (or nothing)."""
+    """Return the address of a space given as a project name and a path such as `a/b` (or
+    nothing)."""
     if not isinstance(space, str):
         raise InputError(
             f"A space is text; this is {type(space).__name__}.",
@@ -71,7 +72,7 @@ def place_of(project: str, space: str) -> Kref:
 
 
 def draft_kref(draft: Draft) -> Kref:
-    """Where a draft goes: its own name, or one made from its first words and its content."""
+    """Return where a draft goes: its own name, or one made from its first words and its content."""
     place = place_of(draft.project, draft.space)
     kind = check_name(draft.kind, what="kind")
     if draft.name:
@@ -142,9 +143,9 @@ def add_revision(
     content: Content | None = None,
     last: NodeId | None = None,
 ) -> Node:
-    """A new revision that becomes current and SUPERSEDES the one that was; without `current` it is
-    written and not believed. The caller has checked that it says something new. `author`: of a
-    belief that is only rewritten, who stated it. `content`: that of a draft which the caller has
+    """Write a new revision that becomes current and SUPERSEDES the one that was; without `current`
+    it is written and not believed. The caller has checked that it says something new. `author`: of
+    a belief that is only rewritten, who stated it. `content`: that of a draft which the caller has
     checked. `last`: the revision written last, where that is known."""
     if content is None:
         check_draft(draft)
@@ -182,8 +183,8 @@ def _author(draft: Draft, identity: Identity) -> str:
 
 
 def next_number(tx: Transaction, item: Node, last: NodeId | None = None) -> int:
-    """One more than the highest number ever used, also after an erasure (then the item remembers
-    it). `last`: the revision written last, where it is known."""
+    """Return one more than the highest number ever used, also after an erasure (then the item
+    remembers it). `last`: the revision written last, where it is known."""
     if last is None and not tx.is_made(item.id):
         sql = "SELECT max(dst) FROM edge WHERE src = ? AND type = ?"
         last = tx.rows(sql, (item.id, HAS_REVISION))[0][0]
@@ -277,12 +278,13 @@ def retire_for(tx: Transaction, revision: NodeId, *, by: NodeId) -> None:
 
 
 def link(tx: Transaction, source: Node, *, kind: str, target: str | Kref) -> None:
-    """An edge from a revision to whatever an address means now."""
+    """Create an edge from a revision to whatever an address means now."""
     tx.create_edge(check_link_type(kind), source.id, dst=link_end(tx, target).id)
 
 
 def link_end(tx: Transaction, target: str | Kref) -> Node:
-    """What a typed edge may join: beliefs, turns and bundles, as their addresses mean them now."""
+    """Return what a typed edge may join: beliefs, turns and bundles, as their addresses mean them
+    now."""
     kref = parse_target(target)
     node = resolve(tx, kref)
     if not _LINKED.isdisjoint(node.labels):
@@ -298,8 +300,8 @@ _LINKED = frozenset(("Revision", "Exchange", "Item"))
 
 
 def check_link_type(kind: str) -> str:
-    """An edge type that callers may write: those that make what a belief is are written by the
-    operations alone."""
+    """Check an edge type that callers may write: those that make what a belief is are written by
+    the operations alone."""
     if check_edge_type(kind) not in RESERVED_EDGES:
         return kind
     raise InputError(

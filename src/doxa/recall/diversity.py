@@ -56,7 +56,7 @@ def _text_vectors(reader: Reader, ranked: Sequence[Ranked]) -> NDArray[np.float3
 
 
 def deduplicate_sources(hits: list[Hit]) -> list[Hit]:
-    """Of a candidate and the turn it was extracted from, keep the better ranked."""
+    """Keep the better ranked of a candidate and the turn it was extracted from."""
     kept: list[Hit] = []
     addresses: set[str] = set()
     sources: set[str] = set()

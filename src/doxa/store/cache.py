@@ -41,7 +41,7 @@ class ElementCache:
     # Nodes
 
     def node(self, identity: int) -> Node | object | None:
-        """The node, ABSENT, or None if nothing is known of it."""
+        """Return the node, ABSENT, or None if nothing is known of it."""
         found = self._nodes.get(identity, ABSENT)
         if found is ABSENT:
             return None
@@ -55,12 +55,12 @@ class ElementCache:
         return found
 
     def labels(self, identity: int) -> tuple[str, ...] | None:
-        """The labels of a node that is known to be there."""
+        """Return the labels of a node that is known to be there."""
         found = self._nodes.get(identity)
         return None if found is None else found[1]
 
     def id_at(self, kref: str) -> int | object | None:
-        """The id of the node at an address, ABSENT, or None if nothing is known of it."""
+        """Return the id of the node at an address, ABSENT, or None if nothing is known of it."""
         if kref not in self._krefs:
             return None
         found = self._krefs[kref]
@@ -106,7 +106,7 @@ class ElementCache:
         self._made.discard(identity)
 
     def is_made(self, identity: int) -> bool:
-        """Whether this transaction made the node."""
+        """Return whether this transaction made the node."""
         return identity in self._made
 
     # Edges
@@ -115,7 +115,8 @@ class ElementCache:
         return self._edges.get(identity)
 
     def edges(self, incoming: bool, node: int, kind: str | None) -> list[Edge] | None:
-        """The edges of a type at a node by id, or of all types; None if they are not known."""
+        """Return the edges of a type at a node by id, or of all types; None if they are not
+        known."""
         end = incoming, node
         held = self._ends.get(end)
         if held is None:

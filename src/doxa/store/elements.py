@@ -183,7 +183,7 @@ class ElementWriter(Reader):
         return self._tail.tx > tx and super().written_since(tx)
 
     def is_made(self, identity: int) -> bool:
-        """Whether this transaction made the node."""
+        """Return whether this transaction made the node."""
         return self._cache.is_made(identity)
 
     @property

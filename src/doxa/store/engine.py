@@ -307,8 +307,8 @@ def translated(path: str) -> Iterator[None]:
 
 
 def usable_path(path: str | os.PathLike[str]) -> str:
-    """The path as text. Raises StoreError for one that no system can name: the engine would not say
-    which."""
+    """Return the path as text. Raises StoreError for one that no system can name: the engine would
+    not say which."""
     text = os.fspath(path)
     try:
         text.encode()

@@ -83,7 +83,7 @@ def copy_whole(source: apsw.Connection, target: Path) -> Path:
 
 
 def holds_nothing(path: str, db: apsw.Connection | None) -> bool:
-    """Whether a new file is still empty, so that it can be taken away when it could not be
+    """Return whether a new file is still empty, so that it can be taken away when it could not be
     prepared."""
     with suppress(OSError, apsw.Error):
         return (

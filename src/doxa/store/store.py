@@ -99,7 +99,8 @@ class Store:
         self.close()
 
     def connection(self) -> apsw.Connection:
-        """The connection of this thread, for measuring and for tests. Writes go through `write`."""
+        """Return the connection of this thread, for measuring and for tests. Writes go through
+        `write`."""
         return self._engine.connection()
 
     def require_open(self) -> None:
@@ -137,8 +138,8 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        """One snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share the
-        outer snapshot."""
+        """Open a snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share
+        the outer snapshot."""
         db = self._engine.connection()
         with translated(self.path):
             if db.in_transaction:
@@ -181,7 +182,7 @@ class Store:
         stopped: Callable[[], bool] | None = None,
         scored_at: int | None = None,
     ) -> Iterator[Transaction]:
-        """One transaction, durable when the block ends, absent when it raises. Waits for other
+        """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit.
 
         `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
@@ -332,7 +333,7 @@ class Store:
         self._catalogue_version = version
 
     def search_rules(self) -> dict[str, SearchRule]:
-        """The search declarations in force."""
+        """Return the search declarations in force."""
         with self.read() as snapshot:
             return rules_of(snapshot.catalogue_all("search:"))
 
@@ -453,8 +454,8 @@ class Store:
     # Care of the file
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
-        """A consistent copy while others read and write. The target must not exist; it appears
-        whole or not at all."""
+        """Write a consistent copy while others read and write. The target must not exist; it
+        appears whole or not at all."""
         return copy_whole(self._engine.connection(), Path(usable_path(target)))
 
     def compact(self) -> None:
@@ -488,6 +489,6 @@ class Store:
             return scrub(db)
 
     def left_to_scrub(self) -> str:
-        """What an earlier erasure could not finish, in words; empty if nothing is left."""
+        """Return what an earlier erasure could not finish, in words; empty if nothing is left."""
         with self.read() as snapshot:
             return left_over(marked(snapshot._db))

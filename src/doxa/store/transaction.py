@@ -215,7 +215,7 @@ class Transaction(ElementWriter):
         return int(self._db.changes())
 
     def flush_atoms(self) -> None:
-        """From here on `Reader.saying` sees what this transaction wrote."""
+        """Let `Reader.saying` see what this transaction wrote."""
         self._search.flush_atoms()
 
     # Use and suppression
@@ -380,8 +380,8 @@ class Transaction(ElementWriter):
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """An operation inside of a larger transaction. `receipt_made` tells afterwards whether it
-        wrote; the receipt's hashes come at the end."""
+        """Run an operation inside of a larger transaction. `receipt_made` tells afterwards whether
+        it wrote; the receipt's hashes come at the end."""
         seq, self.receipt_made = self.entries.seq, None
         yield
         if self.entries.seq > seq:

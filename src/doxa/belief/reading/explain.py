@@ -57,7 +57,7 @@ class Explanation:
     cut: bool = False
 
     def page(self) -> str:
-        """The same as text for a person to read."""
+        """Return the same as text for a person to read."""
         r = self.revision
         lines = [
             r.summary,
@@ -118,7 +118,7 @@ def _conflict_row(conflict: Conflict) -> Beside:
 
 
 def explain(reader: Reader, kref: Kref) -> Explanation:
-    """Everything about what an address means now, or at its pin; of a conflict, about its
+    """Return everything about what an address means now, or at its pin; of a conflict, about its
     challenger. Raises NotFoundError, or InputError for anything else."""
     node = resolve(reader, kref)
     if "Conflict" in node.labels:

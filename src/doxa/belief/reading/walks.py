@@ -37,7 +37,7 @@ def traverse(
     depth: int = TRAVERSE_DEPTH_DEFAULT,
     types: Sequence[str] = (),
 ) -> Walk:
-    """Everything reached within `depth` edges (1-20), nearest first, each element once."""
+    """Return everything reached within `depth` edges (1-20), nearest first, each element once."""
     if _check(direction) == "in":
         return _walk(
             reader,
@@ -126,7 +126,7 @@ def shortest_path(
     depth: int = TRAVERSE_DEPTH_DEFAULT,
     types: Sequence[str] = (),
 ) -> Walk:
-    """The fewest edges between two elements, in either direction; no steps and a `cut` text if
+    """Find the fewest edges between two elements, in either direction; no steps and a `cut` text if
     there is no such path."""
     types = _check_types(types)
     source, target = resolve(reader, parse_target(start)), resolve(reader, parse_target(end))

@@ -111,8 +111,8 @@ def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
 
 
 def parse_rule(name: str, value: object) -> SearchRule:
-    """A declaration as the catalogue takes it. Raises InputError: what recall cannot follow must
-    not get into a file."""
+    """Read a declaration as the catalogue takes it. Raises InputError: what recall cannot follow
+    must not get into a file."""
     if isinstance(value, dict) and value.keys() | {"said", "fields"} == set(SearchRule._fields):
         lists, rest = (
             (value["text"], value.get("said", ()), value.get("fields", ())),
@@ -134,8 +134,8 @@ def parse_rule(name: str, value: object) -> SearchRule:
 
 
 def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
-    """The text that is indexed and embedded as a whole: each declared property, lists joined. Who
-    speaks is a column, not a word of the text."""
+    """Return the text that is indexed and embedded as a whole: each declared property, lists
+    joined. Who speaks is a column, not a word of the text."""
     parts: list[str] = []
     for name in rule.text:
         value = props.get(name)
@@ -146,8 +146,8 @@ def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
 
 
 def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the fields of a node say, entry by entry, with the field's name. What an older file or a
-    hand has put there otherwise says nothing."""
+    """Return what the fields of a node say, entry by entry, with the field's name. What an older
+    file or a hand has put there otherwise says nothing."""
     lists = ((name, value) for name in rule.fields if isinstance(value := props.get(name), list))
     return [
         (name, text)
@@ -158,13 +158,14 @@ def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, st
 
 
 def texts_of(rule: SearchRule | None, props: Mapping[str, Any]) -> tuple[str, ...]:
-    """All whose words a row holds: its text, then the entries of its fields. Nothing without a
-    rule."""
+    """Return all whose words a row holds: its text, then the entries of its fields. Nothing without
+    a rule."""
     return (text_of(rule, props), *(text for _, text in entries_of(rule, props))) if rule else ()
 
 
 def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """The terms of a row with their counts, and its length in terms, from what texts_of gives.
+    """Return the terms of a row with their counts, and its length in terms, from what texts_of
+    gives.
 
     All entries count as one: of each term the most that one of them holds, and of their lengths the
     greatest. So what many entries repeat does not count many times, and having many makes no row so
@@ -182,7 +183,7 @@ def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
 
 
 def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
-    """The sentences that a node states. What an older file or a hand has put there and is no
+    """Return the sentences that a node states. What an older file or a hand has put there and is no
     sentence says nothing."""
     for name in rule.said:
         value = props.get(name)
@@ -192,7 +193,7 @@ def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def keys_of(rule: SearchRule, props: Mapping[str, Any]) -> set[str]:
-    """The atoms that a node speaks of, as `atom` holds them."""
+    """Return the atoms that a node speaks of, as `atom` holds them."""
     return {atom.key for sentence in said_of(rule, props) for atom in atoms(sentence)}
 
 
@@ -683,8 +684,8 @@ def nodes_with(
     now: int,
     limit: int,
 ) -> list[int]:
-    """The live nodes of a scope, kind and space that are valid now and whose rows hold all of these
-    terms, those of the fewest words first."""
+    """Return the live nodes of a scope, kind and space that are valid now and whose rows hold all
+    of these terms, those of the fewest words first."""
     import numpy as np  # not needed to open a file
 
     found = dict(db.execute(_TOKENS, (apsw.carray((scope, kind, space)),)))
@@ -717,8 +718,8 @@ _LIVE_AMONG = (
 
 
 def analyser_of(db: apsw.Connection) -> str:
-    """The rules by which the words of this index were cut. A file that does not say is of the first
-    ones."""
+    """Return the rules by which the words of this index were cut. A file that does not say is of
+    the first ones."""
     found = db.execute("SELECT value FROM meta WHERE key = 'analyser'").get
     return _FIRST_ANALYSER if found is None else str(found)
 

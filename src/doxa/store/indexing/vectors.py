@@ -57,7 +57,7 @@ _GIVEN_UP = (
 
 
 def vector_id(scope: int, row: Any, part: int = 0) -> Any:
-    """The number of the vector of a row, or the numbers of those of an array of rows."""
+    """Return the number of the vector of a row, or the numbers of those of an array of rows."""
     return (scope * _ROWS + row) * PARTS + part
 
 
@@ -81,7 +81,7 @@ def sets_before(db: apsw.Connection) -> int:
 
 
 def has_former(db: apsw.Connection) -> bool:
-    """Whether vectors of a set that is not wanted any more are still there."""
+    """Return whether vectors of a set that is not wanted any more are still there."""
     return db.execute("SELECT 1 FROM meta WHERE key = 'vectors_former'").get is not None
 
 

@@ -57,7 +57,7 @@ def _seen(row: Any, edge: bool) -> Seen:
 
 
 def after(db: apsw.Connection, identity: int, limit: int, *, edge: bool) -> Iterator[Seen]:
-    """Elements with greater ids, in order."""
+    """Return elements with greater ids, in order."""
     rows: list[Any] = db.execute(
         f"{_EDGES if edge else _NODES} WHERE n.id > ? ORDER BY n.id LIMIT ?", (identity, limit)
     ).fetchall()
@@ -176,7 +176,7 @@ class WindowWriter:
 
 
 def swept(db: apsw.Connection) -> dict[str, int] | None:
-    """How far a sweep that is not done has come, by kind; None if there is none."""
+    """Return how far a sweep that is not done has come, by kind; None if there is none."""
     found = db.execute("SELECT value FROM meta WHERE key = ?", (SWEEP,)).get
     return None if found is None else dict(json.loads(found))
 
@@ -193,8 +193,8 @@ def note_swept(db: apsw.Connection, held: dict[str, int]) -> None:
 def problems(
     db: apsw.Connection, judge: PolicyEvaluator, search: Mapping[str, SearchRule]
 ) -> Iterator[str]:
-    """Where windows are not what the element, its use and the policies say. What a sweep has not
-    come to is passed over."""
+    """Return where windows are not what the element, its use and the policies say. What a sweep has
+    not come to is passed over."""
     pending = swept(db) or {}
     for kind, table in (("node", _NODES), ("edge", _EDGES)):
         for row in db.execute(
