@@ -80,9 +80,9 @@ def believe(
     item: Kref | None = None,
     dry_run: bool = False,
 ) -> Change:
-    """State sentences where they belong. `given` are fields of arguments.revision_fields, and
-    `summary`: without one the words are made from the sentences. `item`: at this address, whose
-    current revision is carried over if there is one by now."""
+    """State sentences wherever they belong. `given` are checked fields, and `summary`:
+    without one the words are made from the sentences. `item`: at this address, whose current
+    revision is carried over if there is one by now."""
     facts, rest = stated_facts(sentences)
     fields = {
         name: value
