@@ -479,7 +479,7 @@ class Job:
             self._progress(count)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
+        """Embed like `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
         try:
             return self._embedder.embed(texts)
         except (ModelError, LimitError) as error:

@@ -17,7 +17,8 @@ from doxa.store import Node, Transaction
 
 
 def check_before_commit(tx: Transaction) -> None:
-    """Called by the store at the end of each transaction that touched what beliefs are made of."""
+    """Check what a transaction wrote. The store calls it at the end of each one that touched
+    beliefs."""
     dirty = tx.dirty_nodes
     keep_verified(tx, dirty)
     for node in tx.nodes(dirty):

@@ -60,7 +60,7 @@ def sentences_of(node: Node) -> tuple[Sentence, ...]:
 
 
 def stated_by(node: Node) -> Iterator[tuple[str, str, Sentence]]:
-    """(property, stored text, sentence) of each."""
+    """Return (property, stored text, sentence) of each."""
     for name in ("facts", "sentences"):
         held = node.props.get(name)
         for text in held if isinstance(held, list) else ():
@@ -206,7 +206,7 @@ class RelevantBeliefs:
         ]
 
     def slices(self, within: Window, part: Collection[SentenceRef]) -> list[Window]:
-        """A window cut wherever one of the beliefs begins or ends to hold, so that within each
+        """Cut a window wherever one of the beliefs begins or ends to hold, so that within each
         piece the same beliefs hold throughout."""
         borders = {within.start, within.end}
         for identity in {said[0] for said in part}:

@@ -238,8 +238,8 @@ def minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
 
 
 def split_revision(tx: Transaction, node: Node, pieces: list[Remainder]) -> bool:
-    """The first piece becomes the next revision of the item, the others items of their own. False
-    if nothing is left: the item is retired."""
+    """Write the first piece as the next revision of the item, the others as items of their own.
+    False if nothing is left: the item is retired."""
     item = item_of(tx, node.id)
     if not pieces:
         set_deprecated(tx, item, True)
@@ -283,7 +283,7 @@ def restrict(node: Node, piece: Remainder) -> Draft:
 
 
 def carry_edges(tx: Transaction, old: Node, new: Node, *, grounds_only: bool = False) -> None:
-    """What a revision is linked with, its successor is too, unless it has that link already."""
+    """Copy the links of a revision to its successor, except those it has already."""
     held = {(edge.type, edge.dst) for edge in tx.edges_out(new.id)}
     for edge in tx.edges_out(old.id):
         carried = (

@@ -446,8 +446,7 @@ def _make_room(tx: Transaction, node: Node, taken: Window, *, ended: bool) -> No
 
 
 def reconcile(tx: Transaction, item: Node) -> tuple[Retracted, ...]:
-    """After an item was written as it was elsewhere: of what it says now and what is believed here,
-    the less entrenched is retracted."""
+    """Retract the less entrenched of what an imported item says and what is believed here."""
     current = current_of(tx, item.id)
     sentences = sentences_of(current) if current is not None else ()
     if current is None or not sentences:
@@ -458,7 +457,7 @@ def reconcile(tx: Transaction, item: Node) -> tuple[Retracted, ...]:
 
 
 def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:
-    """After an undo: raise ConflictError if what came back contradicts what has been believed
+    """Check an undo: raise ConflictError if what came back contradicts what has been believed
     since."""
     for node in tx.nodes(list(revisions)):
         verdict = (

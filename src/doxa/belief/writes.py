@@ -86,8 +86,8 @@ def draft_kref(draft: Draft) -> Kref:
 
 
 def check_address(kref: Kref) -> Kref:
-    """What is written must be found again by its address: raise KrefError unless its printed form,
-    with a pin and an artifact, is an address."""
+    """Check that what is written can be found by its address: raise KrefError unless its printed
+    form, with a pin and an artifact, is an address."""
     pinned = replace(
         kref, revision=kref.revision or _PIN_WIDEST, artifact=kref.artifact or _ARTIFACT_WIDEST
     )
@@ -272,7 +272,7 @@ def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
 
 
 def retire_for(tx: Transaction, revision: NodeId, *, by: NodeId) -> None:
-    """An item leaves recall because a revision of another one supersedes its own."""
+    """Retire an item because a revision of another one supersedes its own."""
     tx.create_edge(SUPERSEDES, by, dst=revision)
     set_deprecated(tx, item_of(tx, revision), True)
 
@@ -374,7 +374,7 @@ _HELD = frozenset(("Item", "Exchange", "Thread"))
 
 
 def require_belief(tx: Transaction, kref: Kref) -> Node:
-    """As require_item, for what has revisions: a turn, thread or bundle has none."""
+    """Do as require_item, for what has revisions: a turn, thread or bundle has none."""
     node = require_item(tx, kref)
     if "Bundle" in node.labels:
         raise InputError(

@@ -71,7 +71,7 @@ def deduplicate_sources(hits: list[Hit]) -> list[Hit]:
 
 
 def filter_siblings(hits: list[Hit]) -> list[Hit]:
-    """Of several revisions of one item, which `history` finds, keep the best and those that are
+    """Keep the best of several revisions of one item, which `history` finds, and those that are
     near the question themselves."""
     kept: list[Hit] = []
     items: set[str] = set()

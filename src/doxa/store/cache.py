@@ -67,7 +67,7 @@ class ElementCache:
         return ABSENT if found is None else found
 
     def put_node(self, node: Node) -> None:
-        """A node as it was read."""
+        """Keep a node as it was read."""
         if len(self._nodes) >= _NODES_MAX:
             self.clear()
         self._nodes[node.id] = node
@@ -82,7 +82,7 @@ class ElementCache:
             self._krefs[kref] = None
 
     def node_made(self, node: Encoded, kref: object) -> None:
-        """A new node, as it was written. It has no edges yet."""
+        """Keep a new node as it was written. It has no edges yet."""
         identity = node[0]
         self.node_set(node, kref)
         self._made.add(identity)
@@ -133,7 +133,7 @@ class ElementCache:
     def put_edges(
         self, incoming: bool, node: int, edges: Sequence[Edge], *, kinds: Iterable[str] | None
     ) -> None:
-        """All edges of these types at a node, or all edges (None), as they were read."""
+        """Keep all edges of these types at a node, or all edges (None), as they were read."""
         if len(self._edges) + len(edges) >= _EDGES_MAX:
             self.clear()
         end = incoming, node

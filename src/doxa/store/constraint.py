@@ -94,7 +94,7 @@ class ConstraintChecker:
             self._ends.update(((kind, src, "out"), (kind, dst, "in")))
 
     def verify(self) -> None:
-        """Raises ConstraintError for the first violation among what was touched since the last
+        """Raise ConstraintError for the first violation among what was touched since the last
         call."""
         nodes, edges, ends = self._nodes, self._edges, self._ends
         self._nodes, self._edges, self._ends = set(), set(), set()

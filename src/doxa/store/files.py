@@ -54,8 +54,8 @@ def discard(path: str | os.PathLike[str]) -> None:
 
 
 def copy_whole(source: apsw.Connection, target: Path) -> Path:
-    """A consistent copy of a database while others read and write. The target must not exist; it
-    appears under its name when it is whole."""
+    """Write a consistent copy of a database while others read and write. The target must not exist;
+    it appears under its name when it is whole."""
     with told(target):
         if target.exists():
             raise StoreError(

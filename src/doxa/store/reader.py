@@ -383,7 +383,7 @@ class Reader:
         return has_former(self._db)
 
     def another_model(self, model: str) -> ConstraintError:
-        """What to raise where a model can add to no set of vectors."""
+        """Return the error to raise where a model can add to no set of vectors."""
         return another_model(embedder_name(self._db), embedder_next(self._db), model)
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

@@ -20,7 +20,7 @@ _LATER = "it is tried again when the memory is closed and at the next erasure"
 
 
 def mark(db: apsw.Connection, tx: int) -> None:
-    """Called in the transaction that erases."""
+    """Note the erasure; called in its transaction."""
     db.execute("INSERT OR REPLACE INTO meta VALUES('scrub', ?)", (tx,))
 
 

@@ -472,8 +472,8 @@ class Store:
                 raise
 
     def scrub(self) -> str:
-        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes
-        are gone from the file too.
+        """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
+        file too.
 
         Returns an empty text when all is done, else what is left and why; the next scrub and every
         close try again.

@@ -373,7 +373,8 @@ class Transaction(ElementWriter):
         return self._vectors.drop_former()
 
     def notes_of_what_was_there(self) -> list[AccessRecord]:
-        """Of a transaction that is undone, the notes of elements that were there before it."""
+        """Return the notes of a transaction that is undone about elements that were there before
+        it."""
         return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
 
     # The end

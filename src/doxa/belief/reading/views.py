@@ -135,8 +135,8 @@ def read_exchange(node: Node) -> Exchange:
 def read_at(
     reader: Reader, kref: Kref, *, reveal: bool = False
 ) -> Revision | Exchange | Place | Bundle | Conflict:
-    """What an address means, pins and artifacts included, as data: what was fetched is what the
-    address says. What a policy hides is not found, unless `reveal`; as of a time it is what was
+    """Return what an address means, pins and artifacts included, as data: what was fetched is what
+    the address says. What a policy hides is not found, unless `reveal`; as of a time it is what was
     there."""
     if kref.artifact is not None:
         number = resolve(reader, replace(kref, artifact=None)).props.get("number")

@@ -50,9 +50,9 @@ def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
 
 
 def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
-    """As pack_vector, for a part of a text: a sentence, of which there are many and which only
-    tells candidates apart, takes a byte a dimension, after the half-precision step between them;
-    its cosine is off by a thousandth."""
+    """Pack like pack_vector, for a part of a text: a sentence, of which there are many and which
+    only distinguishes candidates, takes a byte a dimension, after the half-precision step between
+    them; its cosine is off by a thousandth."""
     import numpy as np
 
     if part < INDEXED_PARTS:
@@ -83,8 +83,8 @@ def _step(dimensions: int) -> np.float32:
 
 
 def code_signs(codes: Codes, levels: Codes) -> NDArray[np.uint64]:
-    """On which side of a level (code_levels) the numbers in codes lie, a bit each, by words of 64
-    bits: [codes, words]."""
+    """Return on which side of a level (code_levels) the numbers in codes lie, a bit each, by words
+    of 64 bits: [codes, words]."""
     import numpy as np
 
     half = codes.shape[1]
@@ -96,9 +96,9 @@ def code_signs(codes: Codes, levels: Codes) -> NDArray[np.uint64]:
 
 
 def code_levels(codes: Codes) -> Codes:
-    """Of each of W numbers, the step from which on it counts as above: that of zero, or, where
-    vectors have much of a direction in common, that of their mean. All would lie on one side of
-    zero in the numbers that make up that direction."""
+    """Return, for each of W numbers, the step from which on it counts as above: that of zero, or,
+    where vectors have much of a direction in common, that of their mean. All would lie on one side
+    of zero in the numbers that make up that direction."""
     import numpy as np
 
     means = np.concatenate((codes >> 4, codes & 0x0F), axis=1).mean(axis=0) - 7.5

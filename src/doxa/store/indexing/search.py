@@ -300,7 +300,7 @@ class SearchWriter:
         self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
-        """As above for a new node: no edge can point from it yet."""
+        """Do the same for a new node: no edge can point from it yet."""
         if any(label in self._rules for label in labels):
             self._dirty[identity] = self._speaking[identity] = None
 
@@ -337,7 +337,7 @@ class SearchWriter:
         return self._rules
 
     def erased(self) -> None:
-        """Names that no search row uses any more are to go with the content."""
+        """Erase names that no search row uses any more together with the content."""
         self._forget_names = True
 
     def flush(self) -> bool:

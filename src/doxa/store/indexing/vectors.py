@@ -62,8 +62,8 @@ def vector_id(scope: int, row: Any, part: int = 0) -> Any:
 
 
 def ids_of(row: str) -> str:
-    """For SQL: between which numbers lie the vectors of a row of doc, by the name that a statement
-    gives it."""
+    """Return SQL for the range of numbers of the vectors of a row of doc, by the name that a
+    statement gives it."""
     first = f"({row}.scope * {_ROWS} + {row}.doc) * {PARTS}"
     return f"{first} AND {first} + {PARTS - 1}"
 
@@ -86,7 +86,7 @@ def has_former(db: apsw.Connection) -> bool:
 
 
 def forget_vectors(db: apsw.Connection, scope: int, doc: int) -> None:
-    """The text of a row is gone: no table keeps anything that was made of it."""
+    """Delete from every table what was made of the text of a row, since the text is gone."""
     first = vector_id(scope, doc)
     for table in _TABLES:
         db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (first, first + PARTS - 1))

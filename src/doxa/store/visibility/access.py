@@ -251,7 +251,7 @@ class AccessBuffer:
             )  # a forked child has its parent's notes: they are the parent's to write
 
     def put_back(self, notes: Iterable[AccessRecord]) -> None:
-        """Notes that could not be written, before all that came since."""
+        """Put notes back that could not be written, before all that came since."""
         with self._lock:
             kept = list(notes)
             self._notes = kept + self._notes

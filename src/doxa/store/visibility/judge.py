@@ -186,8 +186,8 @@ class PolicyEvaluator:
     def clause(
         self, policy: Policy | None, subject: Subject, access: Access, now: int
     ) -> WhenClause | None:
-        """Of the clauses that hold the one with the highest multiplier, then the highest floor,
-        then the first."""
+        """Return, of the clauses that hold, the one with the highest multiplier, then the highest
+        floor, then the first."""
         if policy is None:
             return None
         holding = [

@@ -110,7 +110,7 @@ class VisibilityFilter:
 
 
 def sight_of(declared: Declared, neutral: bool) -> VisibilityFilter:
-    """That of a state of the catalogue, made once for each."""
+    """Return the sight of a state of the catalogue, made once for each."""
     held = declared.judge.sights
     found = held.get(neutral)
     if found is None:

@@ -142,8 +142,8 @@ class WindowWriter:
     # After a change of policies
 
     def policies_changed(self, *, nodes: bool, edges: bool) -> bool:
-        """Windows of these kinds may be others now: all of them are looked at, here and now if they
-        are few. True if some are left."""
+        """Judge all windows of these kinds again after a change of policies: at once if they are
+        few. True if some are left."""
         held = swept(self._db) or {}
         kinds = {
             kind for kind, asked in (("node", nodes), ("edge", edges)) if asked or kind in held
