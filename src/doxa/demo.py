@@ -2,7 +2,7 @@
 
 A conversation of six weeks goes in; a question gets the current belief with its reason; a
 correction retires the old belief, which stays in history, is what `as_of` returns, and comes back
-by undo; impact names what rested on it; the log proves itself.
+by undo; impact names what depended on it; the log proves itself.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def run(keep: Path | None) -> None:
 
 
 def command() -> str:
-    """What to type for doxa from here: its own name if that is this installation on the path, else
-    this interpreter with the module."""
+    """Return what to type for doxa from here: its own name if that is this installation on the
+    path, else this interpreter with the module."""
     found = shutil.which("doxa")
     if found and Path(found).resolve().parent == Path(sys.executable).resolve().parent:
         return "doxa"

@@ -60,13 +60,13 @@ def test_what_rested_on_something_erased_says_so_for_good(memory: doxa.Memory) -
     memory.remember("above", name="above", depends_on=["kref://p/needs.fact"])
     memory.deprecate("kref://p/a.fact")
     assert memory.forget("kref://p/a.fact", erase=True).done
-    assert unsupported(memory, "kref://p/needs.fact") == "what it rested on was erased"
+    assert unsupported(memory, "kref://p/needs.fact") == "what it depended on was erased"
     assert (
         "no support itself" in unsupported(memory, "kref://p/above.fact")
         and unsupported(memory, "kref://p/either.fact") == ""
     )
     memory.link("kref://p/needs.fact", "kref://p/x.fact", kind="DEPENDS_ON")
-    assert unsupported(memory, "kref://p/needs.fact") == "what it rested on was erased"
+    assert unsupported(memory, "kref://p/needs.fact") == "what it depended on was erased"
     memory.revise("kref://p/needs.fact", "stated anew")
     assert unsupported(memory, "kref://p/needs.fact") == ""
 

@@ -190,7 +190,7 @@ def test_compare_and_set(ledger: Ledger, believing: Store) -> None:
         with pytest.raises(ConflictError) as caught:
             call()
         assert caught.value.fields["found"] == 2
-        assert caught.value.next_step == "Read it again, then decide anew."
+        assert caught.value.next_step == "Read it again, then decide again."
     ledger.tag(K, "mine", expect=0)
     with pytest.raises(ConflictError):
         ledger.tag(K + "?r=1", "mine", expect=1)
@@ -642,7 +642,7 @@ def test_bundles(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
         ]  # type: ignore[union-attr]
         assert names == ["other"]
         assert len(snapshot.edges_as_of(node.id, made.time, kind="MEMBER")) == 2
-    with pytest.raises(InputError, match="no bundle"):
+    with pytest.raises(InputError, match="not a bundle"):
         ledger.bundle(K, add=[])
     with pytest.raises(NotFoundError):
         ledger.bundle(bundle, add=["kref://shop/none.decision"])
@@ -762,7 +762,7 @@ def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) 
         assert said in caught.value.message
         assert caught.value.fields["kref"] == kref
     for call in (ledger.deprecate, ledger.restore, ledger.contract, ledger.rollback):
-        with pytest.raises(InputError, match="no item"):
+        with pytest.raises(InputError, match="not an item"):
             call("kref://shop")
     assert ledger.create_space("shop", "a/b").action == "created"
     assert ledger.create_space("shop", "a/b").action == "unchanged"

@@ -32,13 +32,13 @@ def test_a_precondition_takes_its_dependents_and_brings_them_back(memory: doxa.M
         memory.link(k(later), k(earlier), kind="DEPENDS_ON")
     gone = memory.deprecate(k("a"))
     assert [(fallen.kref, fallen.cause) for fallen in gone.unsupported] == [
-        (k("b") + "?r=1", f"what it rests on is not believed any more: {k('a')}?r=1"),
-        (k("c") + "?r=1", f"what it rests on has no support itself: {k('b')}?r=1"),
+        (k("b") + "?r=1", f"what it depends on is not believed any more: {k('a')}?r=1"),
+        (k("c") + "?r=1", f"what it depends on has no support itself: {k('b')}?r=1"),
     ]
     b = memory.get(k("b"))
     assert isinstance(b, doxa.Revision) and (b.status, b.unsupported) == (
         "current",
-        f"what it rests on is not believed any more: {k('a')}?r=1",
+        f"what it depends on is not believed any more: {k('a')}?r=1",
     )
     (hit,) = [hit for hit in memory.recall("belief b").hits if hit.kref.startswith(k("b"))]
     assert hit.unsupported == b.unsupported and "its support is lost" in hit.why

@@ -82,7 +82,7 @@ def test_depths_outside_the_limit_are_refused(web: Store, depth: Any) -> None:
 
 def test_unknown_direction_and_start(web: Store) -> None:
     with web.read() as snapshot:
-        with pytest.raises(InputError, match="no direction"):
+        with pytest.raises(InputError, match="not a direction"):
             traverse(snapshot, k("a"), direction="up")  # type: ignore[arg-type]
         with pytest.raises(NotFoundError):
             traverse(snapshot, k("none"))

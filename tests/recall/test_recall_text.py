@@ -279,7 +279,7 @@ def test_neighbours_lend_coverage_by_hand(tmp_path: Path) -> None:
         )
         reply = memory.recall("ferry", lanes=("words",)).hits[1]
         assert reply.text == "Pier nine."
-        assert "the turn beside it" in reply.why
+        assert "the adjacent turn" in reply.why
 
 
 @pytest.mark.parametrize(

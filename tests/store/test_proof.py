@@ -369,7 +369,7 @@ DAMAGE = {
     "a coming vector without its code": "DELETE FROM vector_code_next",
     "a coming code without its vector": "DELETE FROM vector_next",
     "a memory that the coming vectors will lack": "DELETE FROM vector_next_due",
-    "a coming vector that is due for no memory": "UPDATE vector_next_due SET doc = 77",
+    "a pending coming vector of no memory": "UPDATE vector_next_due SET doc = 77",
     "coming vectors of no model": "DELETE FROM meta WHERE key = 'embedder_next'",
     "two CURRENT edges leave node": (
         "INSERT INTO edge(id, type, src, dst, props, since, born) "

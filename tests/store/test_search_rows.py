@@ -171,7 +171,7 @@ def test_a_declaration_over_many_nodes_is_written_in_parts(
     ],
 )
 def test_a_declaration_that_nothing_can_follow_is_refused(store: Store, value: Any) -> None:
-    with pytest.raises(InputError, match="no search declaration"):
+    with pytest.raises(InputError, match="not a search declaration"):
         declare(store, "Revision", value)
     add(store, "still writes")
 

@@ -52,8 +52,9 @@ _CHECKS: dict[Kind, Callable[[Any, str], Any]] = {
 
 
 def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> dict[str, Any]:
-    """The options of a verb in the types that the packages below take; with `preset`, those that
-    were not given have their defaults. Raises InputError for an unknown name or a wrong type."""
+    """Return the options of a verb in the types that the packages below take; with `preset`, those
+    that were not given have their defaults. Raises InputError for an unknown name or a wrong
+    type."""
     known = _options_of(verb)
     unknown = sorted(set(map(str, options)) - known.keys())
     if unknown:
@@ -90,7 +91,7 @@ def _checked(parameter: Parameter, value: Any) -> Any:
 
 
 def searched_project(project: str | None, own: str) -> str:
-    """The project that a verb searches: the session's unless one is named, "" for all."""
+    """Return the project that a verb searches: the session's unless one is named, "" for all."""
     if project is None:
         return own
     if project == ALL_PROJECTS:
@@ -101,7 +102,7 @@ def searched_project(project: str | None, own: str) -> str:
 
 
 def one_project(project: str | None, own: str) -> str:
-    """The project that a verb changes: the session's unless one is named."""
+    """Return the project that a verb changes: the session's unless one is named."""
     if project == ALL_PROJECTS:
         raise InputError(
             "This verb acts in one project, not in all.",
@@ -114,7 +115,7 @@ def one_project(project: str | None, own: str) -> str:
 
 
 def checked_path(value: str | Path, field: str) -> Path:
-    """A path that the system can be asked about, whether or not something is there."""
+    """Return a path that the system can be asked about, whether or not something is there."""
     return arguments.path(value, field)
 
 

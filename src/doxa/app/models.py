@@ -173,15 +173,15 @@ class Models:
         return self._reranker.error
 
     def former(self, name: str) -> CachedEmbedder | None:
-        """The local model, if it has this name and is installed, though another embedder is
+        """Return the local model, if it has this name and is installed, though another embedder is
         configured."""
         if name != MINILM or not self.embeds or self._is_local:
             return None
         return self._former.get()
 
     def asking(self, held: str | None, coming: str | None) -> tuple[Embedder | None, str]:
-        """The embedder as recall needs it, for questions and with no error but ModelError, and what
-        is to be said of it. `held` names the model of the vectors in use, `coming` that of a set
+        """Return the embedder as recall needs it, for questions and with no error but ModelError,
+        and a warning about it. `held` names the model of the vectors in use, `coming` that of a set
         which will take their place."""
         if not self.embeds:
             return None, f"{_OFF}: no embedding model is configured; this answer is by words alone."
@@ -238,8 +238,8 @@ class Models:
         return (PROCESS if process else self._meter).spend()
 
     def findings(self, *, ask: bool) -> list[HealthCheck]:
-        """What doctor says about the language model and the reranker, and with `ask` about a call
-        to each of the three."""
+        """Return what doctor says about the language model and the reranker, and with `ask` about a
+        call to each of the three."""
         tries: tuple[tuple[ModelRole, Callable[[], str]], ...] = (
             ("embedder", self._try_embedder),
             ("model", self._try_model),
@@ -479,7 +479,7 @@ class Job:
             self._progress(count)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
+        """Embed like `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
         try:
             return self._embedder.embed(texts)
         except (ModelError, LimitError) as error:

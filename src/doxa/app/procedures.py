@@ -63,7 +63,8 @@ def register(registry: Registry) -> None:
 
 
 def signature(verb: Verb) -> ProcedureSignature:
-    """The signature of a verb's procedure: its arguments, then a map of its other parameters."""
+    """Return the signature of a verb's procedure: its arguments, then a map of its other
+    parameters."""
     assert verb.cypher is not None
     arguments = [(one.name, _TYPES.get(one.kind, "STRING")) for one in _arguments(verb)]
     optional = sum(not one.required for one in _arguments(verb))
@@ -291,7 +292,7 @@ def _explanation(found: Explanation) -> Rows:
     parts = (
         ("ground", found.grounds),
         ("replaced", found.replaced),
-        ("gave way to", found.gave_way_to),
+        ("retracted for", found.gave_way_to),
         ("dependent", found.dependents),
         ("contradicts", found.contradicts),
     )

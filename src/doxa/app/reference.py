@@ -23,7 +23,7 @@ _NAMES: dict[Interface, str] = {
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its file name."""
+    """Return the text of each page by its file name."""
     return {
         "verbs.md": "\n".join(_verbs()) + "\n",
         "tools.md": "\n".join(_tools()) + "\n",

@@ -338,7 +338,7 @@ class Session(BeliefVerbs):
 
 
 def without_access_notes(session: Session) -> Session:
-    """The same session for a query that notes itself what it returns."""
+    """Return the same session for a query that notes itself what it returns."""
     found = Session(session._memory, session.identity, session.project, session.context)
     found._access_context = None
     return found

@@ -120,7 +120,7 @@ class AsyncMemory(AsyncSession):
 
 
 def source() -> str:
-    """The text of asynchronous.py, before formatting."""
+    """Return the text of asynchronous.py, before formatting."""
     methods, modules = _read()
     session = [_method(methods[v.name], v.summary, "_session") for v in _verbs("Session")]
     memory = [_method(methods[v.name], v.summary, "_memory") for v in _verbs("Memory")]

@@ -43,5 +43,5 @@ WEEKDAY_NUMBERS = {name[:3]: number for number, name in enumerate(WEEKDAYS)}
 
 
 def alternatives(names: Iterable[str], *, capitals: bool = False) -> str:
-    """Return a regular expression of alternatives: `monday|tuesday|...`, or `Monday|Tuesday|...`."""
+    """Return a regular expression of alternatives: `monday|tuesday`, or `Monday|Tuesday`."""
     return "|".join(name.capitalize() if capitals else name for name in names)

@@ -1,5 +1,5 @@
-"""Floor 3: what a belief is and how it changes: items, revisions, tags, edges, artifacts, bundles,
-and the operations on them."""
+"""Beliefs and how they change: items, revisions, tags, edges, artifacts, bundles, and the
+operations on them."""
 
 from doxa.belief.graph import (
     CURRENT,

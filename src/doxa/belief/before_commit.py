@@ -1,5 +1,5 @@
-"""What must hold after every transaction, whatever door wrote it: operations keep it themselves, so
-here is only what a query wrote by hand.
+"""Invariants that hold after every transaction, whichever interface wrote it. Operations maintain
+them themselves, so only what a query wrote by hand is checked here.
 
 A retired item has no current revision; what becomes current contradicts nothing and waits for no
 decision; a conflict is decided by `resolve`. Beliefs that an operator verified are kept
@@ -17,7 +17,8 @@ from doxa.store import Node, Transaction
 
 
 def check_before_commit(tx: Transaction) -> None:
-    """Called by the store at the end of each transaction that touched what beliefs are made of."""
+    """Check what a transaction wrote. The store calls it at the end of each one that touched
+    beliefs."""
     dirty = tx.dirty_nodes
     keep_verified(tx, dirty)
     for node in tx.nodes(dirty):
@@ -62,7 +63,7 @@ def _check_current(tx: Transaction, node: Node) -> None:
     if verdict is not None and verdict.lost:
         beside = verdict.losses()[0].kref
         raise ConflictError(
-            f"{kref} would be believed beside {beside}, which contradicts it.",
+            f"{kref} would be believed although {beside} contradicts it.",
             next_step="State it with doxa.revise.",
             kref=kref,
         )

@@ -2,9 +2,9 @@
 
 The challenger is a revision that is written and not believed; the conflict joins it with the
 beliefs that it challenges and stays open until somebody decides: accept (the challenger is
-believed, and what cannot stand beside it gives way), reject (it stays in history), both (each is
+believed, and what contradicts it is retracted), reject (it stays in history), both (each is
 believed for its own time). A decision is a change like any other and can be undone. What an
-operator verified gives way only to an operator's decision.
+operator verified is retracted only by an operator's decision.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ def require_conflict(reader: Reader, kref: Kref) -> Node:
 
 
 def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node, list[Node]]:
-    """The sides of a conflict on which this may be decided. Raises InputError, ConflictError
+    """Return the sides of a conflict on which this may be decided. Raises InputError, ConflictError
     (decided already) or RoleError."""
     if decision not in DECISIONS:
         raise InputError(
-            f"{str(decision)[:40]!r} is no decision.",
+            f"{str(decision)[:40]!r} is not a decision.",
             next_step=f"Use {', '.join(DECISIONS)}.",
             field="decision",
         )
@@ -103,7 +103,7 @@ def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node
         and tx.identity.role == "agent"
         and any(node.props.get("trust") == "verified" for node in held)
     ):
-        said = "What an operator verified gives way only to an operator."
+        said = "Only an operator may retract what an operator verified."
         raise RoleError(
             said, next_step="Ask the operator to decide.", role="agent", needed="operator"
         )
@@ -120,13 +120,13 @@ def close_conflict(tx: Transaction, conflict: Node, decision: str) -> None:
 
 
 def conflict_address(value: str | Kref) -> Kref:
-    """A conflict's address as callers give it."""
+    """Read a conflict's address as callers give it."""
     kref = (
         value if isinstance(value, Kref) else parse_kref(value) if isinstance(value, str) else None
     )
     if kref is None or kref.kind != CONFLICT_KIND:
         raise InputError(
-            f"{str(value)[:80]!r} is no conflict's address.",
+            f"{str(value)[:80]!r} is not the address of a conflict.",
             next_step="List what is open with conflicts.",
             field="kref",
         )

@@ -17,13 +17,13 @@ _PLACES = frozenset(("Project", "Space", "Thread"))
 
 
 def is_place(kref: Kref) -> bool:
-    """Whether an address names a project, space or thread."""
+    """Return whether an address names a project, space or thread."""
     return not kref.is_item or kref.kind == THREAD_KIND
 
 
 def erasable(tx: Transaction, kref: Kref) -> list[Node]:
-    """The nodes an address stands for: one artifact, one revision however it is pinned, or an item
-    with all it holds."""
+    """Return the nodes an address stands for: one artifact, one revision however it is pinned, or
+    an item with all it holds."""
     if kref.artifact is not None:
         return [require(tx, parse_kref(f"{resolve(tx, kref).props['kref']}&a={kref.artifact}"))]
     if kref != kref.item():
@@ -47,7 +47,8 @@ def _artifacts(tx: Transaction, node: Node) -> list[Node]:
 
 
 def emptied_places(tx: Transaction, kref: Kref, taken: Collection[int]) -> list[Node]:
-    """The place at an address and all below it, which must hold nothing but what is taken."""
+    """Return the place at an address and all below it, which must hold nothing but what is
+    taken."""
     place = require(tx, kref)
     if kref.kind == THREAD_KIND:
         held = [edge.dst for edge in tx.edges_out(place.id, "HAS_EXCHANGE")]
@@ -65,7 +66,7 @@ def emptied_places(tx: Transaction, kref: Kref, taken: Collection[int]) -> list[
     if others:
         raise ConflictError(
             f"{kref} holds {len(others)} things that are not among what is to be erased.",
-            next_step="Look at a new preview of forgetting it, then decide anew.",
+            next_step="Look at a new preview of forgetting it, then decide again.",
             kref=str(kref),
             count=len(others),
         )
@@ -73,7 +74,7 @@ def emptied_places(tx: Transaction, kref: Kref, taken: Collection[int]) -> list[
 
 
 def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
-    """The threads that lose the last of their exchanges."""
+    """Return the threads that lose the last of their exchanges."""
     exchanges = {node.id for node in taken if "Exchange" in node.labels}
     threads = {edge.src for identity in exchanges for edge in tx.edges_in(identity, "HAS_EXCHANGE")}
     return tx.nodes(
@@ -86,6 +87,6 @@ def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
 
 
 def orphaned_conflicts(tx: Transaction, taken: Iterable[int]) -> list[Node]:
-    """The conflicts whose challenger goes: there is nothing left to decide."""
+    """Return the conflicts whose challenger goes: there is nothing left to decide."""
     found = {edge.src for identity in taken for edge in tx.edges_in(NodeId(identity), CHALLENGER)}
     return tx.nodes(sorted(found))

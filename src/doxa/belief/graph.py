@@ -192,7 +192,8 @@ DECLARATIONS: dict[str, Any] = {
 
 
 def require(reader: Reader, kref: Kref) -> Node:
-    """The node at an address as it is written, or NotFoundError that says what is there instead."""
+    """Return the node at an address as it is written, or raise NotFoundError, which says what is
+    there instead."""
     node = reader.node_by_kref(str(kref))
     if node is None:
         raise missing(reader, kref)
@@ -215,7 +216,7 @@ _BELIEF_LABELS = frozenset(
 
 
 def labels_at(kref: Kref) -> frozenset[str]:
-    """What can be at an address of this form."""
+    """Return what can be at an address of this form."""
     if kref.artifact is not None:
         return frozenset(("Artifact",))
     if kref.revision is not None:
@@ -263,13 +264,13 @@ def nothing_then(kref: Kref, *, tag: str = "current", time: int | None = None) -
 
 
 def current_of(reader: Reader, item: NodeId) -> Node | None:
-    """The revision that is believed; none of a retired item."""
+    """Return the revision that is believed, or None if the item is retired."""
     edges = reader.edges_out(item, CURRENT)
     return reader.node(edges[0].dst) if edges else None
 
 
 def last_of(reader: Reader, item: Node) -> Node | None:
-    """The revision that is current or, of an item that is retired, was so until then."""
+    """Return the revision that is current or, of an item that is retired, was so until then."""
     number = item.props.get(RETIRED_REVISION)
     return (
         reader.node_by_kref(f"{item.props['kref']!s}?r={number}")
@@ -279,8 +280,8 @@ def last_of(reader: Reader, item: Node) -> Node | None:
 
 
 def resolve(reader: Reader, kref: Kref) -> Node:
-    """The node an address means: an item's pin resolved to its revision; unpinned items to the
-    current one, bundles to themselves."""
+    """Return the node an address means: an item's pin resolved to its revision; unpinned items to
+    the current one, bundles to themselves."""
     if not kref.is_item or kref.kind in _CONVERSATION:
         return require(reader, kref)
     if (
@@ -309,7 +310,7 @@ def resolve(reader: Reader, kref: Kref) -> Node:
 
 
 def tagged_at(reader: Reader, kref: Kref, *, tag: str, time: int) -> Node:
-    """What a tag of an item pointed to at a system time."""
+    """Return what a tag of an item pointed to at a system time."""
     check_name(tag, what="tag")
     node = _tagged(reader, require(reader, kref.item()), tag=tag, time=time)
     if node is None:
@@ -333,7 +334,7 @@ def _tagged(reader: Reader, item: Node, *, tag: str, time: int | None) -> Node |
 
 
 def tag_moves(reader: Reader, item: Node) -> list[TagMove]:
-    """Every position of every tag, oldest first."""
+    """Return every position of every tag, oldest first."""
     moves = []
     for kind in (CURRENT, TAG):
         for edge in reader.edge_history(item.id, kind):
@@ -364,14 +365,14 @@ def revisions_of(reader: Reader, item: NodeId) -> list[Node]:
 
 
 def status_of(reader: Reader, revision: Node) -> Status:
-    """Where a revision stands now."""
+    """Return where a revision stands now."""
     return status_among(
         reader, revision, reader.edges_in_of(revision.id, (CURRENT, HAS_REVISION, CHALLENGER))
     )
 
 
 def status_among(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Status:
-    """The status of a revision whose incoming edges are given."""
+    """Return the status of a revision whose incoming edges are given."""
     item = next((reader.node(edge.src) for edge in edges if edge.type == HAS_REVISION), None)
     if item is None:
         raise _no_item(revision.id)
@@ -385,14 +386,14 @@ def status_among(reader: Reader, revision: Node, edges: Sequence[Edge]) -> Statu
 
 
 def is_open(reader: Reader, conflict: NodeId) -> bool:
-    """Whether a conflict waits for a decision."""
+    """Return whether a conflict waits for a decision."""
     node = reader.node(conflict)
     return node is not None and not node.props.get("decision")
 
 
 def enrichments_of(node: Node) -> dict[str, Any]:
-    """What a revision gives besides what it states. Under one of these names an older file may hold
-    anything as metadata."""
+    """Return what a revision gives besides what it states. Under one of these names an older file
+    may hold anything as metadata."""
     held = {name: node.props.get(name) for name in ENRICHMENTS}
     return {
         name: tuple(text for text in value if isinstance(text, str))
@@ -412,7 +413,7 @@ def metadata_of(node: Node) -> dict[str, Value]:
 
 
 def parse_target(text: str | Kref) -> Kref:
-    """An address as callers give it: text or parsed."""
+    """Read an address as callers give it: text or parsed."""
     if isinstance(text, Kref):
         return text
     if not isinstance(text, str):

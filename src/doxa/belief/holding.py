@@ -54,13 +54,13 @@ def node_window(node: Node) -> Window:
 
 
 def sentences_of(node: Node) -> tuple[Sentence, ...]:
-    """What a revision states: its facts, then its other sentences, those of them that are
+    """Return what a revision states: its facts, then its other sentences, those of them that are
     sentences."""
     return tuple(sentence for _, _, sentence in stated_by(node))
 
 
 def stated_by(node: Node) -> Iterator[tuple[str, str, Sentence]]:
-    """(property, stored text, sentence) of each."""
+    """Return (property, stored text, sentence) of each."""
     for name in ("facts", "sentences"):
         held = node.props.get(name)
         for text in held if isinstance(held, list) else ():
@@ -76,8 +76,8 @@ def trust_rank(node: Node) -> int:
 
 
 def standing_of(reader: Reader, node: Node) -> EntrenchmentFactors:
-    """What the order of entrenchment looks at. Support: how many different sessions, authors or
-    beliefs it was derived from, at least one."""
+    """Return what the order of entrenchment looks at. Support: how many different sessions, authors
+    or beliefs it was derived from, at least one."""
     p = cast("dict[str, Any]", node.props)
     support = reader.rows(_SUPPORT, (node.id,))[0][0]
     return EntrenchmentFactors(
@@ -124,8 +124,8 @@ class RelevantBeliefs:
         self.laws = relevant_constraints(said, self.rules.constraints, self._at)
 
     def gather_all(self) -> Iterator[frozenset[SentenceRef]]:
-        """Everything that the project believes, in the parts that are connected with each other;
-        `laws` are those of the part at hand."""
+        """Return everything that the project believes, in the parts that are connected with each
+        other; `laws` are those of the current part."""
         self._limit = self._limit_alike = sys.maxsize
         self._take(self._reader.saying(self.project, starts=['["']), None)
         at: dict[str, list[SentenceRef]] = defaultdict(list)
@@ -194,7 +194,7 @@ class RelevantBeliefs:
         return self._standings[identity]
 
     def beliefs(self, at: Window, part: Collection[SentenceRef]) -> list[Belief]:
-        """Those of a part that hold through the whole of a window, each with its rank."""
+        """Return those of a part that hold through the whole of a window, each with its rank."""
         return [
             Belief(
                 said,
@@ -206,7 +206,7 @@ class RelevantBeliefs:
         ]
 
     def slices(self, within: Window, part: Collection[SentenceRef]) -> list[Window]:
-        """A window cut wherever one of the beliefs begins or ends to hold, so that within each
+        """Cut a window wherever one of the beliefs begins or ends to hold, so that within each
         piece the same beliefs hold throughout."""
         borders = {within.start, within.end}
         for identity in {said[0] for said in part}:

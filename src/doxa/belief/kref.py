@@ -52,7 +52,7 @@ class Kref:
         return None if self.at is None else parse_time(self.at, field="at")
 
     def item(self) -> Kref:
-        """The address of the item alone, unpinned."""
+        """Return the address of the item alone, unpinned."""
         if (self.revision, self.tag, self.at, self.artifact) == _UNPINNED:
             return self
         return Kref(self.project, self.spaces, self.name, self.kind)
@@ -61,7 +61,7 @@ class Kref:
         return Kref(self.project, self.spaces, self.name, self.kind, revision)
 
     def space(self) -> Kref:
-        """The project or space that holds the item."""
+        """Return the project or space that holds the item."""
         return Kref(self.project, self.spaces)
 
 
@@ -182,7 +182,7 @@ def _check_name(
 def name_problem(
     name: str, *, dots: bool = False, chars_max: int = NAME_CHARS_MAX
 ) -> tuple[int, str] | None:
-    """Why a name cannot stand in an address, with the offset; None if it can."""
+    """Say why a name cannot stand in an address, with the offset; None if it can."""
     if not name:
         return 0, "a segment is empty"
     if len(name) > chars_max:
@@ -202,7 +202,7 @@ def name_problem(
 
 
 def check_name(name: str, *, what: str, dots: bool = False) -> str:
-    """A name given apart from an address: normalised to NFC, then checked. Raises InputError."""
+    """Normalise a name given apart from an address to NFC and check it. Raises InputError."""
     clean = unicodedata.normalize("NFC", name) if isinstance(name, str) else ""
     problem = name_problem(clean, dots=dots)
     if problem:
@@ -216,7 +216,8 @@ def check_name(name: str, *, what: str, dots: bool = False) -> str:
 
 
 def slug(text: str, *, chars_max: int = 48) -> str:
-    """A readable name from free text: letters and digits, one hyphen for the rest. May be empty."""
+    """Return a readable name from free text: letters and digits, one hyphen for the rest. May be
+    empty."""
     parts = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.casefold()))
     kept = "-".join(parts)[:chars_max].strip("-")
     return (
@@ -228,7 +229,7 @@ def slug(text: str, *, chars_max: int = 48) -> str:
 
 def _bad(text: str, position: int, reason: str) -> KrefError:
     return KrefError(
-        f"This is no kref at character {position}: {reason}: {text[:120]!r}.",
+        f"This is not a valid kref at character {position}: {reason}: {text[:120]!r}.",
         next_step=(
             "Write kref://project/space/name.kind, with ?r=2, ?t=tag or ?at=2026-03-02 to pin it."
         ),

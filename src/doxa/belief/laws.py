@@ -28,7 +28,7 @@ class ProjectRules(NamedTuple):
 
 
 def laws_of(reader: Reader, project: str) -> ProjectRules:
-    """What a project's beliefs obey on this snapshot."""
+    """Return what a project's beliefs obey on this snapshot."""
     sql = (
         "SELECT (SELECT json(value) FROM catalogue WHERE name = ?), (SELECT json(value) FROM"
         " catalogue WHERE name = ?)"

@@ -1,9 +1,8 @@
 """The belief operations: each one transaction, one receipt, one Change that says what was gained
 and lost.
 
-This is K's item and revision and N's fact key and version at once: the one ledger. What has to give
-way is judged in revising.py, what loses its support in support.py. Reading beliefs is graph.py and
-walks.py.
+This is K's item and revision and N's fact key and version at once: the one ledger. revising.py
+decides what is retracted, support.py what loses its support. graph.py and walks.py read beliefs.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ class Ledger:
 
     @contextmanager
     def write(self, op: str, *, note: str = "") -> Iterator[Operation]:
-        """The one transaction of an operation."""
+        """Open the one transaction of an operation."""
         if self._dry and self._store.is_joined:
             raise InputError(
                 "A dry run cannot be a part of a transaction.",
@@ -135,7 +134,7 @@ class Ledger:
             pass
 
     def check(self, draft: Draft) -> None:
-        """A draft as callers give it: who states it is who acts, unless an operator vouches for
+        """Check a draft as callers give it: its author is who acts, unless an operator vouches for
         somebody else."""
         check_draft(draft)
         if self.identity.role == "agent" and draft.author not in ("", self.identity.actor):
@@ -153,7 +152,7 @@ class Ledger:
         return self.create_space(name, "")
 
     def create_space(self, project: str, space: str) -> Change:
-        """A space (or project) and its parents. Making one that exists changes nothing."""
+        """Create a space (or project) and its parents. Making one that exists changes nothing."""
         place = place_of(project, space)
         with self.write("create_space") as work:
             tx = work.tx
@@ -163,7 +162,7 @@ class Ledger:
     # Expansion and revision
 
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
-        """A new belief. Raises ConflictError if the item exists, or if it contradicts what is
+        """Add a new belief. Raises ConflictError if the item exists, or if it contradicts what is
         believed: then it is a revision, and should be called one."""
         self.check(draft)
         kref = draft_kref(draft)
@@ -179,7 +178,7 @@ class Ledger:
                 beside = change.losses[0].kref if change.losses else change.conflict
                 raise ConflictError(
                     f"{kref} would contradict {beside}.",
-                    next_step="Revise instead; the receipt says what gives way.",
+                    next_step="Revise instead; the receipt names what is retracted.",
                     kref=beside,
                 )
         return with_receipt(change, work)
@@ -192,9 +191,9 @@ class Ledger:
         return with_receipt(change, work)
 
     def believe(self, draft: Draft, *, links: Links = ()) -> Change:
-        """State sentences wherever they belong: where just the same was said otherwise, as its next
-        revision, else as a new belief. What cannot stand beside them, anywhere in the project,
-        gives way."""
+        """State sentences where they belong: as the next revision of a belief that states another
+        value of the same thing, else as a new belief. What contradicts them, anywhere in the
+        project, is retracted."""
         self.check(draft)
         with self.write("revise") as work:
             kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
@@ -210,9 +209,9 @@ class Ledger:
         expect: int | None = None,
         again: bool = False,
     ) -> Change:
-        """A new revision of an existing item. `expect` is the revision number the caller saw as
-        current (compare-and-set); `again`: write one also if it says the same, since it was stated
-        once more."""
+        """Write a new revision of an existing item. `expect` is the revision number the caller saw
+        as current (compare-and-set); `again`: write one also if it says the same, since it was
+        stated once more."""
         self.check(draft)
         kref = parse_target(target)
         with self.write("revise") as work:
@@ -242,9 +241,9 @@ class Ledger:
         carry: bool = False,
         loaded: LoadedItem | None = None,
     ) -> Change:
-        """`put` inside a transaction that the caller holds. The Change has no receipt yet; see
-        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it depends
-        on what the item depended on. `loaded`: the item, if the caller has read it."""
+        """Do `put` inside a transaction that the caller holds. The Change has no receipt yet; see
+        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it
+        depends on what the item depended on. `loaded`: the item, if the caller has read it."""
         loaded = loaded or load_item(tx, kref)
         item = create_item(tx, kref) if loaded is None else require_belief(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
@@ -271,8 +270,8 @@ class Ledger:
         return with_receipt(change, work)
 
     def replace_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = ()) -> Change:
-        """`supersede` by a belief at another address, inside a transaction that the caller holds.
-        The Change has no receipt yet; see with_receipt()."""
+        """Do `supersede` by a belief at another address, inside a transaction that the caller
+        holds. The Change has no receipt yet; see with_receipt()."""
         load_item(tx, kref.item())
         old_item = require_belief(tx, kref)
         old = current_of(tx, old_item.id)
@@ -356,8 +355,9 @@ class Ledger:
         )
 
     def contract_sentence(self, project: str, sentences: Sequence[Sentence]) -> Change:
-        """Stop believing that these are all true: the least entrenched of what says so gives way,
-        wherever it is. Unchanged if nothing says so, or if it follows from the rules alone."""
+        """Stop believing that these are all true: the least entrenched belief that says so is
+        retracted, wherever it is. Unchanged if nothing says so, or if it follows from the rules
+        alone."""
         place = place_of(project, "")
         with self.write("contract") as work:
             verdict = judge("contract", RelevantBeliefs(work.tx, project), sentences)
@@ -393,8 +393,8 @@ class Ledger:
         )
 
     def restore(self, target: str | Kref) -> Change:
-        """Bring a deprecated item or exchange back. What contradicts it gives way; ConflictError if
-        that is trusted more."""
+        """Bring a deprecated item or exchange back. What contradicts it is retracted; ConflictError
+        if that is trusted more."""
         kref, verdict, node = parse_target(target).item(), None, None
         with self.write("restore") as work:
             item = require_item(work.tx, kref)
@@ -439,8 +439,8 @@ class Ledger:
         self, project: str, *, constraints: object = None, entrenchment: object = None
     ) -> Change:
         """Declare what cannot be true together in a project, or which belief is given up first.
-        What no longer can be believed gives way in the same change. Operators only. None leaves a
-        declaration as it is."""
+        What can no longer be believed is retracted in the same change. Operators only. None leaves
+        a declaration as it is."""
         place = place_of(project, "")
         with self.write("constrain") as work:
             declared = {
@@ -465,7 +465,7 @@ class Ledger:
 
     def consolidate(self, project: str) -> Change:
         """Make the beliefs of a project consistent: what contradicts something more entrenched
-        gives way."""
+        is retracted."""
         return self.constrain(project)
 
     # Tags
@@ -555,7 +555,8 @@ class Ledger:
         kind: str,
         metadata: Mapping[str, object] | None = None,
     ) -> Change:
-        """A typed edge between what two addresses mean now (revisions, exchanges, bundles)."""
+        """Create a typed edge between what two addresses mean now (revisions, exchanges,
+        bundles)."""
         check_link_type(kind)
         if metadata is not None and not isinstance(metadata, Mapping):
             raise InputError(
@@ -572,7 +573,7 @@ class Ledger:
                 and src.props.get("trust") == VERIFIED
             ):
                 said = (
-                    f"What {src.props['kref']} rests on is for an operator to say: it is verified."
+                    f"Only an operator may say what {src.props['kref']} depends on: it is verified."
                 )
                 raise RoleError(
                     said, next_step="Ask the operator.", role="agent", needed="operator"
@@ -600,8 +601,8 @@ class Ledger:
     def attach(
         self, target: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
     ) -> Change:
-        """An artifact: a named pointer from a revision to a file. The content is never read or
-        copied here."""
+        """Attach an artifact: a named pointer from a revision to a file. The content is never read
+        or copied here."""
         clean = check_name(name, what="artifact", dots=True)
         check_artifact(location, sha256=sha256, size_bytes=size_bytes)
         with self.write("attach") as work:
@@ -628,7 +629,7 @@ class Ledger:
         kref = parse_target(target).item()
         if kref.kind != BUNDLE_KIND:
             raise InputError(
-                f"{kref} is no bundle.",
+                f"{kref} is not a bundle.",
                 next_step="Give an address that ends in .bundle.",
                 kref=str(kref),
             )
@@ -706,7 +707,7 @@ def _item(kref: Kref) -> Kref:
     """What a bundle may hold: items, however they are pinned."""
     if not kref.is_item or kref.kind in RESERVED_KINDS:
         raise InputError(
-            f"{kref} is no item.",
+            f"{kref} is not an item.",
             next_step="A bundle holds items, such as kref://project/name.kind.",
             kref=str(kref),
         )
@@ -723,7 +724,7 @@ def _tag_name(tag: str) -> str:
         )
     if name == UNSUPPORTED:
         raise InputError(
-            "The tag unsupported follows from what a belief rests on.",
+            "The tag unsupported follows from what a belief depends on.",
             next_step="Choose another tag.",
             field="tag",
         )

@@ -32,8 +32,8 @@ class DryRunRollback(Exception):
 
 
 def with_receipt(change: Change, work: Operation) -> Change:
-    """A Change made inside an operation, once that has ended: with its receipt, and what became of
-    support."""
+    """Complete a Change made inside an operation, once that has ended, with its receipt, and what
+    became of support."""
     fields: dict[str, Any] = {}
     fallen, risen = work.settled
     if fallen or risen:

@@ -51,7 +51,7 @@ _ALONE: dict[RevisionKind, str] = {
 }
 GivenUp = dict[
     SentenceRef, tuple[tuple[Window, ...], tuple[SentenceRef, ...]]
-]  # when, and what it gave way to
+]  # when, and what it was retracted for
 
 
 class RetractionPlan(NamedTuple):
@@ -72,7 +72,7 @@ class RetractionPlan(NamedTuple):
         ]
 
     def losses(self) -> tuple[Retracted, ...]:
-        """Every belief that is given up, with the reason."""
+        """Return every belief that is given up, with the reason."""
         return tuple(_loss(self, said, because) for said, (_, because) in self.lost.items())
 
 
@@ -83,8 +83,8 @@ def judge(
     *,
     within: Window = ALWAYS,
 ) -> RetractionPlan:
-    """What an operation by these sentences, taken together, takes away. Writes nothing. Raises
-    InputError for what cannot be true."""
+    """Return what an operation by these sentences, taken together, takes away. Writes nothing.
+    Raises InputError for what cannot be true."""
     holding.gather(atom for sentence in sentences for atom in atoms(sentence))
     lost, refusal = _judged(
         holding,
@@ -98,7 +98,7 @@ def judge(
 def judge_revision(
     tx: Transaction, node: Node, *, instead_of: Node | None = None
 ) -> RetractionPlan | None:
-    """What cannot stand beside a revision, if it is believed, in place of another one perhaps. None
+    """Judge what contradicts a revision once it is believed, perhaps in place of another one. None
     if it states nothing to be judged."""
     sentences = sentences_of(node)
     if not sentences:
@@ -113,7 +113,7 @@ def judge_revision(
 
 
 def judge_all(holding: RelevantBeliefs) -> RetractionPlan:
-    """What a project must give up for its beliefs to be consistent."""
+    """Return what a project must give up for its beliefs to be consistent."""
     lost: GivenUp = {}
     for part in holding.gather_all():
         lost |= _judged(
@@ -169,7 +169,7 @@ def _loss(
     return Retracted(
         kref,
         says,
-        f"it cannot stand beside {' and '.join(beside)}: of {beside[-1]},"
+        f"it contradicts {' and '.join(beside)}: of {beside[-1]},"
         f" {_reason(verdict, said, because)}",
         beside,
     )
@@ -197,7 +197,7 @@ class Remainder(NamedTuple):
 
 
 def apply_retractions(tx: Transaction, verdict: RetractionPlan, *, by: Node | None) -> None:
-    """Write a verdict. `by` is the revision that the losers give way to; None where nothing takes
+    """Write a verdict. `by` is the revision that replaces the losers; None where nothing takes
     their place."""
     lost: dict[NodeId, dict[int, tuple[Window, ...]]] = defaultdict(dict)
     for (identity, place), (windows, _) in verdict.lost.items():
@@ -215,8 +215,8 @@ def apply_retractions(tx: Transaction, verdict: RetractionPlan, *, by: Node | No
 
 
 def remaining(node: Node, lost: dict[int, tuple[Window, ...]]) -> list[Remainder]:
-    """What is left of a revision: the sentences that lose nothing through its whole time, then what
-    is left of the others, earliest first."""
+    """Return what is left of a revision: the sentences that lose nothing through its whole time,
+    then what is left of the others, earliest first."""
     whole = node_window(node)
     pieces: dict[Window, set[str]] = defaultdict(set)
     for place, (_, text, _sentence) in enumerate(stated_by(node)):
@@ -238,8 +238,8 @@ def minus(whole: Window, taken: Iterable[Window]) -> list[Window]:
 
 
 def split_revision(tx: Transaction, node: Node, pieces: list[Remainder]) -> bool:
-    """The first piece becomes the next revision of the item, the others items of their own. False
-    if nothing is left: the item is retired."""
+    """Write the first piece as the next revision of the item, the others as items of their own.
+    False if nothing is left: the item is retired."""
     item = item_of(tx, node.id)
     if not pieces:
         set_deprecated(tx, item, True)
@@ -256,8 +256,8 @@ def split_revision(tx: Transaction, node: Node, pieces: list[Remainder]) -> bool
 
 
 def restrict(node: Node, piece: Remainder) -> Draft:
-    """A successor of a revision that says what is left of it, in its own words where it loses no
-    sentence."""
+    """Write a successor of a revision that says what is left of it, in its own words where it loses
+    no sentence."""
     stated = list(stated_by(node))
     facts = tuple(
         parse_fact(text) for name, text, _ in stated if name == "facts" and text in piece.texts
@@ -283,7 +283,7 @@ def restrict(node: Node, piece: Remainder) -> Draft:
 
 
 def carry_edges(tx: Transaction, old: Node, new: Node, *, grounds_only: bool = False) -> None:
-    """What a revision is linked with, its successor is too, unless it has that link already."""
+    """Copy the links of a revision to its successor, except those it has already."""
     held = {(edge.type, edge.dst) for edge in tx.edges_out(new.id)}
     for edge in tx.edges_out(old.id):
         carried = (
@@ -308,7 +308,7 @@ def free_address(tx: Transaction, item: Node, window: Window) -> Kref:
         if tx.node_by_kref(str(found)) is None:
             return found
     raise LimitError(
-        f"{kref} and what is beside it are taken.",
+        f"{kref} and the addresses derived from it are taken.",
         next_step="Give the belief another name.",
         kref=str(kref),
     )

@@ -1,9 +1,9 @@
 """How a belief comes to be believed: stated, made current again, or let in by a decision. Each
-finds what cannot stand beside it, wherever it is.
+finds what contradicts it, wherever it is.
 
-What is stated is believed, and what contradicts it gives way; but nothing retires what is trusted
-more than itself: then the statement is kept as the challenger of an open conflict (conflicts.py).
-Everything here runs inside a transaction that the caller holds.
+What is stated is believed, and what contradicts it is retracted; but nothing retires what is
+trusted more than itself: then the statement is kept as the challenger of an open conflict
+(conflicts.py). Everything here runs inside a transaction that the caller holds.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ def state(
     carry: bool = False,
     last: NodeId | None = None,
 ) -> Change:
-    """The next revision of an item, and what gives way to it. Nothing is written if the current one
-    says the same, unless it is stated `again`. `replacing`: a belief at another address that this
-    one is to take the place of. `in_time`: what contradicts it and was said later stands, and this
-    goes to history. `carry`: what the item rested on it still rests on. `last`: the revision that
-    was written last, where that is known."""
+    """Write the next revision of an item and retract what contradicts it. Nothing is written if the
+    current one says the same, unless it is stated `again`. `replacing`: a belief at another
+    address that this one replaces. `in_time`: what contradicts it and was stated later
+    persists, and this goes to history. `carry`: the item keeps what it depended on. `last`: the
+    revision that was written last, where that is known."""
     check_draft(draft)
     content = Content.of(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
@@ -184,8 +184,8 @@ def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> Ret
 
 
 def sentences_in(draft: Draft) -> list[Sentence]:
-    """What a draft states. A fact about what no sentence can be about, such as a blank, is left
-    out."""
+    """Return what a draft states. A fact about what no sentence can be about, such as a blank, is
+    left out."""
     found: list[Sentence] = []
     for fact in draft.facts:
         try:
@@ -196,7 +196,7 @@ def sentences_in(draft: Draft) -> list[Sentence]:
 
 
 def stated_facts(sentences: Iterable[Sentence]) -> tuple[tuple[Fact, ...], tuple[Sentence, ...]]:
-    """Sentences as a revision holds them: plain atoms as facts, the rest as sentences."""
+    """Return sentences as a revision holds them: plain atoms as facts, the rest as sentences."""
     facts, rest = [], []
     for sentence in sentences:
         if isinstance(sentence, Atom):
@@ -244,8 +244,8 @@ def _challenge(
 
 
 def place_for(tx: Transaction, draft: Draft) -> Kref:
-    """Where a statement without an address of its own goes: to the item that said something else of
-    just the same, else to a new one."""
+    """Return where a statement without an address of its own goes: to the item that said something
+    else of just the same, else to a new one."""
     sentences = sentences_in(draft)
     address = _own_address(draft, sentences)
     if not sentences or not all(isinstance(sentence, Atom) for sentence in sentences):
@@ -288,8 +288,8 @@ def _own_address(draft: Draft, sentences: Sequence[Sentence]) -> Kref:
 
 
 def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:
-    """The address, or one beside it: what is believed there and not said by the draft as well, or
-    not for as long, must not be lost."""
+    """The address, or one derived from it: what is believed there and not stated by the draft,
+    or not for as long, must not be lost."""
     said, window = (
         {stored(sentence) for sentence in sentences},
         window_of(draft.valid_from, draft.valid_until),
@@ -309,14 +309,14 @@ def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[S
         ):
             return found
     raise LimitError(
-        f"{address} and what is beside it are taken.",
+        f"{address} and the addresses derived from it are taken.",
         next_step="Give the statement a name.",
         kref=str(address),
     )
 
 
 def make_current(tx: Transaction, item: Node, node: Node) -> RetractionPlan | None:
-    """Believe an existing revision again: what cannot stand beside it gives way. Raises
+    """Believe an existing revision again: what contradicts it is retracted. Raises
     ConflictError or RoleError if that is trusted more."""
     before = current_of(tx, item.id)
     verdict = judge_revision(tx, node, instead_of=before)
@@ -342,7 +342,7 @@ def _may_take_over(node: Node, losers: Sequence[Node]) -> None:
         kref, other = str(node.props["kref"]), str(higher[0].props["kref"])
         raise ConflictError(
             f"{kref} contradicts {other}, which is trusted more.",
-            next_step="Ask an operator, or state it anew: that opens a conflict.",
+            next_step="Ask an operator, or state it again: that opens a conflict.",
             kref=kref,
             held=other,
         )
@@ -357,7 +357,7 @@ def decide(
     at: int | None,
 ) -> tuple[Node, RetractionPlan | None]:
     """Carry a decision out; returns the revision that is believed by it (of a rejection: the
-    challenger) and what gave way."""
+    challenger) and what was retracted."""
     challenger, held = sides
     close_conflict(tx, conflict, decision)
     item, window = item_of(tx, challenger.id), node_window(challenger)
@@ -446,8 +446,7 @@ def _make_room(tx: Transaction, node: Node, taken: Window, *, ended: bool) -> No
 
 
 def reconcile(tx: Transaction, item: Node) -> tuple[Retracted, ...]:
-    """After an item was written as it was elsewhere: of what it says now and what is believed here,
-    the less entrenched gives way."""
+    """Retract the less entrenched of what an imported item says and what is believed here."""
     current = current_of(tx, item.id)
     sentences = sentences_of(current) if current is not None else ()
     if current is None or not sentences:
@@ -458,7 +457,7 @@ def reconcile(tx: Transaction, item: Node) -> tuple[Retracted, ...]:
 
 
 def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int) -> None:
-    """After an undo: raise ConflictError if what came back contradicts what has been believed
+    """Check an undo: raise ConflictError if what came back contradicts what has been believed
     since."""
     for node in tx.nodes(list(revisions)):
         verdict = (
@@ -469,8 +468,8 @@ def require_consistent(tx: Transaction, revisions: Iterable[NodeId], change: int
         if verdict is not None and verdict.lost:
             loss, said = verdict.losses()[0], worded(sentences_of(node)[0])
             raise ConflictError(
-                f"Change {change} cannot be undone: {said!r:.200} would be believed again beside"
-                f" {loss.kref}, which contradicts it.",
+                f"Change {change} cannot be undone: {said!r:.200} would be believed again"
+                f" although {loss.kref} contradicts it.",
                 next_step=f"Revise or retire {loss.kref} first.",
                 change=change,
                 kref=loss.kref,

@@ -43,7 +43,7 @@ _SIBLINGS = (
     " 'HAS_REVISION' CROSS JOIN edge g ON g.src = h.src AND g.type = 'HAS_REVISION' AND g.dst <>"
     f" f.value WHERE EXISTS (SELECT 1 FROM edge e WHERE e.dst = g.dst AND e.type IN {_TYPES})"
 )
-STATE = (  # of a node n, as State takes it, beside its edge h from its item
+STATE = (  # of a node n and its edge h from its item, as State takes it
     "h.src, EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id AND c.type = 'CURRENT'),"
     " coalesce((SELECT 1 + coalesce(t.props ->> '$.erased', 0) FROM edge t WHERE t.dst = n.id AND"
     f" t.type = '{TAG}' AND t.props ->> '$.name' = '{UNSUPPORTED}'), 0), EXISTS (SELECT 1 FROM node"
@@ -66,7 +66,7 @@ _CURRENT_FACTS = (
 
 
 class State(msgspec.Struct, frozen=True, gc=False):
-    """A revision or exchange as support looks at it. `item` is None of what is no revision."""
+    """A revision or exchange as support looks at it. `item` is None unless it is a revision."""
 
     item: NodeId | None
     live: bool
@@ -99,7 +99,7 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
             )
         elif identity in supported and state.tagged:
             _untag(tx, identity)
-            risen.append(SupportLost(_address(tx, identity), "what it rests on is believed"))
+            risen.append(SupportLost(_address(tx, identity), "what it depends on is believed"))
     return tuple(fallen), tuple(risen)
 
 
@@ -109,8 +109,8 @@ def would_fall(
     reached: dict[NodeId, State] | None = None,
     broken: frozenset[NodeId] = frozenset(),
 ) -> set[NodeId]:
-    """What would lose its support if these revisions or exchanges were not believed any more, but
-    for what has lost it already. `reached`: whatever rests on them, directly or not, where the
+    """Return what would lose its support if these revisions or exchanges were no longer believed,
+    except what has lost it already. `reached`: what depends on them, directly or not, where the
     caller knows it; `broken`: of these, what lacks a precondition for certain."""
     gone = frozenset(lost)
     seeds = [
@@ -200,7 +200,7 @@ def _standing_for(
 
 
 class _Region:
-    """Current revisions whose support is judged together, and what stands around them as it is."""
+    """Current revisions whose support is judged together, and their surroundings as they are."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class _Region:
         self._users: dict[NodeId, list[NodeId]] = {}
         self._lacking: dict[
             NodeId, NodeId
-        ] = {}  # a target that is no ground any more, of those that have such a one
+        ] = {}  # a target that has ceased to be a ground, of those that have such a one
         self._broken = set(broken)  # members that have no support whatever becomes of the rest
         self._read_grounds(gone)
 
@@ -286,7 +286,7 @@ class _Region:
 
     def supported(self) -> set[NodeId]:
         """The members that have support: the greatest set in which each has its preconditions and a
-        ground that does not rest on itself."""
+        ground that does not depend on itself."""
         held = self.members - self._broken
         self._take_away(held, list(held))
         while True:
@@ -297,7 +297,7 @@ class _Region:
             self._take_away(held, list(held))
 
     def _take_away(self, held: set[NodeId], due: list[NodeId]) -> None:
-        """Remove whoever lacks support, and then whoever rested on them."""
+        """Remove members without support, and then those that depended on them."""
         while due:
             member = due.pop()
             if member in held and not self._is_supported(member, held, held):
@@ -337,14 +337,14 @@ class _Region:
     def cause(self, member: NodeId, supported: set[NodeId]) -> tuple[str, NodeId | None]:
         """Why it lacks support, in words, and which ground is missing."""
         if member in self._lacking:
-            return "what it rests on is not believed any more", self._lacking[member]
+            return "what it depends on is not believed any more", self._lacking[member]
         for node in (
             *self._needed.get(member, ()),
             *(one for together in self._either.get(member, {}).values() for one in together),
         ):
             if not self._holds(node, supported):
-                return "what it rests on has no support itself", node
-        return "its grounds rest on itself", None
+                return "what it depends on has no support itself", node
+        return "its grounds depend on itself", None
 
 
 def _address(reader: Reader, identity: NodeId) -> str:
@@ -360,8 +360,8 @@ def tag_unsupported(
     ground: NodeId | None = None,
     erased: bool = False,
 ) -> None:
-    """The tag, with its cause in words and the ground by its id: the words of an address may have
-    to be erased."""
+    """Set the tag, with its cause in words and the ground by its id: the words of an address may
+    have to be erased."""
     (held,) = tx.edges_in(revision, HAS_REVISION)
     props = {
         "name": UNSUPPORTED,
@@ -378,8 +378,8 @@ def tag_unsupported(
 
 
 class Erasure:
-    """What rests on elements that are to be erased: looked at before, since their edges go with
-    them, and tagged after. The tag stays: nobody can tell any more whether the rest is enough."""
+    """What depends on elements that are to be erased: looked at before, since their edges go with
+    them, and tagged after. The tag stays: whether the rest is enough can no longer be decided."""
 
     def __init__(self, tx: Transaction, gone: Iterable[NodeId]) -> None:
         erased = frozenset(gone)
@@ -391,10 +391,10 @@ class Erasure:
                 self._due.append(identity)
 
     def tag(self, tx: Transaction) -> None:
-        """After the erasure."""
+        """Tag them after the erasure."""
         for identity in self._due:
             _untag(tx, identity)
-            tag_unsupported(tx, identity, "what it rested on was erased", erased=True)
+            tag_unsupported(tx, identity, "what it depended on was erased", erased=True)
 
 
 def _loses(tx: Transaction, identity: NodeId, erased: frozenset[NodeId]) -> bool:

@@ -1,4 +1,4 @@
-"""What the belief room takes and gives: plain frozen data, ready for any door.
+"""The values that operations on beliefs take and return: plain frozen data, fit for any interface.
 
 Times are integer ns UTC. A fact is a ground triple (subject, predicate, value); it is stored as the
 canonical JSON text of the three.
@@ -46,7 +46,7 @@ class Fact(NamedTuple):
 
 
 def parse_fact(value: object) -> Fact:
-    """A fact from a triple or from its stored text. Raises InputError."""
+    """Read a fact from a triple or from its stored text. Raises InputError."""
     parts = decode(value) if isinstance(value, str) and value.startswith("[") else value
     if isinstance(parts, (list, tuple)) and len(parts) == 3:
         subject, predicate, content = parts
@@ -59,7 +59,7 @@ def parse_fact(value: object) -> Fact:
         ):
             return Fact(subject, predicate, content)
     raise InputError(
-        f"This is no fact: {str(value)[:80]!r}.",
+        f"This is not a fact: {str(value)[:80]!r}.",
         next_step="Give three parts: subject, predicate, value (text, number or boolean).",
         field="facts",
     )
@@ -97,7 +97,7 @@ class Draft:
     entities: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Value]:
-        """The properties by which two revisions are compared, without absent ones."""
+        """Return the properties by which two revisions are compared, without absent ones."""
         values: dict[str, Value] = {
             "summary": self.summary,
             "title": self.title or None,
@@ -116,8 +116,8 @@ class Draft:
 
 
 def without(facts: tuple[Fact, ...], others: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """The facts that are not among the others, compared as they are stored: for Python the values
-    1, 1.0 and True are equal."""
+    """Return the facts that are not among the others, compared as they are stored: for Python the
+    values 1, 1.0 and True are equal."""
     known = {fact.stored() for fact in others}
     return tuple(fact for fact in facts if fact.stored() not in known)
 
@@ -146,7 +146,7 @@ def check_draft(draft: Draft) -> None:
     check_kind(draft.kind)
     if draft.trust not in TRUSTS:
         raise InputError(
-            f"{draft.trust[:40]!r} is no trust label.",
+            f"{draft.trust[:40]!r} is not a trust label.",
             next_step=f"Use one of {', '.join(TRUSTS)}.",
             field="trust",
         )
@@ -309,10 +309,10 @@ def _check_enrichment(name: str, entries: tuple[str, ...]) -> None:
 
 
 def check_fact(fact: object) -> Fact:
-    """Raise InputError for what is no Fact, or one whose parts cannot be stored."""
+    """Raise InputError unless this is a Fact whose parts can be stored."""
     if not isinstance(fact, Fact):
         raise InputError(
-            f"This is no fact: {fact!r:.80}.",
+            f"This is not a fact: {fact!r:.80}.",
             next_step="Give a Fact of three parts: subject, predicate, value.",
             field="facts",
         )
@@ -324,7 +324,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def check_artifact(location: object, *, sha256: object, size_bytes: object) -> None:
-    """Raise InputError for what is no pointer to a file. No digest and no size (empty, 0) may be
+    """Raise InputError unless this is a pointer to a file. No digest and no size (empty, 0) may be
     given."""
     if not isinstance(location, str) or not location.strip():
         raise InputError(
@@ -384,8 +384,8 @@ Action = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Retracted:
-    """A belief that was given up: where it stood, what it says in words, why it was the one, and
-    the addresses of what it gave way to."""
+    """A belief that was retracted: its address, what it says in words, why it was the one, and
+    the addresses of what it was retracted for."""
 
     kref: str
     says: str
@@ -406,7 +406,7 @@ class Change:
     """What one operation did, under one receipt. `change` is the number to give to undo; None when
     nothing was written.
 
-    `gained` and `lost` are facts; `losses` every belief that gave way, wherever it stood;
+    `gained` and `lost` are facts; `losses` every belief that was retracted, wherever it was;
     `conflict` the address of the conflict that was opened instead; `unsupported` and `supported`
     what lost its support by it, or got it back.
     """
@@ -486,7 +486,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A project, space, thread or artifact: what has an address and is no belief."""
+    """A project, space, thread or artifact: what has an address but is not a belief."""
 
     kref: str
     type: str

@@ -55,7 +55,7 @@ def undo(tx: Transaction, change: int) -> str:
         raise ConflictError(
             f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its"
             " own content was erased.",
-            next_step="Write the belief anew.",
+            next_step="State the belief again.",
             change=change,
         )
     about = ""
@@ -117,7 +117,7 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
 
 
 def _is_derived(kind: str, props: Mapping[str, Any]) -> bool:
-    """Whether an edge follows from others: the tag of lost support is settled anew, not undone."""
+    """Whether an edge follows from others: the tag of lost support is recomputed, not undone."""
     return kind == TAG and props.get("name") == UNSUPPORTED
 
 
@@ -208,7 +208,7 @@ def _past(tx: Transaction, table: str, element: int, *, receipt: Receipt) -> Any
     if not rows:
         raise ConflictError(
             f"The version before change {receipt.tx} is gone.",
-            next_step="Write the belief anew.",
+            next_step="State the belief again.",
             change=receipt.tx,
         )
     return rows[0]

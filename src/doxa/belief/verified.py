@@ -28,7 +28,7 @@ def keep_verified(tx: Transaction, dirty: Iterable[NodeId]) -> None:
                 "State it with trust 'stated'.",
             )
         if not live and _was_current(tx, node):
-            said = f"{node.props['kref']} is verified: it gives way only to an operator."
+            said = f"{node.props['kref']} is verified: only an operator may retract it."
             raise _refused(
                 said, "Ask the operator, or state what contradicts it: that opens a conflict."
             )

@@ -37,12 +37,12 @@ EMBEDDING_TEXT = "embedding_text"
 
 
 def ensure_place(tx: Transaction, place: Kref) -> NodeId:
-    """The project or space, made with its parents if it is new."""
+    """Return the project or space, created with its parents if it is new."""
     found = tx.node_by_kref(str(place))
     if found is not None:
         if {"Project", "Space"}.isdisjoint(found.labels):
             raise InputError(
-                f"What is at {place} is no project or space.",
+                f"{place} is not a project or space.",
                 next_step="Choose another name.",
                 kref=str(place),
             )
@@ -59,7 +59,8 @@ def ensure_place(tx: Transaction, place: Kref) -> NodeId:
 
 
 def place_of(project: str, space: str) -> Kref:
-    """The address of a space given as a project name and a path such as `a/b` (or nothing)."""
+    """Return the address of a space given as a project name and a path such as `a/b` (or
+    nothing)."""
     if not isinstance(space, str):
         raise InputError(
             f"A space is text; this is {type(space).__name__}.",
@@ -71,7 +72,7 @@ def place_of(project: str, space: str) -> Kref:
 
 
 def draft_kref(draft: Draft) -> Kref:
-    """Where a draft goes: its own name, or one made from its first words and its content."""
+    """Return where a draft goes: its own name, or one made from its first words and its content."""
     place = place_of(draft.project, draft.space)
     kind = check_name(draft.kind, what="kind")
     if draft.name:
@@ -85,8 +86,8 @@ def draft_kref(draft: Draft) -> Kref:
 
 
 def check_address(kref: Kref) -> Kref:
-    """What is written must be found again by its address: raise KrefError if its printed form, with
-    a pin and an artifact, is no address."""
+    """Check that what is written can be found by its address: raise KrefError unless its printed
+    form, with a pin and an artifact, is an address."""
     pinned = replace(
         kref, revision=kref.revision or _PIN_WIDEST, artifact=kref.artifact or _ARTIFACT_WIDEST
     )
@@ -99,7 +100,7 @@ def check_address(kref: Kref) -> Kref:
     return kref
 
 
-_PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # room that every item's address leaves
+_PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # every item's address leaves space for these
 
 
 def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> Node:
@@ -142,9 +143,9 @@ def add_revision(
     content: Content | None = None,
     last: NodeId | None = None,
 ) -> Node:
-    """A new revision that becomes current and SUPERSEDES the one that was; without `current` it is
-    written and not believed. The caller has checked that it says something new. `author`: of a
-    belief that is only rewritten, who stated it. `content`: that of a draft which the caller has
+    """Write a new revision that becomes current and SUPERSEDES the one that was; without `current`
+    it is written and not believed. The caller has checked that it says something new. `author`: of
+    a belief that is only rewritten, who stated it. `content`: that of a draft which the caller has
     checked. `last`: the revision written last, where that is known."""
     if content is None:
         check_draft(draft)
@@ -182,8 +183,8 @@ def _author(draft: Draft, identity: Identity) -> str:
 
 
 def next_number(tx: Transaction, item: Node, last: NodeId | None = None) -> int:
-    """One more than the highest number ever used, also after an erasure (then the item remembers
-    it). `last`: the revision written last, where it is known."""
+    """Return one more than the highest number ever used, also after an erasure (then the item
+    remembers it). `last`: the revision written last, where it is known."""
     if last is None and not tx.is_made(item.id):
         sql = "SELECT max(dst) FROM edge WHERE src = ? AND type = ?"
         last = tx.rows(sql, (item.id, HAS_REVISION))[0][0]
@@ -242,7 +243,7 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
     if found != expect:
         raise ConflictError(
             f"{tag} of {kref} is at revision {found}, not {expect}: someone moved it.",
-            next_step="Read it again, then decide anew.",
+            next_step="Read it again, then decide again.",
             kref=kref,
             expected=expect,
             found=found,
@@ -271,18 +272,19 @@ def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
 
 
 def retire_for(tx: Transaction, revision: NodeId, *, by: NodeId) -> None:
-    """An item leaves recall because a revision of another one supersedes its own."""
+    """Retire an item because a revision of another one supersedes its own."""
     tx.create_edge(SUPERSEDES, by, dst=revision)
     set_deprecated(tx, item_of(tx, revision), True)
 
 
 def link(tx: Transaction, source: Node, *, kind: str, target: str | Kref) -> None:
-    """An edge from a revision to whatever an address means now."""
+    """Create an edge from a revision to whatever an address means now."""
     tx.create_edge(check_link_type(kind), source.id, dst=link_end(tx, target).id)
 
 
 def link_end(tx: Transaction, target: str | Kref) -> Node:
-    """What a typed edge may join: beliefs, turns and bundles, as their addresses mean them now."""
+    """Return what a typed edge may join: beliefs, turns and bundles, as their addresses mean them
+    now."""
     kref = parse_target(target)
     node = resolve(tx, kref)
     if not _LINKED.isdisjoint(node.labels):
@@ -298,8 +300,8 @@ _LINKED = frozenset(("Revision", "Exchange", "Item"))
 
 
 def check_link_type(kind: str) -> str:
-    """An edge type that callers may write: those that make what a belief is are written by the
-    operations alone."""
+    """Check an edge type that callers may write: those that make what a belief is are written by
+    the operations alone."""
     if check_edge_type(kind) not in RESERVED_EDGES:
         return kind
     raise InputError(
@@ -323,15 +325,15 @@ def check_edge_type(kind: str) -> str:
     ):
         return kind
     raise InputError(
-        f"{str(kind)[:40]!r} is no edge type.",
+        f"{str(kind)[:40]!r} is not an edge type.",
         next_step="Use upper-case letters, digits and _, such as DEPENDS_ON.",
         field="edge_type",
     )
 
 
 def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, ...]) -> Draft:
-    """A successor of a revision that says the same but for its facts and sentences; its summary is
-    then written from those that stay."""
+    """Build a successor of a revision that says the same except its facts and sentences; its
+    summary is then written from those that stay."""
     old = build_revision(node, status="current")
     summary = "; ".join(
         [
@@ -358,7 +360,7 @@ def build_draft(node: Node, facts: tuple[Fact, ...], sentences: tuple[Sentence, 
 def require_item(tx: Transaction, kref: Kref) -> Node:
     if not kref.is_item:
         raise InputError(
-            f"{kref} is no item.",
+            f"{kref} is not an item.",
             next_step="Give the address of an item, such as kref://project/name.kind.",
             kref=str(kref),
         )
@@ -372,7 +374,7 @@ _HELD = frozenset(("Item", "Exchange", "Thread"))
 
 
 def require_belief(tx: Transaction, kref: Kref) -> Node:
-    """As require_item, for what has revisions: a turn, thread or bundle has none."""
+    """Do as require_item, for what has revisions: a turn, thread or bundle has none."""
     node = require_item(tx, kref)
     if "Bundle" in node.labels:
         raise InputError(
@@ -382,7 +384,7 @@ def require_belief(tx: Transaction, kref: Kref) -> Node:
         )
     if "Item" not in node.labels:
         raise InputError(
-            f"{kref.item()} is no belief but what was said: it has no revisions and no tags.",
+            f"{kref.item()} is what was said, not a belief: it has no revisions and no tags.",
             next_step="State a belief of its own, derived from it.",
             kref=str(kref),
         )

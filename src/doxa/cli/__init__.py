@@ -25,5 +25,5 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
                 errors="backslashreplace"
-            )  # a terminal that knows fewer characters is no reason to fail
+            )  # a terminal that knows fewer characters must not make it fail
     app()

@@ -82,8 +82,8 @@ def names_of(memory: Memory) -> Names:
 def candidates(
     before: str, word: str, *, names: Names, parameters: Iterable[str], commands: Mapping[str, Any]
 ) -> list[str]:
-    """What `word` may become; `before` is what stands in front of it, from the beginning of the
-    statement."""
+    """Return the completions of `word`; `before` is the text in front of it, from the beginning of
+    the statement."""
     if before.strip() == ":":
         return _beginning(word, commands)
     if word.startswith("$"):

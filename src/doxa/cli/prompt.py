@@ -65,7 +65,7 @@ class Prompt:
         if self._path is not None:
             with suppress(
                 OSError, UnicodeEncodeError
-            ):  # a history that cannot be written is no reason to stop
+            ):  # a history that cannot be written must not stop it
                 self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 _write(self._path, [entry], os.O_APPEND)
 

@@ -38,7 +38,7 @@ class Cursor:
         return token.kind == "OP" and token.text == text
 
     def is_word(self, *words: str) -> bool:
-        """Whether the next tokens are these keywords, in order."""
+        """Return whether the next tokens are these keywords, in order."""
         last = len(self.tokens) - 1
         return all(
             self.tokens[min(self.index + i, last)].upper == word for i, word in enumerate(words)
@@ -98,7 +98,7 @@ class Cursor:
         return ".".join(parts)
 
     def source(self, start: int) -> str:
-        """The text from a token index to the last token taken."""
+        """Return the text from a token index to the last token taken."""
         last = self.tokens[self.index - 1]
         following = self.tokens[self.index].at
         return (

@@ -39,7 +39,7 @@ def lead(text: str, at: int = 0) -> int:
 
 
 def about_policies(text: str, at: int) -> bool:
-    """Whether a policy command begins here."""
+    """Return whether a policy command begins here."""
     return _POLICY.match(text, at) is not None
 
 

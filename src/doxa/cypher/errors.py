@@ -66,7 +66,8 @@ class Problem(Exception):
 
 
 def too_deep(text: str) -> QueryError:
-    """The error for a query within the limits that is still too deep for the caller's stack."""
+    """Return the error for a query within the limits that is still too deep for the caller's
+    stack."""
     return explained(
         Problem(
             "The query nests too deep.", at=0, detail="NestingTooDeep", hint="Split it with WITH."

@@ -124,7 +124,7 @@ _DIRECTIVES: Mapping[str, tuple[str, _Rule]] = {
 
 
 def option_key(kind: str, written: str, at: int) -> str:
-    """The canonical spelling of a key."""
+    """Return the canonical spelling of a key."""
     keys = {key.lower(): key for key in _RULES[kind]}
     found = keys.get(written.lower())
     if found is not None:
@@ -142,17 +142,18 @@ def option_key(kind: str, written: str, at: int) -> str:
 
 
 def option_words(kind: str, key: str) -> tuple[str, ...]:
-    """The words that a key accepts, which need no quotes; none for other keys."""
+    """Return the words that a key accepts, which need no quotes; none for other keys."""
     return _RULES[kind][key].words
 
 
 def option_value(kind: str, key: str, value: Any, at: int) -> Any:
-    """The canonical value of an option."""
+    """Return the canonical value of an option."""
     return _taken(key, _RULES[kind][key], value, at)
 
 
 def directive_value(kind: str, value: Any, at: int) -> Any:
-    """The canonical value of a directive of a binding: half_life, floor, threshold or profile."""
+    """Return the canonical value of a directive of a binding: half_life, floor, threshold or
+    profile."""
     words, rule = _DIRECTIVES[kind]
     found = _taken(words, rule, value, at)
     if kind == "half_life" and found == 0:

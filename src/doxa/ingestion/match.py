@@ -248,7 +248,7 @@ def judge_claims(
     shared: float = 0.0,
 ) -> tuple[Agreement, float]:
     """Compare two claims and score the result. Below the conflict threshold the relation becomes
-    "beside"."""
+    `beside`."""
     verdict = agreement(new, held, several=several, same_speaker=same_speaker, shared_words=shared)
     score = score_of(verdict.features)
     if new.unasserted:

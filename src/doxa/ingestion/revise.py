@@ -134,7 +134,7 @@ def supersede(
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:
-    """The change with a note of what was left out of it."""
+    """Return the change with a note of what was left out of it."""
     if not secrets and not notes:
         return change
     parts = [part for part in (change.reason, left_out(secrets), *notes) if part]

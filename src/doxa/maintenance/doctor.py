@@ -17,8 +17,8 @@ from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_l
 
 _RESTORE = (
     "Do not modify the file. Take the latest backup: `doxa restore-backup BACKUP NEW` verifies it"
-    " and copies it to a new path. `doxa export` writes what is still readable in this file, and `doxa"
-    " import` adds it to the copy."
+    " and copies it to a new path. `doxa export` writes what is still readable in this file,"
+    " and `doxa import` adds it to the copy."
 )
 
 

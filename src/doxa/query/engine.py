@@ -123,8 +123,8 @@ class QueryEngine:
         return plan
 
     def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
-        """The same query with hidden columns for the access log; `what`: whether traversed nodes,
-        and edges, are recorded."""
+        """Return the same query with hidden columns for the access log; `what`: whether traversed
+        nodes, and edges, are recorded."""
         held = plan.tracked_plans.get(what)
         if held is None:
             assert isinstance(plan.statement.body, t.Query)

@@ -87,8 +87,8 @@ def outline_of(query: t.Query) -> Outline:
 
 
 def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notification]:
-    """The notifications about a query, in the order of its text. A name is unknown if nothing in
-    the present graph has it."""
+    """Return the notifications about a query, in the order of its text. A name is unknown if
+    nothing in the present graph has it."""
     said = (
         "The patterns of this MATCH share no variable: every match of one is combined with every"
         " match of the others."

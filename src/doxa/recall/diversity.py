@@ -56,7 +56,7 @@ def _text_vectors(reader: Reader, ranked: Sequence[Ranked]) -> NDArray[np.float3
 
 
 def deduplicate_sources(hits: list[Hit]) -> list[Hit]:
-    """Of a candidate and the turn it was extracted from, keep the better ranked."""
+    """Keep the better ranked of a candidate and the turn it was extracted from."""
     kept: list[Hit] = []
     addresses: set[str] = set()
     sources: set[str] = set()
@@ -71,7 +71,7 @@ def deduplicate_sources(hits: list[Hit]) -> list[Hit]:
 
 
 def filter_siblings(hits: list[Hit]) -> list[Hit]:
-    """Of several revisions of one item, which `history` finds, keep the best and those that are
+    """Keep the best of several revisions of one item, which `history` finds, and those that are
     near the question themselves."""
     kept: list[Hit] = []
     items: set[str] = set()

@@ -205,7 +205,7 @@ def _why_words(node: Node, item: Ranked, rule: SearchRule | None, coverage: floa
     """The terms that a memory shares with the question, by where it contains them."""
     own = [posting for posting in item.postings if posting.holds(item.row)]
     if not own:
-        part = f"the turn beside it shares words ({coverage:.0%} of the question)"
+        part = f"the adjacent turn shares words ({coverage:.0%} of the question)"
         return part if coverage > 0 else ""
     fields = _field_of_terms(node, item, rule)
     words: dict[str, list[str]] = {}

@@ -2,8 +2,8 @@
 
     talk       words about the conversation itself ("can you list", "across our chats", "did I
                mention") are in no memory: they are removed from the question
-    statement  a sentence that asks nothing ("I threw my old shoes away today"): the memories that
-               it brings to mind are wanted, not those that share its words
+    statement  a sentence that asks nothing ("I threw my old shoes away today"): the memories
+               related to it are wanted, not those that share its words
     side       in a chat with an assistant, whose words are asked for: "what did I say" the user's,
                "what did you suggest" the assistant's
 

@@ -1,5 +1,5 @@
-"""Floor 2: tables, migrations, transactions, snapshots, history, log, receipts, search rows, check.
-The only room that writes."""
+"""Tables, migrations, transactions, snapshots, history, log, receipts, search rows, check. The only
+package that writes."""
 
 from doxa.store.constraint import Constraints
 from doxa.store.declared import SUPPRESSING

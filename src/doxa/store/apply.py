@@ -135,7 +135,8 @@ def note_access(
     data: dict[str, Any],
     added: dict[str, list[str]],
 ) -> None:
-    """Metadata as a flush left it, with those who supported the element for the first time."""
+    """Apply the metadata that a flush left, with those who supported the element for the first
+    time."""
     before = decode_access(
         db.execute(
             "SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)

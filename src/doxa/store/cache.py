@@ -41,7 +41,7 @@ class ElementCache:
     # Nodes
 
     def node(self, identity: int) -> Node | object | None:
-        """The node, ABSENT, or None if nothing is known of it."""
+        """Return the node, ABSENT, or None if nothing is known of it."""
         found = self._nodes.get(identity, ABSENT)
         if found is ABSENT:
             return None
@@ -55,19 +55,19 @@ class ElementCache:
         return found
 
     def labels(self, identity: int) -> tuple[str, ...] | None:
-        """The labels of a node that is known to be there."""
+        """Return the labels of a node that is known to be there."""
         found = self._nodes.get(identity)
         return None if found is None else found[1]
 
     def id_at(self, kref: str) -> int | object | None:
-        """The id of the node at an address, ABSENT, or None if nothing is known of it."""
+        """Return the id of the node at an address, ABSENT, or None if nothing is known of it."""
         if kref not in self._krefs:
             return None
         found = self._krefs[kref]
         return ABSENT if found is None else found
 
     def put_node(self, node: Node) -> None:
-        """A node as it was read."""
+        """Keep a node as it was read."""
         if len(self._nodes) >= _NODES_MAX:
             self.clear()
         self._nodes[node.id] = node
@@ -82,7 +82,7 @@ class ElementCache:
             self._krefs[kref] = None
 
     def node_made(self, node: Encoded, kref: object) -> None:
-        """A new node, as it was written. It has no edges yet."""
+        """Keep a new node as it was written. It has no edges yet."""
         identity = node[0]
         self.node_set(node, kref)
         self._made.add(identity)
@@ -106,7 +106,7 @@ class ElementCache:
         self._made.discard(identity)
 
     def is_made(self, identity: int) -> bool:
-        """Whether this transaction made the node."""
+        """Return whether this transaction made the node."""
         return identity in self._made
 
     # Edges
@@ -115,7 +115,8 @@ class ElementCache:
         return self._edges.get(identity)
 
     def edges(self, incoming: bool, node: int, kind: str | None) -> list[Edge] | None:
-        """The edges of a type at a node by id, or of all types; None if they are not known."""
+        """Return the edges of a type at a node by id, or of all types; None if they are not
+        known."""
         end = incoming, node
         held = self._ends.get(end)
         if held is None:
@@ -132,7 +133,7 @@ class ElementCache:
     def put_edges(
         self, incoming: bool, node: int, edges: Sequence[Edge], *, kinds: Iterable[str] | None
     ) -> None:
-        """All edges of these types at a node, or all edges (None), as they were read."""
+        """Keep all edges of these types at a node, or all edges (None), as they were read."""
         if len(self._edges) + len(edges) >= _EDGES_MAX:
             self.clear()
         end = incoming, node

@@ -94,7 +94,7 @@ class ConstraintChecker:
             self._ends.update(((kind, src, "out"), (kind, dst, "in")))
 
     def verify(self) -> None:
-        """Raises ConstraintError for the first violation among what was touched since the last
+        """Raise ConstraintError for the first violation among what was touched since the last
         call."""
         nodes, edges, ends = self._nodes, self._edges, self._ends
         self._nodes, self._edges, self._ends = set(), set(), set()
@@ -205,7 +205,7 @@ class ConstraintChecker:
                 raise _violated(
                     rule,
                     identity,
-                    f"its {name} is no time: {props[name]!r:.40}",
+                    f"its {name} is not a time: {props[name]!r:.40}",
                     f"Give {INSTANT_FORMS}.",
                 )
         own, prefix, low = window_key(values), key_of(values[:-2]), instant_of(values[-2])

@@ -26,11 +26,11 @@ class Declared(NamedTuple):
     constraints: Constraints
     judge: PolicyEvaluator
     suppressing: Mapping[str, bool]
-    support: frozenset[str]  # types of edges by which one node rests on another
+    support: frozenset[str]  # types of edges by which one node depends on another
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:
-        """Whether a node, or an edge, may be hidden."""
+        """Return whether a node, or an edge, may be hidden."""
         return self.suppressing.get("edge" if edge else "node", False) or self.judge.rules.hides(
             edge=edge
         )
@@ -59,8 +59,8 @@ def declared(
 
 
 def structural_of(rules: Iterable[IndexRule]) -> dict[tuple[bool, str], frozenset[str]]:
-    """The properties that indexes lead by, by (edge, label or type): they never fade, so that
-    lookups, sums and joins hold."""
+    """Return the properties that indexes lead by, by (edge, label or type): they never fade, so
+    that lookups, sums and joins hold."""
     found: dict[tuple[bool, str], frozenset[str]] = {}
     for rule in rules:
         for name in rule.names if rule.kind in _STRUCTURAL or rule.window else ():
@@ -71,7 +71,7 @@ def structural_of(rules: Iterable[IndexRule]) -> dict[tuple[bool, str], frozense
 
 
 def kinds_changed(before: Rules, after: Rules) -> tuple[bool, bool]:
-    """Whether the rules of nodes, and those of edges, are others."""
+    """Return whether the rules of nodes, and those of edges, are others."""
     return _changed(before, after, False), _changed(before, after, True)
 
 

@@ -183,7 +183,7 @@ class ElementWriter(Reader):
         return self._tail.tx > tx and super().written_since(tx)
 
     def is_made(self, identity: int) -> bool:
-        """Whether this transaction made the node."""
+        """Return whether this transaction made the node."""
         return self._cache.is_made(identity)
 
     @property
@@ -439,8 +439,8 @@ class ElementWriter(Reader):
         return [NodeId(identity) for identity in self._dirty]
 
     def drain_dirty(self) -> list[NodeId]:
-        """Nodes whose liveness, grounds or properties this transaction changed since the last
-        call."""
+        """Take the nodes whose liveness, grounds or properties this transaction changed since the
+        last call."""
         found, self._dirty = self._dirty, {}
         return [NodeId(identity) for identity in found]
 

@@ -56,7 +56,7 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
 )
 
 
-Interrupted = apsw.InterruptError  # a statement that was watched (Reader.watch) and told to stop
+Interrupted = apsw.InterruptError  # a statement that was watched (Reader.watch) and interrupted
 
 
 class TransactionClock:
@@ -176,9 +176,9 @@ class Engine:
         return connection
 
     def _readable(self, connection: apsw.Connection) -> apsw.Connection:
-        """Reading takes a small file beside the database. Where none can be made (a read-only
+        """Reading takes a small file next to the database. Where none can be made (a read-only
         medium or folder) the file is opened as one that nobody changes; that is only right if the
-        log beside it is empty."""
+        log next to it is empty."""
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             return connection
@@ -223,7 +223,7 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
 
 class BusyBackoff:
     """The busy handler of one connection: sleeps a random, growing time; gives up when the limit
-    has passed by the clock, or it is told to.
+    has passed by the clock, or it is cancelled.
 
     Random, so that writers started together do not march together. The engine counts the attempts
     of one wait from 0.
@@ -309,8 +309,8 @@ def translated(path: str) -> Iterator[None]:
 
 
 def usable_path(path: str | os.PathLike[str]) -> str:
-    """The path as text. Raises StoreError for one that no system can name: the engine would not say
-    which."""
+    """Return the path as text. Raises StoreError for one that no system can name: the engine would
+    not say which."""
     text = os.fspath(path)
     try:
         text.encode()
@@ -321,18 +321,18 @@ def usable_path(path: str | os.PathLike[str]) -> str:
             return text
         problem = "it holds a NUL character"
     raise StoreError(
-        f"{text!r} is no usable path: {problem}.",
+        f"{text!r} is not a usable path: {problem}.",
         next_step="Give the path of a file in an existing folder.",
         path=repr(text),
     )
 
 
 def make_private(path: str) -> bool:
-    """A new file is its owner's alone before anything is in it: the write-ahead log beside it takes
-    the same mode. Whether it was made here."""
+    """Create the file readable by its owner alone before anything is in it: its write-ahead log
+    takes the same mode. Returns whether it was created here."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _FILE_MODE))
-    except OSError:  # it is there, or what is wrong with the path is told when it is opened
+    except OSError:  # it exists, or opening it reports what is wrong with the path
         return False
     return True
 

@@ -1,5 +1,5 @@
 """What a store makes on the disk: files that appear whole or not at all, private from their first
-byte, and told in our words when they cannot."""
+byte, with doxa's own error when they cannot."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def told(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def discard(path: str | os.PathLike[str]) -> None:
-    """Take away an unfinished file of our own and what the engine put beside it."""
+    """Remove an unfinished file and what the engine put next to it."""
     for name in (str(path), *(f"{path}{end}" for end in _BESIDE)):
         with suppress(OSError):
             Path(name).unlink()
 
 
 def copy_whole(source: apsw.Connection, target: Path) -> Path:
-    """A consistent copy of a database while others read and write. The target must not exist; it
-    appears under its name when it is whole."""
+    """Write a consistent copy of a database while others read and write. The target must not exist;
+    it appears under its name when it is whole."""
     with told(target):
         if target.exists():
             raise StoreError(
@@ -83,7 +83,7 @@ def copy_whole(source: apsw.Connection, target: Path) -> Path:
 
 
 def holds_nothing(path: str, db: apsw.Connection | None) -> bool:
-    """Whether a new file is still empty, so that it can be taken away when it could not be
+    """Return whether a new file is still empty, so that it can be taken away when it could not be
     prepared."""
     with suppress(OSError, apsw.Error):
         return (

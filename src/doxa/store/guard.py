@@ -1,5 +1,5 @@
-"""What the catalogue forbids, checked inside the transaction so that no door, query or procedure
-can go around it.
+"""What the catalogue forbids, checked inside the transaction so that no interface, query or
+procedure can bypass it.
 
 Catalogue entries:
     guard:label:<Label>   {"role": least role that may write it, "immutable": bool, "mutable":
@@ -135,8 +135,8 @@ class Guards:
     def edge_write(
         self, role: Role, kind: str, props: Properties, *, ends: tuple[End, End] | None = None
     ) -> bool:
-        """Whether a guard is about this edge at all. `ends` are given where the guard asks for
-        them. Raises RoleError or ConstraintError."""
+        """Return whether a guard is about this edge at all. `ends` are given where the guard asks
+        for them. Raises RoleError or ConstraintError."""
         rule = self.edges.get(kind)
         if not rule:
             return False
@@ -169,8 +169,8 @@ class Guards:
             )
 
     def misplaced(self, kind: str, ends: tuple[End, End]) -> str | None:
-        """Why an edge that is there should not be; None if it may be, empty if no guard is about
-        it."""
+        """Return why an edge that is there should not be; None if it may be, empty if no guard is
+        about it."""
         try:
             return None if self.edge_write("system", kind, {}, ends=ends) else ""
         except ConstraintError as error:
@@ -201,8 +201,8 @@ def misfits(
     dst: int,
     known: Known = lambda *_: None,
 ) -> Iterator[str]:
-    """What only the whole transaction can show: how the edges of a type at two nodes break its
-    guard, in words. `known` gives the edges into (True) or out of a node where they need not be
+    """Return what only the whole transaction can show: how the edges of a type at two nodes break
+    its guard, in words. `known` gives the edges into (True) or out of a node where they need not be
     read."""
     out, into = known(False, src, kind), known(True, dst, kind)
     if rule.get("single") and _count(db, _SINGLE, (src, kind), out) > 1:

@@ -60,7 +60,7 @@ class IndexRule(NamedTuple):
     window: bool = False
 
     def keys(self, props: Properties) -> frozenset[bytes]:
-        """The keys of an element with these properties."""
+        """Return the keys of an element with these properties."""
         if self.kind == "fulltext":
             return _term_keys([props.get(name) for name in self.properties])
         if self.kind == "vector":
@@ -99,15 +99,15 @@ class Indexes:
                 (self._types if rule.edge else self._labels).setdefault(name, []).append(rule)
 
     def of_labels(self, labels: Iterable[str]) -> list[IndexRule]:
-        """The indexes that lead to nodes of the labels by their properties."""
+        """Return the indexes that lead to nodes of the labels by their properties."""
         return [rule for rule in self.kept_for(labels) if not rule.window]
 
     def of_type(self, kind: str) -> list[IndexRule]:
-        """The indexes that lead to edges of the type by their properties."""
+        """Return the indexes that lead to edges of the type by their properties."""
         return [rule for rule in self.kept_for_type(kind) if not rule.window]
 
     def kept_for(self, labels: Iterable[str]) -> list[IndexRule]:
-        """All indexes with entries of nodes with the labels."""
+        """Return all indexes with entries of nodes with the labels."""
         if not self._labels:
             return []
         found = {rule.id: rule for label in labels for rule in self._labels.get(label, ())}
@@ -118,7 +118,7 @@ class Indexes:
 
 
 def window_key(values: list[Any]) -> bytes | None:
-    """The key of (key…, start, end), or None if that is no window of a key."""
+    """Return the key of (key…, start, end), or None if these are not the window of a key."""
     *keys, start, end = values
     prefix, low, high = key_of(keys), instant_of(start), instant_of(end)
     if prefix is None or low is None or (high is None and end is not None):
@@ -129,8 +129,8 @@ def window_key(values: list[Any]) -> bytes | None:
 def window_neighbours(
     prefix: bytes, instant: int
 ) -> tuple[tuple[str, bytes, bytes], tuple[str, bytes, bytes]]:
-    """Where the windows of a key lie that begin at an instant or before, the latest first, and
-    those that begin after it, the earliest first: (order, least key, first key beyond)."""
+    """Return where the windows of a key lie that begin at an instant or before, the latest first,
+    and those that begin after it, the earliest first: (order, least key, first key beyond)."""
     beyond = after_key(prefix + instant_key(instant))
     return ("DESC", prefix, beyond), ("ASC", beyond, after_key(prefix))
 
@@ -316,7 +316,7 @@ def drop(db: apsw.Connection, index: int) -> None:
 def elements(
     db: apsw.Connection, *, edge: bool, names: Iterable[str]
 ) -> Iterable[tuple[int, Properties]]:
-    """The live nodes of labels, or edges of types, with their properties, each once."""
+    """Return the live nodes of labels, or edges of types, with their properties, each once."""
     seen: set[int] = set()
     for name in names:
         if edge:
@@ -337,7 +337,7 @@ def elements(
 def past_elements(
     db: apsw.Connection, *, edge: bool, names: Iterable[str]
 ) -> Iterable[tuple[int, Properties]]:
-    """The closed versions of nodes that had one of the labels, or of edges of types."""
+    """Return the closed versions of nodes that had one of the labels, or of edges of types."""
     wanted = set(names)
     sql = (
         "SELECT id, json_array(type), json(props) FROM edge_past"
@@ -351,7 +351,7 @@ def past_elements(
 
 
 def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
-    """Where the entries are not what the graph says."""
+    """Return where the entries are not what the graph says."""
     for rule in indexes.rules:
         wanted = {
             (key, identity)

@@ -152,7 +152,7 @@ class Reader:
         )
 
     def is_made(self, identity: int) -> bool:
-        """Whether the transaction of this reader made the node."""
+        """Return whether the transaction of this reader made the node."""
         return False
 
     @property
@@ -189,7 +189,7 @@ class Reader:
         return [read_edge(row) for row in rows]
 
     def edge_history(self, node: NodeId, kind: str) -> list[Edge]:
-        """Every version of the outgoing edges of one type, oldest first: a tag's history."""
+        """Return every version of the outgoing edges of one type, oldest first: a tag's history."""
         rows = self._db.execute(
             f"SELECT {_EDGE}, NULL FROM edge WHERE src = ? AND type = ? UNION ALL "
             f"SELECT {_EDGE}, until FROM edge_past WHERE src = ? AND type = ? ORDER BY 6, 1",
@@ -250,7 +250,7 @@ class Reader:
         return {name: decode(value) for name, value in rows}
 
     def declared(self) -> Declared:
-        """What the catalogue of this snapshot declares."""
+        """Return what the catalogue of this snapshot declares."""
         from doxa.store.declared import declared
         from doxa.store.visibility.window import swept
 
@@ -269,19 +269,20 @@ class Reader:
         return found
 
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
-        """An element as policies look at it, with its access metadata; None if it is not there."""
+        """Return an element as policies look at it, with its access metadata; None if it is not
+        there."""
         from doxa.store.visibility.window import load
 
         found = load(self._db, identity, edge=edge)
         return None if found is None else found[:2]
 
     def is_seen(self, edge: bool, identity: int) -> bool:
-        """Whether an element is visible now, judged and not looked up."""
+        """Return whether an element is visible now, judged and not looked up."""
         found = self.subject(identity, edge=edge)
         return found is not None and self.declared().judge.seen(*found, self.scored_at)
 
     def score_of(self, identity: int) -> float:
-        """What a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
+        """Return what a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
         found = self.subject(identity, edge=False)
         judge = self.declared().judge
         rule = judge.rule(found[0]) if found is not None else None
@@ -292,7 +293,7 @@ class Reader:
         )
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
-        """An element's properties (JSON) without those that have faded by now."""
+        """Return an element's properties (JSON) without those that have faded by now."""
         from doxa.store.visibility.judge import faded_names
 
         hidden = faded_names(fades, self.scored_at) if fades else None
@@ -311,7 +312,7 @@ class Reader:
         )
 
     def sight(self) -> VisibilityFilter:
-        """What the policies show on this snapshot."""
+        """Return what the policies show on this snapshot."""
         from doxa.store.visibility.sight import sight_of
 
         return sight_of(self.declared(), self.neutral)
@@ -323,8 +324,8 @@ class Reader:
         return [found[:2] for found in after(self._db, beyond, limit, edge=edge)]
 
     def swept(self) -> dict[str, int]:
-        """How far a change of policies has come, by kind, "node" or "edge": windows beyond are not
-        yet as the policies say. Usually empty."""
+        """Return how far a change of policies has come, by kind, "node" or "edge": windows beyond
+        are not yet as the policies say. Usually empty."""
         return dict(self.declared().swept)
 
     def receipt(self, tx: TxId) -> Receipt | None:
@@ -332,11 +333,11 @@ class Reader:
         return Receipt(*row) if row else None
 
     def last_change(self) -> int:
-        """The number of the last transaction, 0 if there is none."""
+        """Return the number of the last transaction, 0 if there is none."""
         return int(self._db.execute("SELECT max(tx) FROM receipt").get or 0)
 
     def written_since(self, tx: int) -> bool:
-        """Whether anything was committed after a transaction besides notes of accesses."""
+        """Return whether anything was committed after a transaction besides notes of accesses."""
         sql = "SELECT 1 FROM receipt WHERE tx > ? AND NOT (op = ? AND role = 'system') LIMIT 1"
         return self._db.execute(sql, (tx, ACCESSES)).get is not None
 
@@ -378,28 +379,28 @@ class Reader:
         return [_log(row) for row in rows]
 
     def embedder_name(self) -> str | None:
-        """The model that the file's vectors in use are of, or None while there are none."""
+        """Return the model that the file's vectors in use are of, or None while there are none."""
         return embedder_name(self._db)
 
     def embedder_next(self) -> str | None:
-        """The model of which a second set of vectors is being made, or None."""
+        """Return the model of which a second set of vectors is being made, or None."""
         return embedder_next(self._db)
 
     def vector_set(self) -> tuple[str | None, int]:
-        """The vectors in use: their model, and how often one set has taken another's place, since
-        the same model may be used anew."""
+        """Return the model of the vectors in use and how often one set has replaced another, since
+        the same model may be used again."""
         return embedder_name(self._db), sets_before(self._db)
 
     def has_former_vectors(self) -> bool:
-        """Whether vectors of a set that is not wanted any more wait to be deleted."""
+        """Return whether vectors of a set that is not wanted any more wait to be deleted."""
         return has_former(self._db)
 
     def another_model(self, model: str) -> ConstraintError:
-        """What to raise where a model can add to no set of vectors."""
+        """Return the error to raise where a model can add to no set of vectors."""
         return another_model(embedder_name(self._db), embedder_next(self._db), model)
 
     def rows(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """A read for the rooms above that own index search and plans (recall, query). Reads only:
+        """Read for the packages above that own index search and plans (recall, query). Reads only:
         the engine refuses writes here."""
         if "log" in sql:
             self._settle()
@@ -414,7 +415,7 @@ class Reader:
         self._db.set_progress_handler(stopped, _WATCH_STEPS)
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The same, row by row: for results of any size."""
+        """Return the same, row by row: for results of any size."""
         if "log" in sql:
             self._settle()
         if _NOW in sql:
@@ -433,8 +434,8 @@ class Reader:
 
 @lru_cache(maxsize=2_048)
 def timed(sql: str) -> str:
-    """A statement whose doxa_now() is its first parameter, so that the engine need not call for the
-    time."""
+    """Return a statement whose doxa_now() is its first parameter, so that the engine need not call
+    for the time."""
     rest = sql.replace(_NOW, "?1")
     return (
         f"WITH doxa_moment(now) AS (SELECT ?1), {rest[5:]}"
@@ -481,7 +482,7 @@ def read_edge(row: Sequence[Any]) -> Edge:
 
 
 def sorted_edges(rows: Iterable[Sequence[Any]]) -> list[Edge]:
-    """Edges by id. Sorted here, since the engine would build a tree for a handful of rows."""
+    """Sort edges by id. Sorted here, since the engine would build a tree for a handful of rows."""
     found = [read_edge(row) for row in rows]
     if len(found) > 1:
         found.sort(key=_id)

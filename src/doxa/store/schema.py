@@ -45,19 +45,24 @@ CREATE TABLE node(
   vis_from INTEGER NOT NULL DEFAULT 0, vis_until INTEGER NOT NULL DEFAULT 9223372036854775807,
   kref TEXT GENERATED ALWAYS AS (props ->> '$.kref') VIRTUAL);
 CREATE UNIQUE INDEX node_kref ON node(kref) WHERE kref IS NOT NULL;
-CREATE TABLE node_label(label TEXT NOT NULL, node INTEGER NOT NULL, PRIMARY KEY(label, node)) WITHOUT ROWID;
+CREATE TABLE node_label(label TEXT NOT NULL, node INTEGER NOT NULL,
+  PRIMARY KEY(label, node)) WITHOUT ROWID;
 CREATE TABLE edge(
-  id INTEGER PRIMARY KEY, type TEXT NOT NULL, src INTEGER NOT NULL, dst INTEGER NOT NULL, props BLOB NOT NULL,
+  id INTEGER PRIMARY KEY, type TEXT NOT NULL, src INTEGER NOT NULL, dst INTEGER NOT NULL,
+  props BLOB NOT NULL,
   since INTEGER NOT NULL, born INTEGER NOT NULL,
   vis_from INTEGER NOT NULL DEFAULT 0, vis_until INTEGER NOT NULL DEFAULT 9223372036854775807);
 CREATE INDEX edge_out ON edge(src, type, dst, vis_from, vis_until);
 CREATE INDEX edge_in ON edge(dst, type, src, vis_from, vis_until);
 CREATE TABLE node_past(
-  id INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, labels TEXT NOT NULL, props BLOB NOT NULL,
-  born INTEGER NOT NULL, kref TEXT GENERATED ALWAYS AS (props ->> '$.kref') VIRTUAL, PRIMARY KEY(id, since)) WITHOUT ROWID;
+  id INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, labels TEXT NOT NULL,
+  props BLOB NOT NULL,
+  born INTEGER NOT NULL, kref TEXT GENERATED ALWAYS AS (props ->> '$.kref') VIRTUAL,
+  PRIMARY KEY(id, since)) WITHOUT ROWID;
 CREATE INDEX node_past_kref ON node_past(kref, since) WHERE kref IS NOT NULL;
 CREATE TABLE edge_past(
-  id INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, type TEXT NOT NULL, src INTEGER NOT NULL, dst INTEGER NOT NULL,
+  id INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, type TEXT NOT NULL,
+  src INTEGER NOT NULL, dst INTEGER NOT NULL,
   props BLOB NOT NULL, born INTEGER NOT NULL, PRIMARY KEY(id, since)) WITHOUT ROWID;
 CREATE INDEX edge_past_out ON edge_past(src, type);
 CREATE INDEX edge_past_in ON edge_past(dst, type);
@@ -67,28 +72,38 @@ CREATE TABLE log(
   payload_hash BLOB NOT NULL, hash BLOB NOT NULL);
 CREATE TABLE log_payload(seq INTEGER PRIMARY KEY, salt BLOB NOT NULL, payload BLOB NOT NULL);
 CREATE TABLE receipt(
-  tx INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, role TEXT NOT NULL, op TEXT NOT NULL, note TEXT NOT NULL,
-  first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, last_node INTEGER NOT NULL, last_edge INTEGER NOT NULL,
+  tx INTEGER PRIMARY KEY, time INTEGER NOT NULL, actor TEXT NOT NULL, role TEXT NOT NULL,
+  op TEXT NOT NULL, note TEXT NOT NULL,
+  first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, last_node INTEGER NOT NULL,
+  last_edge INTEGER NOT NULL,
   head BLOB NOT NULL, hash BLOB NOT NULL);
-CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
-CREATE TRIGGER log_is_kept BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER log_is_append_only BEFORE UPDATE ON log
+  BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER log_is_kept BEFORE DELETE ON log
+  BEGIN SELECT raise(ABORT, 'the log is append-only'); END;
 
 CREATE TABLE doc(
-  scope INTEGER NOT NULL, doc INTEGER NOT NULL, node INTEGER NOT NULL UNIQUE, live INTEGER NOT NULL, kind INTEGER NOT NULL,
+  scope INTEGER NOT NULL, doc INTEGER NOT NULL, node INTEGER NOT NULL UNIQUE,
+  live INTEGER NOT NULL, kind INTEGER NOT NULL,
   space INTEGER NOT NULL, speaker INTEGER NOT NULL, thread INTEGER NOT NULL, time INTEGER NOT NULL,
   valid_from INTEGER NOT NULL, valid_until INTEGER NOT NULL,
-  trust INTEGER NOT NULL, prev INTEGER NOT NULL, length INTEGER NOT NULL, vectors INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  trust INTEGER NOT NULL, prev INTEGER NOT NULL, length INTEGER NOT NULL, vectors INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
   vis_from INTEGER NOT NULL DEFAULT 0, vis_until INTEGER NOT NULL DEFAULT 9223372036854775807,
   changed INTEGER NOT NULL, PRIMARY KEY(scope, doc)) WITHOUT ROWID;
 CREATE INDEX doc_changed ON doc(scope, changed);
 CREATE INDEX doc_unembedded ON doc(scope, doc) WHERE vectors = 0;
-CREATE TABLE posting(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
+CREATE TABLE posting(scope INTEGER NOT NULL, term TEXT NOT NULL, first INTEGER NOT NULL,
+  data BLOB NOT NULL, PRIMARY KEY(scope, term, first))
   WITHOUT ROWID;
-CREATE TABLE posting_new(scope INTEGER NOT NULL, first INTEGER NOT NULL, term TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(scope, first, term))
+CREATE TABLE posting_new(scope INTEGER NOT NULL, first INTEGER NOT NULL, term TEXT NOT NULL,
+  data BLOB NOT NULL, PRIMARY KEY(scope, first, term))
   WITHOUT ROWID;
-CREATE TABLE vector(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+CREATE TABLE vector(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL,
+  data BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-CREATE TABLE vector_code(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+CREATE TABLE vector_code(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL,
+  code BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
 CREATE TABLE access(node INTEGER PRIMARY KEY, count INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE cursor(name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
@@ -98,35 +113,42 @@ INSERT INTO meta VALUES('change', 0);
 # A migration is a name and its SQL, applied in order inside one transaction. Names are never reused
 # or reordered.
 _INDEXES = """
-CREATE TABLE entry(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
+CREATE TABLE entry(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL,
+  PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
 """
 
 _PAST_ENTRIES = """
-CREATE TABLE entry_past(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL, PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
+CREATE TABLE entry_past(idx INTEGER NOT NULL, key BLOB NOT NULL, element INTEGER NOT NULL,
+  PRIMARY KEY(idx, key, element)) WITHOUT ROWID;
 CREATE INDEX node_past_until ON node_past(until);
 CREATE INDEX edge_past_until ON edge_past(until);
 """
 
 _ACCESS = """
 DROP TABLE access;
-CREATE TABLE access(edge INTEGER NOT NULL, element INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(edge, element)) WITHOUT ROWID;
+CREATE TABLE access(edge INTEGER NOT NULL, element INTEGER NOT NULL, data BLOB NOT NULL,
+  PRIMARY KEY(edge, element)) WITHOUT ROWID;
 ALTER TABLE node ADD COLUMN fades BLOB;
 ALTER TABLE edge ADD COLUMN fades BLOB;
 """
 
 _ATOMS = """
-CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NULL, PRIMARY KEY(scope, key, node)) WITHOUT ROWID;
+CREATE TABLE atom(scope INTEGER NOT NULL, key TEXT NOT NULL, node INTEGER NOT NULL,
+  PRIMARY KEY(scope, key, node)) WITHOUT ROWID;
 CREATE INDEX atom_node ON atom(node);
 """
 
 # Before this format a job could write the vectors of a text that was erased while the job embedded
 # it: they go, and the bytes with them.
 _VECTORS_NEXT = """
-CREATE TABLE vector_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+CREATE TABLE vector_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL,
+  data BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL, code BLOB NOT NULL,
+CREATE TABLE vector_code_next(scope INTEGER NOT NULL, doc INTEGER NOT NULL, part INTEGER NOT NULL,
+  code BLOB NOT NULL,
   PRIMARY KEY(scope, doc, part)) WITHOUT ROWID;
-CREATE TABLE vector_next_due(scope INTEGER NOT NULL, doc INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+CREATE TABLE vector_next_due(scope INTEGER NOT NULL, doc INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY(scope, doc)) WITHOUT ROWID;
 CREATE INDEX doc_given_up ON doc(scope, doc) WHERE vectors < 0;
 DELETE FROM vector_code WHERE (scope, doc) IN (SELECT scope, doc FROM doc WHERE node < 0);
@@ -142,8 +164,11 @@ _ONE_SET = """
 ALTER TABLE vector_next RENAME TO vector_former;
 CREATE TABLE vector_next(id INTEGER PRIMARY KEY, data BLOB NOT NULL,
   scope INTEGER AS (id >> 37), doc INTEGER AS (id >> 7 & 1073741823), part INTEGER AS (id & 127));
-INSERT INTO vector_next(id, data) SELECT (v.scope << 30 | v.doc) << 7 | v.part, v.data FROM vector_former v JOIN doc d USING(scope, doc)
-  WHERE v.scope < 1 << 26 AND v.doc < 1 << 30 AND typeof(v.part) = 'integer' AND v.part BETWEEN 0 AND 127 ORDER BY v.scope, v.doc, v.part;
+INSERT INTO vector_next(id, data) SELECT (v.scope << 30 | v.doc) << 7 | v.part, v.data
+  FROM vector_former v JOIN doc d USING(scope, doc)
+  WHERE v.scope < 1 << 26 AND v.doc < 1 << 30 AND typeof(v.part) = 'integer'
+  AND v.part BETWEEN 0 AND 127
+  ORDER BY v.scope, v.doc, v.part;
 DROP TABLE vector_former;
 DROP TABLE vector_code_next;
 CREATE TABLE vector_code_next(id INTEGER PRIMARY KEY, code BLOB NOT NULL,

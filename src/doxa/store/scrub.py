@@ -20,20 +20,20 @@ _LATER = "it is tried again when the memory is closed and at the next erasure"
 
 
 def mark(db: apsw.Connection, tx: int) -> None:
-    """Called in the transaction that erases."""
+    """Note the erasure; called in its transaction."""
     db.execute("INSERT OR REPLACE INTO meta VALUES('scrub', ?)", (tx,))
 
 
 def marked(db: apsw.Connection) -> int | None:
-    """What is due: the change whose bytes are in the pages, the same negative if only in the log,
-    or None."""
+    """Return the pending erasure: the change whose bytes are in the pages, negative if only in the
+    log, or None."""
     found = db.execute("SELECT value FROM meta WHERE key = 'scrub'").get
     return None if found is None else int(found)
 
 
 def left_over(due: int | None) -> str:
-    """What a person is told of a mark: nothing, or where erased bytes may still be, and what
-    becomes of them."""
+    """Describe a mark for a person: nothing, or where erased bytes may still be, and what becomes
+    of them."""
     if due is None:
         return ""
     if due > 0:
@@ -44,8 +44,8 @@ def left_over(due: int | None) -> str:
 
 
 def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
-    """Do what is due and return what could not be done (see left_over). Busy and full disks are
-    told, not raised: the erasure itself stands.
+    """Do what is pending and return what could not be done (see left_over). Busy and full disks are
+    reported, not raised: the erasure itself is done.
 
     `wait_ms` bounds the wait for readers; 0 waits for writers neither.
     """
@@ -62,7 +62,7 @@ def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
         if not emptied:
             db.execute(
                 "INSERT OR IGNORE INTO meta VALUES('scrub', -1)"
-            )  # whoever asked without an erasure is owed it too
+            )  # a request without an erasure is kept too
         elif due is not None:
             db.execute(
                 "DELETE FROM meta WHERE key = 'scrub' AND value = ?", (-abs(due),)

@@ -99,7 +99,8 @@ class Store:
         self.close()
 
     def connection(self) -> apsw.Connection:
-        """The connection of this thread, for measuring and for tests. Writes go through `write`."""
+        """Return the connection of this thread, for measuring and for tests. Writes go through
+        `write`."""
         return self._engine.connection()
 
     def require_open(self) -> None:
@@ -137,8 +138,8 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
-        """One snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share the
-        outer snapshot."""
+        """Open a snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share
+        the outer snapshot."""
         db = self._engine.connection()
         with translated(self.path):
             if db.in_transaction:
@@ -181,7 +182,7 @@ class Store:
         stopped: Callable[[], bool] | None = None,
         scored_at: int | None = None,
     ) -> Iterator[Transaction]:
-        """One transaction, durable when the block ends, absent when it raises. Waits for other
+        """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit.
 
         `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
@@ -312,8 +313,7 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """PolicyEvaluator the next batch of elements by policies that changed. False when nothing is left to
-        do."""
+        """Judge the next batch of elements by policies that changed. False when nothing is left."""
         with self.read() as reader:
             if not reader.swept():
                 return False
@@ -333,7 +333,7 @@ class Store:
         self._catalogue_version = version
 
     def search_rules(self) -> dict[str, SearchRule]:
-        """The search declarations in force."""
+        """Return the search declarations in force."""
         with self.read() as snapshot:
             return rules_of(snapshot.catalogue_all("search:"))
 
@@ -371,7 +371,7 @@ class Store:
             self._reindex(db)
 
     def _reindex(self, db: apsw.Connection) -> None:
-        """The words of this file were cut by other rules than questions will be: cut them anew, in
+        """The words of this file were cut by other rules than questions will be: cut them again, in
         one transaction."""
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -436,7 +436,7 @@ class Store:
                     db.execute("ROLLBACK")
             if isinstance(
                 error, (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)
-            ):  # the others have a class of ours
+            ):  # the others have an error class in doxa
                 raise self._migration_failed(name, error, snapshot) from error
             raise
 
@@ -454,8 +454,8 @@ class Store:
     # Care of the file
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
-        """A consistent copy while others read and write. The target must not exist; it appears
-        whole or not at all."""
+        """Write a consistent copy while others read and write. The target must not exist; it
+        appears whole or not at all."""
         return copy_whole(self._engine.connection(), Path(usable_path(target)))
 
     def compact(self) -> None:
@@ -472,8 +472,8 @@ class Store:
                 raise
 
     def scrub(self) -> str:
-        """After an erasure: overwrite freed pages and empty the write-ahead log, so that the bytes
-        are gone from the file too.
+        """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
+        file too.
 
         Returns an empty text when all is done, else what is left and why; the next scrub and every
         close try again.
@@ -489,6 +489,6 @@ class Store:
             return scrub(db)
 
     def left_to_scrub(self) -> str:
-        """What an earlier erasure could not finish, in words; empty if nothing is left."""
+        """Return what an earlier erasure could not finish, in words; empty if nothing is left."""
         with self.read() as snapshot:
             return left_over(marked(snapshot._db))

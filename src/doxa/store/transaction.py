@@ -215,7 +215,7 @@ class Transaction(ElementWriter):
         return int(self._db.changes())
 
     def flush_atoms(self) -> None:
-        """From here on `Reader.saying` sees what this transaction wrote."""
+        """Let `Reader.saying` see what this transaction wrote."""
         self._search.flush_atoms()
 
     # Use and suppression
@@ -312,7 +312,7 @@ class Transaction(ElementWriter):
                 data,
                 identity,
                 more,
-            )  # who supports it is told once, when it is new
+            )  # who supports it is logged once, when it is new
             self._log(f"{'edge' if edge else 'node'}.access", identity, payload=body)
             apply.set_access(self._db, identity, edge=edge, data=encode_access(access))
             self._windows.write(
@@ -322,7 +322,7 @@ class Transaction(ElementWriter):
         return count
 
     def sweep(self) -> bool:
-        """PolicyEvaluator the next batch of elements after a change of policies. True if more are left."""
+        """Judge the next batch of elements after a change of policies. True if more are left."""
         held = swept(self._db) or {}
         for kind, done in held.items():
             at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS_MAX)
@@ -360,8 +360,7 @@ class Transaction(ElementWriter):
         self._vectors.fail(scope, doc, coming=coming)
 
     def begin_vectors(self, model: str) -> None:
-        """From here on a second set of vectors is made beside the one in use, of this model; see
-        vectors.py."""
+        """Begin a second set of vectors, of this model, next to the one in use; see vectors.py."""
         self._vectors.begin(model)
 
     def switch_vectors(self, model: str) -> bool:
@@ -374,15 +373,16 @@ class Transaction(ElementWriter):
         return self._vectors.drop_former()
 
     def notes_of_what_was_there(self) -> list[AccessRecord]:
-        """Of a transaction that is undone, the notes of elements that were there before it."""
+        """Return the notes of a transaction that is undone about elements that were there before
+        it."""
         return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
 
     # The end
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """An operation inside of a larger transaction. `receipt_made` tells afterwards whether it
-        wrote; the receipt's hashes come at the end."""
+        """Run an operation inside of a larger transaction. `receipt_made` tells afterwards whether
+        it wrote; the receipt's hashes come at the end."""
         seq, self.receipt_made = self.entries.seq, None
         yield
         if self.entries.seq > seq:

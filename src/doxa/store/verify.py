@@ -131,8 +131,8 @@ def _all_bytes(*values: object) -> bool:
 
 
 def digest(store: Store) -> str:
-    """sha256 of the whole state: elements, past versions, access metadata, catalogue, and what is
-    visible when."""
+    """Return the sha256 of the whole state: elements, past versions, access metadata, catalogue,
+    and what is visible when."""
     with store.read() as snapshot:
         return _digest(snapshot._db, windows=_knows_windows(snapshot))
 
@@ -146,8 +146,8 @@ def _knows_windows(snapshot: Reader) -> bool:
 
 
 def replayed_digest(store: Store) -> str:
-    """The digest of a state built in memory from the log alone. Entries whose payload was erased
-    are skipped, as the erasure did."""
+    """Return the digest of a state built in memory from the log alone. Entries whose payload was
+    erased are skipped, as the erasure did."""
     replica = apsw.Connection(":memory:")
     for _, sql in MIGRATIONS:
         replica.execute(sql)
@@ -180,8 +180,8 @@ def _digest(db: apsw.Connection, *, windows: bool) -> str:
 
 
 def check(store: Store) -> list[str]:
-    """Every invariant of the tables. An empty list means sound; otherwise each line names what is
-    wrong."""
+    """Check every invariant of the tables. An empty list means sound; otherwise each line names
+    what is wrong."""
     problems: list[str] = []
     with store.read() as snapshot:
         db = snapshot._db
@@ -361,7 +361,7 @@ _INVARIANTS = (
         ),
     ),
     (
-        "a coming vector that is due for no memory",
+        "a pending coming vector of no memory",
         (
             "SELECT q.scope, q.doc FROM vector_next_due q LEFT JOIN doc d ON d.scope = q.scope AND"
             " d.doc = q.doc AND d.node > 0 WHERE d.doc IS NULL"

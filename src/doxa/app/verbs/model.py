@@ -160,7 +160,7 @@ class Verb:
         return next(one for one in self.parameters if one.name == name)
 
     def of(self, interface: Interface) -> tuple[Parameter, ...]:
-        """The parameters that an interface takes, in order."""
+        """Return the parameters that an interface takes, in order."""
         return tuple(one for one in self.parameters if interface not in one.absent)
 
 
@@ -199,12 +199,12 @@ class Tool:
 
 
 def argument(doc: str, kind: Kind = "text", **rest: object) -> Parameter:
-    """A positional parameter."""
+    """Declare a positional parameter."""
     return Parameter(doc, kind=kind, positional=True, **rest)  # type: ignore[arg-type]
 
 
 def parameters(**given: Parameter) -> tuple[Parameter, ...]:
-    """Parameters under their names, in the order given."""
+    """Return parameters under their names, in the order given."""
     return tuple(named(name, one) for name, one in given.items())
 
 

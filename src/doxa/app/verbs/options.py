@@ -198,7 +198,7 @@ class OpenOptions(TypedDict, total=False):
 
 
 def options_of(shape: Any, /, **changes: Parameter) -> tuple[Parameter, ...]:
-    """The parameters that a type of options declares, in its order."""
+    """Return the parameters that a type of options declares, in its order."""
     found = []
     for name, annotated in shape.__annotations__.items():
         assert get_origin(annotated) is Annotated, name

@@ -16,8 +16,8 @@ MEMBER = "MEMBER"
 
 
 def is_bundle(reader: Reader, node: Node) -> bool:
-    """Whether a node is read as a bundle: made as one, or an item of that kind which never stated
-    anything."""
+    """Return whether a node is read as a bundle: made as one, or an item of that kind which never
+    stated anything."""
     if "Item" not in node.labels:
         return False
     return "Bundle" in node.labels or (
@@ -26,8 +26,8 @@ def is_bundle(reader: Reader, node: Node) -> bool:
 
 
 def read_bundle(reader: Reader, node: Node, *, at: int | None = None) -> Bundle:
-    """A bundle with its members now, or as of a system time. Raises NotFoundError for a time before
-    there was one."""
+    """Read a bundle with its members now, or as of a system time. Raises NotFoundError for a time
+    before there was one."""
     version = node if at is None else reader.node_as_of(node.id, at)
     kref = str(node.props["kref"])
     if version is None:

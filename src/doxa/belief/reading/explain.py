@@ -1,5 +1,5 @@
 """One belief on one page: what is believed, since when, on what grounds, what it replaced and why,
-what rests on it, what contradicts it."""
+what depends on it, what contradicts it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Explanation:
     cut: bool = False
 
     def page(self) -> str:
-        """The same as text for a person to read."""
+        """Return the same as text for a person to read."""
         r = self.revision
         lines = [
             r.summary,
@@ -85,8 +85,8 @@ class Explanation:
             ),
             ("Its grounds", self.grounds),
             ("It replaced", self.replaced),
-            ("It gave way to", self.gave_way_to),
-            ("What rests on it", self.dependents),
+            ("Retracted in favour of", self.gave_way_to),
+            ("What depends on it", self.dependents),
             ("It contradicts", self.contradicts),
             ("Open conflicts", [_conflict_row(conflict) for conflict in self.conflicts]),
         ):
@@ -118,14 +118,14 @@ def _conflict_row(conflict: Conflict) -> Beside:
 
 
 def explain(reader: Reader, kref: Kref) -> Explanation:
-    """Everything about what an address means now, or at its pin; of a conflict, about its
-    challenger. Raises NotFoundError, or InputError for what is no belief."""
+    """Return everything about what an address means now, or at its pin; of a conflict, about its
+    challenger. Raises NotFoundError, or InputError for anything else."""
     node = resolve(reader, kref)
     if "Conflict" in node.labels:
         node, _ = sides(reader, node)
     if "Revision" not in node.labels:
         raise InputError(
-            f"{kref} is no belief.",
+            f"{kref} is not a belief.",
             next_step="Explain the address of a belief; read a turn with get.",
             kref=str(kref),
         )

@@ -61,7 +61,7 @@ def _cause(reader: Reader, tag: Edge) -> str:
 
 
 def read_revision(reader: Reader, node: Node) -> Revision:
-    """A revision node as data, with its present status and tags."""
+    """Read a revision node as data, with its present status and tags."""
     edges = reader.edges_in_of(node.id, (CURRENT, HAS_REVISION, TAG, CHALLENGER))
     status = status_among(reader, node, edges)
     tags = [str(edge.props.get("name")) for edge in edges if edge.type == TAG]
@@ -135,8 +135,8 @@ def read_exchange(node: Node) -> Exchange:
 def read_at(
     reader: Reader, kref: Kref, *, reveal: bool = False
 ) -> Revision | Exchange | Place | Bundle | Conflict:
-    """What an address means, pins and artifacts included, as data: what was fetched is what the
-    address says. What a policy hides is not found, unless `reveal`; as of a time it is what was
+    """Return what an address means, pins and artifacts included, as data: what was fetched is what
+    the address says. What a policy hides is not found, unless `reveal`; as of a time it is what was
     there."""
     if kref.artifact is not None:
         number = resolve(reader, replace(kref, artifact=None)).props.get("number")
@@ -151,7 +151,7 @@ def read_at(
 
 
 def all_shown(reader: Reader, nodes: Sequence[Node]) -> list[Node]:
-    """Those of the nodes that no policy hides, without what has faded of them."""
+    """Return those of the nodes that no policy hides, without what has faded of them."""
     if reader.sight().table(edge=False) == "node":
         return list(nodes)
     found = []
@@ -162,7 +162,7 @@ def all_shown(reader: Reader, nodes: Sequence[Node]) -> list[Node]:
 
 
 def shown(reader: Reader, node: Node) -> Node:
-    """The node without what has faded of it. Raises NotFoundError if a policy hides it."""
+    """Return the node without what has faded of it. Raises NotFoundError if a policy hides it."""
     table = reader.sight().table(edge=False)
     if table == "node":
         return node
@@ -183,8 +183,8 @@ def shown(reader: Reader, node: Node) -> Node:
 def read_as_of(
     reader: Reader, kref: Kref, *, time: int, tag: str = "current"
 ) -> Revision | Exchange | Place | Bundle | Conflict:
-    """What a tag of an item pointed to at a system time; a bundle with its members of that time; of
-    what was said, what was there then."""
+    """Return what a tag of an item pointed to at a system time; a bundle with its members of that
+    time; of what was said, what was there then."""
     check_name(tag, what="tag")
     node = require(reader, kref.item())
     if is_bundle(reader, node):
@@ -219,8 +219,8 @@ def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle
 
 
 def sides(reader: Reader, conflict: Node) -> tuple[Node, list[Node]]:
-    """The challenger, and the beliefs that it challenges. Raises NotFoundError if the challenger
-    was erased."""
+    """Return the challenger and the beliefs that it challenges. Raises NotFoundError if the
+    challenger was erased."""
     challengers = reader.nodes([edge.dst for edge in reader.edges_out(conflict.id, CHALLENGER)])
     if not challengers:
         kref = str(conflict.props["kref"])
@@ -233,7 +233,7 @@ def sides(reader: Reader, conflict: Node) -> tuple[Node, list[Node]]:
 
 
 def read_conflict(reader: Reader, conflict: Node) -> Conflict:
-    """A conflict as data, with both sides as they stand now."""
+    """Read a conflict as data, with both sides as they stand now."""
     p = cast("dict[str, Any]", conflict.props)
     challenger, held = sides(reader, conflict)
     return Conflict(
@@ -249,8 +249,8 @@ def read_conflict(reader: Reader, conflict: Node) -> Conflict:
 
 
 def list_conflicts(reader: Reader, project: str, *, decided: bool, limit: int) -> list[Conflict]:
-    """The open conflicts of a project ("": of all), newest first; with `decided` also those that
-    were decided."""
+    """Return the open conflicts of a project ("": of all), newest first; with `decided` also those
+    that were decided."""
     found: list[Conflict] = []
     for node in sorted(reader.labelled("Conflict"), key=lambda node: node.id, reverse=True):
         if (project and node.props.get("project") != project) or (
@@ -265,6 +265,6 @@ def list_conflicts(reader: Reader, project: str, *, decided: bool, limit: int) -
 
 
 def conflicts_about(reader: Reader, revision: NodeId) -> list[Node]:
-    """The open conflicts in which a revision is on either side."""
+    """Return the open conflicts in which a revision is on either side."""
     found = {edge.src for edge in reader.edges_in_of(revision, (CHALLENGER, HELD))}
     return [node for node in reader.nodes(sorted(found)) if is_open(reader, node.id)]

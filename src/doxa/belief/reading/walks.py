@@ -37,7 +37,7 @@ def traverse(
     depth: int = TRAVERSE_DEPTH_DEFAULT,
     types: Sequence[str] = (),
 ) -> Walk:
-    """Everything reached within `depth` edges (1-20), nearest first, each element once."""
+    """Return everything reached within `depth` edges (1-20), nearest first, each element once."""
     if _check(direction) == "in":
         return _walk(
             reader,
@@ -52,12 +52,12 @@ def traverse(
 
 
 def impact(reader: Reader, start: str | Kref, *, depth: int | None = None) -> Walk:
-    """What rests on this belief, directly or not: walks DEPENDS_ON, DERIVED_FROM and CREATED_FROM
-    backwards, all of it unless a depth is given. A step `falls` if it would lose its support
-    without the belief.
+    """Return what depends on this belief, directly or not: DEPENDS_ON, DERIVED_FROM and
+    CREATED_FROM backwards, all of it unless a depth is given. A step `falls` if it would lose
+    its support without the belief.
 
-    An unpinned address asks for all revisions of the item, since what was built on an older one
-    rests on it too.
+    An unpinned address asks for all revisions of the item, since what was derived from an older one
+    depends on it too.
     """
     starts = _starts(reader, parse_target(start))
     if depth is None:
@@ -114,7 +114,7 @@ def _walk_back(reader: Reader, starts: Sequence[tuple[NodeId, str]]) -> Walk:
 
 
 def provenance(reader: Reader, start: str | Kref, *, depth: int = TRAVERSE_DEPTH_DEFAULT) -> Walk:
-    """What this belief rests on: the same edges forwards, down to the exchanges it came from."""
+    """Return what this belief depends on: the same edges forwards, down to its exchanges."""
     return _walk_out(reader, start, depth=_check_depth(depth), direction="out", types=SUPPORT)
 
 
@@ -126,7 +126,7 @@ def shortest_path(
     depth: int = TRAVERSE_DEPTH_DEFAULT,
     types: Sequence[str] = (),
 ) -> Walk:
-    """The fewest edges between two elements, in either direction; no steps and a `cut` text if
+    """Find the fewest edges between two elements, in either direction; no steps and a `cut` text if
     there is no such path."""
     types = _check_types(types)
     source, target = resolve(reader, parse_target(start)), resolve(reader, parse_target(end))
@@ -327,7 +327,7 @@ def _check_types(types: Sequence[str]) -> tuple[str, ...]:
 def _check(direction: Direction) -> Direction:
     if not isinstance(direction, str) or direction not in _ENDS:
         raise InputError(
-            f"{str(direction)[:40]!r} is no direction.",
+            f"{str(direction)[:40]!r} is not a direction.",
             next_step="Use out, in or both.",
             field="direction",
         )

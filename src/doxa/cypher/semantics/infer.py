@@ -28,7 +28,8 @@ _AGGREGATES = frozenset(name for name, item in FUNCTIONS.items() if item.aggrega
 
 
 def has_aggregate(expression: t.Tree) -> bool:
-    """Whether it aggregates over the rows of its own clause; a subquery aggregates over its own."""
+    """Return whether it aggregates over the rows of its own clause; a subquery aggregates over its
+    own."""
     if is_aggregate(expression):
         return True
     return any(

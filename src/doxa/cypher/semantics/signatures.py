@@ -219,7 +219,7 @@ FUNCTIONS: dict[str, Signature] = {
 
 
 def accepted(kind: str, argument: Argument) -> bool:
-    """Whether an argument accepts a static type: only a certain mismatch is refused."""
+    """Return whether an argument accepts a static type: only a certain mismatch is refused."""
     if not argument.accepts or kind in ("any", "null"):
         return True
     base = kind.partition("<")[0]

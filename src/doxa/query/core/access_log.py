@@ -98,8 +98,8 @@ class AccessLog:
         )
 
     def direct_ids(self, width: int, first: int) -> array[int]:
-        """The array to which a pattern scan appends ids, `width` for each row; the first `first` of
-        them are returned elements."""
+        """Return the array to which a pattern scan appends ids, `width` for each row; the first
+        `first` of them are returned elements."""
         self._width, self._first = width, first
         return self._direct
 

@@ -44,6 +44,6 @@ class Deadline:
             )
 
     def is_over(self) -> bool:
-        """Whether to stop. SQLite and waits for the write lock call this and then fail;
+        """Return whether to stop. SQLite and waits for the write lock call this and then fail;
         `raise_if_cancelled` gives the reason."""
         return self.cancelled or time.monotonic() > self._deadline

@@ -171,7 +171,7 @@ class Path:
         return len(self.edges)
 
     def elements(self) -> Iterator[Element]:
-        """The nodes and edges in order."""
+        """Return the nodes and edges in order."""
         for node, edge in zip(self.nodes, self.edges, strict=False):
             yield node
             yield edge
@@ -182,7 +182,7 @@ class Path:
 
 
 def detach(value: Any) -> Any:
-    """The value as it leaves the query: elements loaded, wherever they are inside."""
+    """Return the value as it leaves the query: elements loaded, wherever they are inside."""
     if isinstance(value, Element):
         value.detach()
     elif isinstance(value, Path):

@@ -115,22 +115,22 @@ class Graph:
         return None
 
     def indexes(self) -> Indexes:
-        """The declared indexes. As of a past time their entries of all times are read, so the
-        version of each element must be tested."""
+        """Return the declared indexes. As of a past time their entries of all times are read, so
+        the version of each element must be tested."""
         if self._indexes is None:
             self._indexes = self.reader.declared().indexes
         return self._indexes
 
     def has_label(self, name: str) -> bool:
-        """Whether any node of the present has this label."""
+        """Return whether any node of the present has this label."""
         return (
             next(iter(self.rows("SELECT 1 FROM node_label WHERE label = ? LIMIT 1", (name,))), None)
             is not None
         )
 
     def has_type(self, name: str) -> bool:
-        """Whether any relationship of the present has this type. Only the first thousands are read;
-        beyond them the answer is yes."""
+        """Return whether any relationship of the present has this type. Only the first thousands
+        are read; beyond them the answer is yes."""
         if (
             next(
                 iter(
@@ -151,7 +151,7 @@ class Graph:
 
     @functools.cached_property
     def sight(self) -> VisibilityFilter | None:
-        """The visibility filter of the present; None as of a past time, when policies do not
+        """Return the visibility filter of the present; None as of a past time, when policies do not
         apply."""
         return self.reader.sight() if self.as_of is None else None
 
@@ -175,8 +175,8 @@ class Graph:
         )
 
     def source(self, alias: str, *, edge: bool) -> tuple[str, str]:
-        """The table to read and the test for its rows. Together they equal the visible table, and
-        are faster in a join."""
+        """Return the table to read and the test for its rows. Together they equal the visible
+        table, and are faster in a join."""
         if self.sight is None:
             return (self.edge_table() if edge else self.node_table()), ""
         return self.sight.table(edge=edge, hidden=True), self.sight.test(alias, edge=edge)
@@ -184,7 +184,7 @@ class Graph:
     # As of a time: live rows that already existed, united with the versions valid then
 
     def raw_table(self, *, edge: bool) -> str:
-        """The table including hidden elements and faded properties."""
+        """Return the table including hidden elements and faded properties."""
         return (
             (self.edge_table() if edge else self.node_table())
             if self.sight is None
@@ -218,8 +218,8 @@ class Graph:
         return f"(SELECT {columns} FROM edge WHERE since <= {time}{past})"
 
     def label_table(self, *, hidden: bool = False) -> str:
-        """The table of labels. `hidden`: also those of invisible nodes, for a caller that reads the
-        nodes too."""
+        """Return the table of labels. `hidden`: also those of invisible nodes, for a caller that
+        reads the nodes too."""
         if self.sight is not None:
             seen = (
                 "(SELECT label, node FROM node_label WHERE node IN (SELECT id FROM"
@@ -239,8 +239,8 @@ class Graph:
 
     @functools.cached_property
     def has_past(self) -> tuple[bool, bool]:
-        """Whether any version of a node, and of an edge, ended after the requested time. If none
-        did, all elements of that time still exist."""
+        """Return whether any version of a node, and of an edge, ended after the requested time. If
+        none did, all elements of that time still exist."""
         time = 0 if self.as_of is None else int(self.as_of)
         nodes, edges = (
             bool(

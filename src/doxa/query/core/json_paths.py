@@ -8,6 +8,6 @@ def json_path(name: str) -> str:
 
 
 def pushable_name(name: str) -> bool:
-    """Whether a name can be written as a path: SQLite's JSON paths cannot escape quotes and
+    """Return whether a name can be written as a path: SQLite's JSON paths cannot escape quotes and
     backslashes."""
     return '"' not in name and "\\" not in name and name.isprintable()

@@ -63,23 +63,24 @@ OUTER: str = InternalName(Kind.OUTER)
 
 
 def is_internal(name: str, *kinds: Kind) -> bool:
-    """Whether the planner made this name; with kinds, whether it is of one of them."""
+    """Return whether the planner made this name; with kinds, whether it is of one of them."""
     return isinstance(name, InternalName) and (not kinds or name.kind in kinds)
 
 
 def is_hidden(name: str) -> bool:
-    """Whether the column is recorded as an access and removed from the result."""
+    """Return whether the column is recorded as an access and removed from the result."""
     return is_internal(name, Kind.RETURNED, Kind.TRAVERSED)
 
 
 def property_column(variable: str, name: str) -> InternalName:
-    """The name in a layout of a single property that was read instead of the whole element."""
+    """Return the name in a layout of a single property that was read instead of the whole
+    element."""
     return InternalName(Kind.PROPERTY, variable, name)
 
 
 def without_property_columns(layout: Layout, names: Iterable[str]) -> dict[str, int]:
-    """The layout without the single properties of variables whose names now mean something else.
-    The width stays."""
+    """Return the layout without the single properties of variables whose names now mean something
+    else. The width stays."""
     rebound = frozenset(names)
     return {
         InternalName(Kind.SHADOWED, name.parts[0], name)

@@ -109,7 +109,7 @@ def divide(left: Any, right: Any) -> Any:
 
 
 def modulo(left: Any, right: Any) -> Any:
-    """The remainder has the sign of the dividend."""
+    """Return the remainder, which has the sign of the dividend."""
     if left is None or right is None:
         return None
     if type(left) is int and type(right) is int:

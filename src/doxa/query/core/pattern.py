@@ -184,7 +184,7 @@ def plain_types(types: t.LabelExpression | None) -> tuple[str, ...] | None:
 
 
 def variables_of(pattern: t.PathPattern) -> list[str]:
-    """The named elements of a path, in order, each once."""
+    """Return the named elements of a path, in order, each once."""
     names = [
         element.variable
         for element in pattern.elements
@@ -194,7 +194,7 @@ def variables_of(pattern: t.PathPattern) -> list[str]:
 
 
 def free_variables(tree: t.Tree) -> frozenset[str]:
-    """The variables of an expression that are bound outside of it."""
+    """Return the variables of an expression that are bound outside of it."""
     match tree:
         case t.Variable(name):
             return frozenset({name})

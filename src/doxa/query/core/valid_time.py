@@ -92,7 +92,7 @@ class ValidTime:
         return bool(self._nodes)
 
     def node(self, alias: str) -> str:
-        """The test of a row of the node table; empty if no label has windows."""
+        """Return the test of a row of the node table; empty if no label has windows."""
         return " AND ".join(
             f"(instr({alias}.labels, {_quoted(canonical(window.about).decode())}) = 0 OR"
             f" {self._holds(window, alias)})"
@@ -100,7 +100,7 @@ class ValidTime:
         )
 
     def edge(self, alias: str) -> str:
-        """The test of a row of the edge table; empty if no type has windows."""
+        """Return the test of a row of the edge table; empty if no type has windows."""
         return " AND ".join(
             f"({alias}.type <> {_quoted(window.about)} OR {self._holds(window, alias)})"
             for window in self._edges

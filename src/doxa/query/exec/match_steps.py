@@ -21,7 +21,7 @@ from doxa.query.sql.visible_edges import ALL
 
 
 def nodes_along(start: Node, edges: list[Edge], run: Run) -> list[Node]:
-    """The nodes of a walk, from its start."""
+    """Return the nodes of a walk, from its start."""
     nodes = [start]
     here = start.id
     for edge in edges:

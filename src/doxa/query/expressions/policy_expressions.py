@@ -109,7 +109,7 @@ def _compiled(expression: t.Expression, variable: str) -> Evaluate:
 
 
 def reads_clock(expression: t.Expression) -> bool:
-    """Whether the value may change while the element does not."""
+    """Return whether the value may change while the element does not."""
     return any(isinstance(part, t.Call) and _is_of_now(part) for part in t.walk(expression))
 
 

@@ -10,7 +10,7 @@ from doxa.query.core.errors import fail
 
 
 def matches_regex(text: str, expression: str) -> bool:
-    """Whether the whole text matches, in time linear in its length: the expression may be
+    """Return whether the whole text matches, in time linear in its length: the expression may be
     hostile."""
     try:
         return _regex(expression).fullmatch(text) is not None

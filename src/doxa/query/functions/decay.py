@@ -19,7 +19,7 @@ _OPTIONS = ("property",)
 
 
 def subject_of(run: Any, value: Any, function: str) -> tuple[Subject, Access] | None:
-    """The element as policies see it, in the version that the query sees; None if it was
+    """Return the element as policies see it, in the version that the query sees; None if it was
     deleted."""
     if not isinstance(value, Element):
         fail(f"{function}() takes a node or a relationship, not {shown(value)}.")
@@ -48,7 +48,7 @@ def _subject_then(run: Any, value: Any, edge: bool) -> tuple[Subject, Access] | 
 
 
 def scoring_time(run: Any) -> int:
-    """The scoring time in ns: of the transaction, or the time that is read as of."""
+    """Return the scoring time in ns: of the transaction, or the time that is read as of."""
     return int(run.graph.reader.scored_at if run.graph.as_of is None else run.graph.as_of)
 
 

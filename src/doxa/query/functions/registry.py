@@ -60,7 +60,7 @@ def function_table(*families: Iterable[Function]) -> dict[str, Function]:
 
 
 def wrong(function: str, value: object, *, wanted: str) -> ArgumentError:
-    """The error for an argument of the wrong type."""
+    """Return the error for an argument of the wrong type."""
     return ArgumentError(
         f"{function}() cannot take {_TYPES.get(type(value), type(value).__name__)}"
         f" {str(value)[:40]!r}.",

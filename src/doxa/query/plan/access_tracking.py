@@ -52,7 +52,7 @@ class AccessTracking:
         )
 
     def provenance_of(self, source: t.Expression, layout: Mapping[str, int]) -> int | None:
-        """The slot of the provenance of a list's items, if exactly one column has it."""
+        """Return the slot of the provenance of a list's items, if exactly one column has it."""
         names = [
             name
             for name in _names(t.Item(source, "", False), layout)

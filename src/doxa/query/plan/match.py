@@ -107,7 +107,7 @@ class MatchPlanner:
         self.required |= self._possibly_equal_edges()
 
     def plan(self) -> tuple[list[Step], dict[str, int], int]:
-        """The steps, the layout after them and the row's width."""
+        """Return the steps, the layout after them and the row's width."""
         self._bound_edges()
         self._filters()
         while self.pending or any(node not in self.layout for node in self.graph.nodes):

@@ -74,8 +74,8 @@ def plan_projection(
     keep: int,
     writes: bool,
 ) -> tuple[list[Step], dict[str, int]]:
-    """The steps of a WITH or RETURN, and the layout after it. `scope` holds the visible names
-    without the outer ones.
+    """Return the steps of a WITH or RETURN, and the layout after it. `scope` holds the visible
+    names without the outer ones.
 
     `before` holds the steps so far. If they are one pattern scan, grouping and top rows may move
     into its statement.

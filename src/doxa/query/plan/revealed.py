@@ -8,8 +8,8 @@ from doxa.cypher import tree as t
 
 
 def revealed_names(clauses: Iterable[t.Clause]) -> frozenset[str]:
-    """The variables of one branch that are passed to reveal(), and those that became them by WITH …
-    AS. Variables that belong to a CALL { } do not count."""
+    """Return the variables of one branch that are passed to reveal(), and those that became them by
+    WITH … AS. Variables that belong to a CALL { } do not count."""
     found: set[str] = set()
     aliases: list[tuple[str, str]] = []
     todo: list[t.Tree] = list(clauses)

@@ -32,8 +32,8 @@ def variable_usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str,
 
 
 def property_only_variables(query: t.Query, loaded: frozenset[str]) -> frozenset[str]:
-    """The variables of which at most single properties are needed: named in one pattern and nowhere
-    else."""
+    """Return the variables of which at most single properties are needed: named in one pattern and
+    nowhere else."""
     imported = {
         name
         for part in t.walk(query)

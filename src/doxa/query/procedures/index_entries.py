@@ -28,8 +28,8 @@ class Entries(Protocol):
 
 
 def index_entries(run: Any, rule: IndexRule) -> Entries:
-    """The stored entries. As of a past time, those that the elements of that time would have,
-    computed from each of them."""
+    """Return the stored entries. As of a past time, those that the elements of that time would
+    have, computed from each of them."""
     return _Stored(run.graph, rule) if run.graph.as_of is None else _Past(run, rule)
 
 

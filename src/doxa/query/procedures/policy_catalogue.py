@@ -114,7 +114,7 @@ def profile_rows(run: Any) -> Rows:
 
 
 def profiles_with_properties(run: Any) -> Rows:
-    """The same rows, and the settings of bindings for single properties."""
+    """Return the same rows, and the settings of bindings for single properties."""
     yield from profile_rows(run)
     rules = policy_judge(run).rules
     held = rules.of("binding")

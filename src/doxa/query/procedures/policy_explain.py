@@ -16,8 +16,8 @@ from doxa.store import Access, PolicyStatus, Subject
 def resolve_element(
     run: Any, entity: str | None = None, labels: str | None = None, kind: str | None = None
 ) -> Rows:
-    """The policies of an element, a set of labels or a type. An element takes precedence over a
-    type, a type over labels; without an element, the age is 0."""
+    """Return the policies of an element, a set of labels or a type. An element takes precedence
+    over a type, a type over labels; without an element, the age is 0."""
     judge, now = policy_judge(run), scoring_time(run)
     found = _entity(run, entity) if entity else None
     if found is None:

@@ -12,8 +12,8 @@ from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 
 
 def test_sql(test: PushedTest, kind: str, *, props: str, argument: Any) -> tuple[str, list[Any]]:
-    """The SQL of one test on the JSONB column `props`, and its arguments; `argument` stands for the
-    value."""
+    """Return the SQL of one test on the JSONB column `props`, and its arguments; `argument` stands
+    for the value."""
     if kind in ("null", *UNDECIDED_KINDS):
         return ("0" if kind == "null" else "1"), []
     assert test.name is not None

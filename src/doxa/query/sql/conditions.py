@@ -68,13 +68,13 @@ class Conditions:
         return True
 
     def read(self) -> set[str]:
-        """The nodes and edges whose properties are read."""
+        """Return the nodes and edges whose properties are read."""
         return {test.key for test in self.tests if test.name is not None} | {
             key for condition in self.accepted for key in _keys(condition.tree, "null")
         }
 
     def named(self) -> set[str]:
-        """The nodes and edges of conditions that may be tested in Python."""
+        """Return the nodes and edges of conditions that may be tested in Python."""
         compared = [condition.tree for condition in self.accepted if condition.tests]
         return {test.key for test in self.tests} | {
             key for tree in compared for kind in ("null", "labels") for key in _keys(tree, kind)
@@ -92,7 +92,7 @@ class Conditions:
         return found
 
     def present(self, key: str) -> list[str]:
-        """The properties that every row must have."""
+        """Return the properties that every row must have."""
         return [
             condition.tree[2]
             for condition in self.accepted
@@ -100,7 +100,7 @@ class Conditions:
         ]
 
     def indexable(self) -> bool:
-        """Whether an index might answer any of them."""
+        """Return whether an index might answer any of them."""
         return bool(self.tests) or any(condition.tree[0] == "null" for condition in self.accepted)
 
     def leftover(self, kinds: tuple[str, ...]) -> list[bool]:
@@ -111,7 +111,7 @@ class Conditions:
         ]
 
     def labels(self) -> list[tuple[str, t.LabelExpression]]:
-        """The label tests that every row must pass."""
+        """Return the label tests that every row must pass."""
         return [
             (condition.tree[1], condition.tree[2])
             for condition in self.accepted

@@ -25,7 +25,7 @@ def require_plain_tables(builder: StatementBuilder) -> None:
 
 
 def pushed_element(expression: t.Expression, pushed: PushedDownPattern) -> str | None:
-    """The node or edge of the pattern that an expression is, or is a property of."""
+    """Return the node or edge of the pattern that an expression is, or is a property of."""
     if isinstance(expression, t.Property) and pushable_name(expression.name):
         expression = expression.of
     if isinstance(expression, t.Variable) and expression.name not in pushed.bound:

@@ -128,7 +128,7 @@ class IndexScan:
         return sql, args
 
     def limits(self, values: list[Any]) -> Mapping[str, Any] | None:
-        """The bounds of the keys for the values of all tests; None if no key can match."""
+        """Return the bounds of the keys for the values of all tests; None if no key can match."""
         found = self._key_ranges(values)
         if not found:
             return None

@@ -119,7 +119,7 @@ class PatternScanStep:
                 )
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
-        """The values to compare with and their kinds; None if a null node rules out every
+        """Return the values to compare with and their kinds; None if a null node rules out every
         result."""
         for slot in self.pushed.bound.values():
             if row[slot] is None:
@@ -128,7 +128,7 @@ class PatternScanStep:
         return classify_arguments(tests, [test.value(row, run) for test in tests])
 
     def leftover(self, kinds: tuple[str, ...]) -> list[Evaluate]:
-        """The conditions that SQL omits for these kinds."""
+        """Return the conditions that SQL omits for these kinds."""
         return [
             test
             for test, left in zip(
@@ -140,7 +140,7 @@ class PatternScanStep:
     def bind(
         self, args: list[Any], index_scan: IndexScan | None, row: Row, values: list[Any]
     ) -> list[Any] | None:
-        """The arguments of the statement; None if the index cannot contain a match."""
+        """Return the arguments of the statement; None if the index cannot contain a match."""
         limits = None if index_scan is None else index_scan.limits(values)
         if index_scan is not None and limits is None:
             return None

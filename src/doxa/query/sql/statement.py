@@ -570,8 +570,8 @@ def prepare_statement(
 
 
 def is_settled(graph: Graph) -> bool:
-    """Whether all elements satisfy the constraints: these are tested at the end of a statement and
-    hold for the present only."""
+    """Return whether all elements satisfy the constraints: these are tested at the end of a
+    statement and hold for the present only."""
     return graph.as_of is None and not isinstance(graph.reader, Transaction)
 
 

@@ -32,7 +32,7 @@ class TopRows:
     limit: Evaluate
 
     def count(self, run: Run) -> int | None:
-        """The number of rows, or None if the limit is too large to push down."""
+        """Return the number of rows, or None if the limit is too large to push down."""
 
         most = row_count(self.limit, run, "LIMIT") + (
             row_count(self.skip, run, "SKIP") if self.skip is not None else 0

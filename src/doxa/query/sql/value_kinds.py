@@ -86,13 +86,13 @@ def _id_of(value: Any, prefix: str) -> int | None:
 
 
 def assumed_kind(test: PushedTest) -> str:
-    """The assumed kind of a value that is not known yet."""
+    """Return the assumed kind of a value that is not known yet."""
     kind = "text" if test.name is not None else "id"
     return f"{kind}s" if test.op == "IN" else kind
 
 
 def bound_value(value: Any) -> Any:
-    """The argument bound for a value: lists as JSON."""
+    """Return the argument bound for a value: lists as JSON."""
     return (
         canonical([item for item in value if item is not None]).decode()
         if type(value) is list

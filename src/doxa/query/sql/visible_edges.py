@@ -23,7 +23,7 @@ def edge_tests(run: Run, types: tuple[str, ...] | None, far: str, *, revealed: i
 
 
 def edge_source(run: Run, *, revealed: int = 0) -> str:
-    """The table for rows `e` that `edge_tests` apply to."""
+    """Return the table for rows `e` that `edge_tests` apply to."""
     return run.graph.raw_table(edge=True) if revealed else run.graph.source("e", edge=True)[0]
 
 

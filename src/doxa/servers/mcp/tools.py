@@ -168,8 +168,8 @@ ARGUMENTS: dict[str, type[msgspec.Struct]] = {
 def call(
     session: Session, name: str, arguments: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any], bool]:
-    """Carry out one call: (text for the model, structured result, whether it is an error). Errors
-    of ours never raise."""
+    """Carry out one call: (text for the model, structured result, whether it is an error). Doxa's
+    own errors are never raised."""
     try:
         shape = ARGUMENTS.get(name)
         if shape is None:

@@ -37,7 +37,7 @@ _FLOAT, _BITS, _PAIR = struct.Struct(">d"), struct.Struct(">q"), struct.Struct("
 
 
 def key_of(values: list[Any]) -> bytes | None:
-    """The key of several values, or None if one of them is null."""
+    """Return the key of several values, or None if one of them is null."""
     if len(values) == 1:
         return None if values[0] is None else _one(values[0])
     parts = []
@@ -49,12 +49,12 @@ def key_of(values: list[Any]) -> bytes | None:
 
 
 def rank_of(value: Any) -> bytes:
-    """The first byte of the keys of all values that can be compared with this one."""
+    """Return the first byte of the keys of all values that can be compared with this one."""
     return _PREFIXES[type(value)]
 
 
 def after_key(prefix: bytes) -> bytes:
-    """The least key greater than every key that begins with the prefix."""
+    """Return the least key greater than every key that begins with the prefix."""
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes((trimmed[-1] + 1,))
 

@@ -44,15 +44,15 @@ _TOLD_MAX = 10
 
 
 def pack_vector(vector: Floats) -> tuple[bytes, bytes]:
-    """A unit vector as it is stored: half precision, and its code."""
+    """Return a unit vector as it is stored, in half precision, and its code."""
     halves = vector.astype("<f2")
     return halves.tobytes(), codes_of(halves.astype("f4")[None]).tobytes()
 
 
 def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
-    """As pack_vector, for a part of a text: a sentence, of which there are many and which only
-    tells candidates apart, takes a byte a dimension, after the half-precision step between them;
-    its cosine is off by a thousandth."""
+    """Pack like pack_vector, for a part of a text: a sentence, of which there are many and which
+    only distinguishes candidates, takes a byte a dimension, after the half-precision step between
+    them; its cosine is off by a thousandth."""
     import numpy as np
 
     if part < INDEXED_PARTS:
@@ -64,7 +64,7 @@ def pack_part(part: int, vector: Floats) -> tuple[bytes, bytes]:
 
 
 def codes_of(vectors: Floats) -> Codes:
-    """The codes of vectors, one a row."""
+    """Return the codes of vectors, one a row."""
     import numpy as np
 
     steps = (np.clip(np.floor(np.nan_to_num(vectors / _step(vectors.shape[1]))), -8, 7) + 8).astype(
@@ -83,8 +83,8 @@ def _step(dimensions: int) -> np.float32:
 
 
 def code_signs(codes: Codes, levels: Codes) -> NDArray[np.uint64]:
-    """On which side of a level (code_levels) the numbers in codes lie, a bit each, by words of 64
-    bits: [codes, words]."""
+    """Return on which side of a level (code_levels) the numbers in codes lie, a bit each, by words
+    of 64 bits: [codes, words]."""
     import numpy as np
 
     half = codes.shape[1]
@@ -96,9 +96,9 @@ def code_signs(codes: Codes, levels: Codes) -> NDArray[np.uint64]:
 
 
 def code_levels(codes: Codes) -> Codes:
-    """Of each of W numbers, the step from which on it counts as above: that of zero, or, where
-    vectors have much of a direction in common, that of their mean. All would lie on one side of
-    zero in the numbers that make up that direction."""
+    """Return, for each of W numbers, the step from which on it counts as above: that of zero, or,
+    where vectors have much of a direction in common, that of their mean. All would lie on one side
+    of zero in the numbers that make up that direction."""
     import numpy as np
 
     means = np.concatenate((codes >> 4, codes & 0x0F), axis=1).mean(axis=0) - 7.5
@@ -111,8 +111,8 @@ def code_levels(codes: Codes) -> Codes:
 
 
 def code_vectors(codes: Codes, dimensions: int) -> Floats:
-    """The vectors of which these are the codes, as far as codes tell: each number as the middle of
-    its step."""
+    """Return the vectors of which these are the codes, as far as codes tell: each number as the
+    middle of its step."""
     import numpy as np
 
     steps = np.concatenate((codes >> 4, codes & 0x0F), axis=1)[:, :dimensions]
@@ -120,7 +120,8 @@ def code_vectors(codes: Codes, dimensions: int) -> Floats:
 
 
 def code_products(codes: Codes, vector: Floats) -> Floats:
-    """The scalar products of a vector with those that code_vectors gives, without making these."""
+    """Return the scalar products of a vector with those that code_vectors gives, without making
+    these."""
     import numpy as np
 
     half = codes.shape[1]
@@ -145,8 +146,8 @@ def unpack_vectors(data: Sequence[bytes], dimensions: int | None = None) -> Floa
 
 
 def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
-    """The vectors of sentences as pack_part has packed them, one a row. Raises CorruptError for
-    another number of dimensions."""
+    """Return the vectors of sentences as pack_part has packed them, one a row. Raises CorruptError
+    for another number of dimensions."""
     import numpy as np
 
     width = _joined_length(data, 2 + dimensions)
@@ -156,8 +157,8 @@ def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
 
 
 def unpack_codes(data: Sequence[bytes], length: int | None = None) -> Codes:
-    """Codes of so many bytes, one a row; None: all of as many as the first. Raises CorruptError for
-    others."""
+    """Unpack codes of so many bytes, one a row; None: all of as many as the first. Raises
+    CorruptError for others."""
     import numpy as np
 
     width = _joined_length(data, length, unit=32)
@@ -177,7 +178,7 @@ def _joined_length(data: Sequence[bytes], wanted: int | None, *, unit: int = 1) 
 
 
 def wrong_length(found: object, wanted: object, *, of: str) -> CorruptError:
-    """A vector or code that cannot be compared with the others."""
+    """Build the error for a vector or code that cannot be compared with the others."""
     return CorruptError(
         f"The vectors of this file do not fit together: one has {found} {of} where {wanted} are"
         " wanted.",

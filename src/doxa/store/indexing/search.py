@@ -8,7 +8,7 @@ The catalogue declares what is searchable:
 A node of such a label gets a `doc` row in the scope of its project, numbered densely per scope,
 with what recall filters by. It is live when `off` is not set on it, and, if `live_edge` is named,
 an edge of that type comes in from a node on which `off` is not set. Each entry of a list in its
-`fields` is a text of its own beside that of its `text`: the row holds its words too. While it is
+`fields` is a text of its own in addition to its `text`: the row holds its words too. While it is
 live, each atom of the sentences in its `said` properties has a row in `atom`, so that what speaks
 of the same thing is found by key. A posting row holds 5-byte records (doc u32 LE, count u8) of one
 term. A transaction adds its rows to `posting_new`, which is ordered by doc so that a small write
@@ -115,8 +115,8 @@ def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
 
 
 def parse_rule(name: str, value: object) -> SearchRule:
-    """A declaration as the catalogue takes it. Raises InputError: what recall cannot follow must
-    not get into a file."""
+    """Read a declaration as the catalogue takes it. Raises InputError: what recall cannot follow
+    must not get into a file."""
     if isinstance(value, dict) and value.keys() | {"said", "fields"} == set(SearchRule._fields):
         lists, rest = (
             (value["text"], value.get("said", ()), value.get("fields", ())),
@@ -128,7 +128,7 @@ def parse_rule(name: str, value: object) -> SearchRule:
             texts, said, fields = map(tuple, lists)
             return SearchRule(texts, *rest, said, fields)
     raise InputError(
-        f"{name} is no search declaration: {str(value)[:80]!r}.",
+        f"{name} is not a search declaration: {str(value)[:80]!r}.",
         next_step=(
             'Give {"text": [properties], "live_edge": type or "", "off": property, "prev_edge":'
             ' type or ""}, and "said", "fields" if any.'
@@ -138,8 +138,8 @@ def parse_rule(name: str, value: object) -> SearchRule:
 
 
 def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
-    """The text that is indexed and embedded as a whole: each declared property, lists joined. Who
-    speaks is a column, not a word of the text."""
+    """Return the text that is indexed and embedded as a whole: each declared property, lists
+    joined. Who speaks is a column, not a word of the text."""
     parts: list[str] = []
     for name in rule.text:
         value = props.get(name)
@@ -150,8 +150,8 @@ def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
 
 
 def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the fields of a node say, entry by entry, with the field's name. What an older file or a
-    hand has put there otherwise says nothing."""
+    """Return what the fields of a node say, entry by entry, with the field's name. What an older
+    file or a hand has put there otherwise says nothing."""
     lists = ((name, value) for name in rule.fields if isinstance(value := props.get(name), list))
     return [
         (name, text)
@@ -162,13 +162,14 @@ def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, st
 
 
 def texts_of(rule: SearchRule | None, props: Mapping[str, Any]) -> tuple[str, ...]:
-    """All whose words a row holds: its text, then the entries of its fields. Nothing without a
-    rule."""
+    """Return all whose words a row holds: its text, then the entries of its fields. Nothing without
+    a rule."""
     return (text_of(rule, props), *(text for _, text in entries_of(rule, props))) if rule else ()
 
 
 def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """The terms of a row with their counts, and its length in terms, from what texts_of gives.
+    """Return the terms of a row with their counts, and its length in terms, from what texts_of
+    gives.
 
     All entries count as one: of each term the most that one of them holds, and of their lengths the
     greatest. So what many entries repeat does not count many times, and having many makes no row so
@@ -188,7 +189,7 @@ def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
 
 
 def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
-    """The sentences that a node states. What an older file or a hand has put there and is no
+    """Return the sentences that a node states. What an older file or a hand has put there and is no
     sentence says nothing."""
     for name in rule.said:
         value = props.get(name)
@@ -198,7 +199,7 @@ def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def keys_of(rule: SearchRule, props: Mapping[str, Any]) -> set[str]:
-    """The atoms that a node speaks of, as `atom` holds them."""
+    """Return the atoms that a node speaks of, as `atom` holds them."""
     return {atom.key for sentence in said_of(rule, props) for atom in atoms(sentence)}
 
 
@@ -221,8 +222,8 @@ class Attributes(NamedTuple):
 
 
 def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
-    """Times that are no integers, and a trust that is no label, count as not given and as least
-    trusted."""
+    """Return what recall filters by. Times that are not integers count as not given, an unknown
+    trust as the least."""
     trust, time, valid_from, valid_until = (
         props.get(name) for name in ("trust", "time", "valid_from", "valid_until")
     )
@@ -306,7 +307,7 @@ class SearchWriter:
         self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
-        """As above for a new node: no edge can point from it yet."""
+        """Do the same for a new node: no edge can point from it yet."""
         if any(label in self._rules for label in labels):
             self._dirty[identity] = self._speaking[identity] = None
 
@@ -343,7 +344,7 @@ class SearchWriter:
         return self._rules
 
     def erased(self) -> None:
-        """Names that no search row uses any more are to go with the content."""
+        """Erase names that no search row uses any more together with the content."""
         self._forget_names = True
 
     def flush(self) -> bool:
@@ -405,7 +406,7 @@ class SearchWriter:
         insert_rows(self._db, "INSERT INTO atom", rows)
 
     def rebuild(self) -> None:
-        """Cut the text of every search row into words anew, for another analyser. Numbers, vectors
+        """Cut the text of every search row into words again, for another analyser. Numbers, vectors
         and attributes stay."""
         self._change = self._db.execute(
             "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
@@ -689,8 +690,8 @@ def nodes_with(
     now: int,
     limit: int,
 ) -> list[int]:
-    """The live nodes of a scope, kind and space that are valid now and whose rows hold all of these
-    terms, those of the fewest words first."""
+    """Return the live nodes of a scope, kind and space that are valid now and whose rows hold all
+    of these terms, those of the fewest words first."""
     import numpy as np  # not needed to open a file
 
     found = dict(db.execute(_TOKENS, (apsw.carray((scope, kind, space)),)))
@@ -723,8 +724,8 @@ _LIVE_AMONG = (
 
 
 def analyser_of(db: apsw.Connection) -> str:
-    """The rules by which the words of this index were cut. A file that does not say is of the first
-    ones."""
+    """Return the rules by which the words of this index were cut. A file that does not say is of
+    the first ones."""
     found = db.execute("SELECT value FROM meta WHERE key = 'analyser'").get
     return _FIRST_ANALYSER if found is None else str(found)
 

@@ -57,13 +57,13 @@ _GIVEN_UP = (
 
 
 def vector_id(scope: int, row: Any, part: int = 0) -> Any:
-    """The number of the vector of a row, or the numbers of those of an array of rows."""
+    """Return the number of the vector of a row, or the numbers of those of an array of rows."""
     return (scope * _ROWS + row) * PARTS + part
 
 
 def ids_of(row: str) -> str:
-    """For SQL: between which numbers lie the vectors of a row of doc, by the name that a statement
-    gives it."""
+    """Return SQL for the range of numbers of the vectors of a row of doc, by the name that a
+    statement gives it."""
     first = f"({row}.scope * {_ROWS} + {row}.doc) * {PARTS}"
     return f"{first} AND {first} + {PARTS - 1}"
 
@@ -81,12 +81,12 @@ def sets_before(db: apsw.Connection) -> int:
 
 
 def has_former(db: apsw.Connection) -> bool:
-    """Whether vectors of a set that is not wanted any more are still there."""
+    """Return whether vectors of a set that is not wanted any more are still there."""
     return db.execute("SELECT 1 FROM meta WHERE key = 'vectors_former'").get is not None
 
 
 def forget_vectors(db: apsw.Connection, scope: int, doc: int) -> None:
-    """The text of a row is gone: no table keeps anything that was made of it."""
+    """Delete from every table what was made of the text of a row, since the text is gone."""
     first = vector_id(scope, doc)
     for table in _TABLES:
         db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (first, first + PARTS - 1))
@@ -269,8 +269,7 @@ def another_model(held: str | None, coming: str | None, model: str) -> Constrain
     return ConstraintError(
         f"The vectors of this file are of {held}, not of {model}{under_way}.",
         next_step=(
-            "Make them anew with `doxa embed"
-            f" --anew`{', which replaces those' if under_way else ''}."
+            f"Rebuild them with `doxa embed --anew`{', which replaces those' if under_way else ''}."
         ),
         held=held,
         coming=coming or "",

@@ -50,7 +50,7 @@ _SMOOTHED_MAX = 1e50  # its square, and that times its square, are finite
 
 
 def moment_of(value: object) -> int | None:
-    """A point in time in ns: as `instant_of` reads it, but a whole number below 10^14 counts
+    """Read a point in time in ns: as `instant_of` reads it, but a whole number below 10^14 counts
     milliseconds, as timestamp() does."""
     if type(value) is int and abs(value) < _MS_MAX:
         return value * _MS
@@ -75,8 +75,8 @@ class Access:
     error: str = ""
 
     def values(self) -> dict[str, Any]:
-        """As properties, by the names that policies use; times in ms, as timestamp() gives them.
-        What is unknown is absent."""
+        """Return them as properties, by the names that policies use; times in ms, as timestamp()
+        gives them. What is unknown is absent."""
         found: dict[str, Any] = dict(self.held)
         if self.count:
             found["accessCount"] = self.count
@@ -90,8 +90,8 @@ class Access:
         return found
 
     def note_support(self, parameters: Mapping[str, Any]) -> None:
-        """Count a session, agent or source that was not seen before; beyond the limit no new ones
-        are told apart, and none counts."""
+        """Count a session, agent or source that was not seen before; beyond the limit new ones are
+        not distinguished, and none counts."""
         for name in SUPPORT:
             value = parameters.get(f"_{name}")
             if value is None:
@@ -139,7 +139,7 @@ class Access:
 
 
 def encode_access(access: Access, *, support: bool = True) -> bytes:
-    """The canonical bytes of metadata, with or without who supports it."""
+    """Return the canonical bytes of metadata, with or without who supports it."""
     found: dict[str, Any] = {}
     for name in (
         "count",
@@ -198,7 +198,7 @@ class AccessRecord(NamedTuple):
         return len(self.returned) + len(self.walked) + len(self.rows)
 
     def elements(self) -> tuple[dict[int, None], dict[int, None]]:
-        """What was returned, and what was only passed through, each once."""
+        """Return what was returned, and what was only passed through, each once."""
         returned, walked = dict.fromkeys(self.returned), dict.fromkeys(self.walked)
         for place in range(self.width):
             (returned if place < self.first else walked).update(
@@ -207,14 +207,14 @@ class AccessRecord(NamedTuple):
         return returned, {identity: None for identity in walked if identity not in returned}
 
     def without(self, hidden: Container[int]) -> AccessRecord:
-        """The same without these elements."""
+        """Return the same without these elements."""
         returned, walked = ([one for one in part if one not in hidden] for part in self.elements())
         return AccessRecord(self.at, self.parameters, returned, walked)
 
 
 def used(notes: Iterable[AccessRecord]) -> dict[int, list[tuple[AccessRecord, bool]]]:
-    """The accesses of each element (an edge under its id with a minus), in order; with each whether
-    it was only passed through."""
+    """Return the accesses of each element (an edge under its id with a minus), in order; with each
+    whether it was only passed through."""
     found: dict[int, list[tuple[AccessRecord, bool]]] = {}
     for noted in notes:
         for walked, identities in enumerate(noted.elements()):
@@ -243,7 +243,7 @@ class AccessBuffer:
             return self._size
 
     def take(self) -> list[AccessRecord]:
-        """All notes, which are the caller's from now on."""
+        """Return all notes, which are the caller's from now on."""
         with self._lock:
             found, self._notes, self._size = self._notes, [], 0
             return (
@@ -251,7 +251,7 @@ class AccessBuffer:
             )  # a forked child has its parent's notes: they are the parent's to write
 
     def put_back(self, notes: Iterable[AccessRecord]) -> None:
-        """Notes that could not be written, before all that came since."""
+        """Put notes back that could not be written, before all that came since."""
         with self._lock:
             kept = list(notes)
             self._notes = kept + self._notes

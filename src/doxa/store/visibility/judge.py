@@ -3,7 +3,7 @@ applied to one element and its access metadata.
 
 A rule's window is stored with the element and tested by SQL. Where a WHEN reads the clock there is
 no window: such an element is dynamic and is judged whenever it is read. The expressions of WHEN and
-ON ACCESS are compiled by a room above, which hands its compiler in (`Expressions`).
+ON ACCESS are compiled by a package above, which passes its compiler in (`Expressions`).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class PolicyEvaluator:
         return found
 
     def value(self, policy: Policy, number: int) -> Value:
-        """The value of a SET of the policy's ON ACCESS block."""
+        """Return the value of a SET of the policy's ON ACCESS block."""
         setter = policy.setters[number]
         key = (policy.variable, setter.value, setter.property, setter.kalman is not None)
         found = self._values.get(key)
@@ -133,7 +133,7 @@ class PolicyEvaluator:
         return found
 
     def of(self, rules: Rules) -> PolicyEvaluator:
-        """A judge by other rules, with the same compiler."""
+        """Return a judge by other rules, with the same compiler."""
         return PolicyEvaluator(rules, self._expressions)
 
     @property
@@ -151,8 +151,8 @@ class PolicyEvaluator:
 
     @functools.cached_property
     def parameters(self) -> frozenset[str]:
-        """The names of all parameters that are kept with an access: those that ON ACCESS blocks
-        read, and who supports."""
+        """Return the names of all parameters that are kept with an access: those that ON ACCESS
+        blocks read, and who supports."""
         found = {f"_{name}" for name in SUPPORT}
         for policy in self.rules.policies:
             for number in range(len(policy.setters)):
@@ -161,13 +161,14 @@ class PolicyEvaluator:
 
     @functools.cached_property
     def about(self) -> tuple[bool, bool] | None:
-        """Whether any policy is about nodes, and about edges; None if there is none at all."""
+        """Return whether any policy is about nodes, and about edges; None if there is none at
+        all."""
         return (
             (self.rules.about(edge=False), self.rules.about(edge=True)) if self.rules.any else None
         )
 
     def is_dynamic(self, policy: Policy | None) -> bool:
-        """Whether a WHEN of the policy reads the clock."""
+        """Return whether a WHEN of the policy reads the clock."""
         return policy is not None and any(
             self.condition(policy, clause).dynamic for clause in policy.clauses
         )
@@ -185,8 +186,8 @@ class PolicyEvaluator:
     def clause(
         self, policy: Policy | None, subject: Subject, access: Access, now: int
     ) -> WhenClause | None:
-        """Of the clauses that hold the one with the highest multiplier, then the highest floor,
-        then the first."""
+        """Return, of the clauses that hold, the one with the highest multiplier, then the highest
+        floor, then the first."""
         if policy is None:
             return None
         holding = [
@@ -209,7 +210,7 @@ class PolicyEvaluator:
         name: str | None = None,
         rule: Rule | None = None,
     ) -> PolicyStatus:
-        """How the element stands now, or its property `name`."""
+        """Return how the element stands now, or its property `name`."""
         rule = rule if rule is not None else self.rule(subject)
         curve = Curve()
         if rule is not None:
@@ -232,7 +233,7 @@ class PolicyEvaluator:
         )
 
     def verdict(self, subject: Subject, access: Access, rule: Rule | None) -> VisibilityDecision:
-        """What to store with the element."""
+        """Return what to store with the element."""
         if access.suppressed:
             return VisibilityDecision(TIME_MAX, TIME_MAX, None)
         if rule is None:
@@ -289,14 +290,14 @@ class PolicyEvaluator:
                 access.error = f"{rule.policy.name}: SET {setter.property}: {error}"[:_ERROR_CHARS]
 
     def seen(self, subject: Subject, access: Access, now: int) -> bool:
-        """Whether the element is visible now, without a stored window."""
+        """Return whether the element is visible now, without a stored window."""
         if access.suppressed:
             return False
         rule = self.rule(subject)
         return rule is None or self.standing(subject, access, now, rule=rule).visible(now)
 
     def shown(self, subject: Subject, access: Access, now: int) -> Properties:
-        """The properties that are visible now, without stored windows."""
+        """Return the properties that are visible now, without stored windows."""
         rule = self.rule(subject)
         if rule is None or not rule.properties:
             return subject.props
@@ -349,7 +350,8 @@ def _fades(
 
 
 def faded_names(fades: str, now: int) -> frozenset[str] | None:
-    """The properties that a stored text says are hidden; None if the element is to be judged."""
+    """Return the properties that a stored text says are hidden; None if the element is to be
+    judged."""
     _, _, bounded = json.loads(fades)
     return (
         None
@@ -359,7 +361,7 @@ def faded_names(fades: str, now: int) -> frozenset[str] | None:
 
 
 def common_window(verdict: VisibilityDecision, names: tuple[str, ...]) -> tuple[int, int]:
-    """The window in which the element and these properties are visible together."""
+    """Return the window in which the element and these properties are visible together."""
     start, end = verdict.start, verdict.end
     if verdict.fades is None:
         return start, end
@@ -376,8 +378,8 @@ def common_window(verdict: VisibilityDecision, names: tuple[str, ...]) -> tuple[
 
 
 def anchor_of(curve: Curve, subject: Subject, access: Access) -> int:
-    """Where ages count from, integer ns. What cannot be read, a property that is missing or no
-    time, leaves the creation."""
+    """Return where ages count from, integer ns. What cannot be read, a property that is missing or
+    no time, leaves the creation."""
     match curve.anchor:
         case "VERSION":
             return subject.since

@@ -46,12 +46,12 @@ class VisibilityFilter:
             self.key = next(_serials)
 
     def fades(self, *, edge: bool) -> bool:
-        """Whether properties of nodes, or of edges, may have faded."""
+        """Return whether properties of nodes, or of edges, may have faded."""
         return self._fades[edge]
 
     def unsure(self, *, edge: bool) -> tuple[int, bool] | None:
-        """Which elements a stored window does not tell of: those with a greater id, and whether
-        dynamic ones too. None if windows tell of all."""
+        """Return which elements no stored window covers: those with a greater id, and whether
+        dynamic ones too. None if windows cover all."""
         swept = self._swept.get("edge" if edge else "node")
         return (
             None
@@ -60,8 +60,8 @@ class VisibilityFilter:
         )
 
     def table(self, *, edge: bool, hidden: bool = False) -> str:
-        """The table of nodes, or of edges; with `hidden` those too that are out of sight, without
-        what has faded of them all the same."""
+        """Return the table of nodes, or of edges; with `hidden` those too that are out of sight,
+        without what has faded of them all the same."""
         name = "edge" if edge else "node"
         where = f" WHERE {self.test(name, edge=edge)}" if self._hides[edge] and not hidden else ""
         if not where and not self._fades[edge]:
@@ -74,8 +74,8 @@ class VisibilityFilter:
         return f"(SELECT {columns}, {self._props(edge, name)} AS props FROM {name}{where})"
 
     def test(self, alias: str, *, edge: bool) -> str:
-        """The test by itself, of a row of the `table` with `hidden`: joins of many tables run
-        faster so. Empty if all is seen."""
+        """Return the test by itself, of a row of the `table` with `hidden`: joins of many tables
+        run faster so. Empty if all is seen."""
         if not self._hides[edge]:
             return ""
         test = f"{alias}.vis_from <= doxa_now() AND doxa_now() < {alias}.vis_until"
@@ -110,7 +110,7 @@ class VisibilityFilter:
 
 
 def sight_of(declared: Declared, neutral: bool) -> VisibilityFilter:
-    """That of a state of the catalogue, made once for each."""
+    """Return the sight of a state of the catalogue, made once for each."""
     held = declared.judge.sights
     found = held.get(neutral)
     if found is None:

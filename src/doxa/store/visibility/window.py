@@ -1,4 +1,4 @@
-"""The visibility windows that lie beside nodes and edges, kept by the transaction that changes what
+"""The visibility windows stored with nodes and edges, kept by the transaction that changes what
 they depend on.
 
     vis_from <= now < vis_until      the element is visible; vis_from -1: it is judged when it is
@@ -46,7 +46,7 @@ Seen = tuple[Subject, Access, VisibilityDecision]
 
 
 def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
-    """An element with its metadata and the verdict that lies beside it."""
+    """Read an element with its metadata and the verdict stored with it."""
     row: Any = db.execute(f"{_EDGES if edge else _NODES} WHERE n.id = ?", (identity,)).fetchone()
     return None if row is None else _seen(row, edge)
 
@@ -57,7 +57,7 @@ def _seen(row: Any, edge: bool) -> Seen:
 
 
 def after(db: apsw.Connection, identity: int, limit: int, *, edge: bool) -> Iterator[Seen]:
-    """Elements with greater ids, in order."""
+    """Return elements with greater ids, in order."""
     rows: list[Any] = db.execute(
         f"{_EDGES if edge else _NODES} WHERE n.id > ? ORDER BY n.id LIMIT ?", (identity, limit)
     ).fetchall()
@@ -113,8 +113,8 @@ class WindowWriter:
         before: VisibilityDecision,
         docs: bool = False,
     ) -> bool:
-        """Put a verdict beside its element. `docs`: its search row too, which no search writer will
-        bring up to date. True if it is another."""
+        """Store a verdict with its element. `docs`: its search row too, which no search writer will
+        update. True if it is a different one."""
         if verdict == before:
             return False
         table = "edge" if subject.edge else "node"
@@ -142,8 +142,8 @@ class WindowWriter:
     # After a change of policies
 
     def policies_changed(self, *, nodes: bool, edges: bool) -> bool:
-        """Windows of these kinds may be others now: all of them are looked at, here and now if they
-        are few. True if some are left."""
+        """Judge all windows of these kinds again after a change of policies: at once if they are
+        few. True if some are left."""
         held = swept(self._db) or {}
         kinds = {
             kind for kind, asked in (("node", nodes), ("edge", edges)) if asked or kind in held
@@ -162,8 +162,7 @@ class WindowWriter:
         return bool(held)
 
     def sweep(self, kind: str, identity: int, limit: int) -> int | None:
-        """PolicyEvaluator the next elements after an id anew; the id that it came to, or None if it came to
-        the end."""
+        """Judge the next elements after an id again. Returns the last id, or None at the end."""
         last, count = identity, 0
         for subject, access, before in after(self._db, identity, limit, edge=kind == "edge"):
             self.write(
@@ -177,7 +176,7 @@ class WindowWriter:
 
 
 def swept(db: apsw.Connection) -> dict[str, int] | None:
-    """How far a sweep that is not done has come, by kind; None if there is none."""
+    """Return how far a sweep that is not done has come, by kind; None if there is none."""
     found = db.execute("SELECT value FROM meta WHERE key = ?", (SWEEP,)).get
     return None if found is None else dict(json.loads(found))
 
@@ -194,8 +193,8 @@ def note_swept(db: apsw.Connection, held: dict[str, int]) -> None:
 def problems(
     db: apsw.Connection, judge: PolicyEvaluator, search: Mapping[str, SearchRule]
 ) -> Iterator[str]:
-    """Where windows are not what the element, its use and the policies say. What a sweep has not
-    come to is passed over."""
+    """Return where windows are not what the element, its use and the policies say. What a sweep has
+    not come to is passed over."""
     pending = swept(db) or {}
     for kind, table in (("node", _NODES), ("edge", _EDGES)):
         for row in db.execute(
