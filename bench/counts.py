@@ -135,14 +135,16 @@ def record(counts: dict[str, Count], path: Path = RECORDED) -> None:
 
 
 def compare(counts: dict[str, Count], path: Path = RECORDED) -> tuple[str, bool]:
-    """A table of the counts and the recorded ones, and whether none has grown."""
+    """Return a table of the counts and the recorded ones, and whether none has grown and each is
+    recorded."""
     found = json.loads(path.read_text())
     same_python = found["python"] == _python()
     rows, held = [], True
     for name, one in counts.items():
         before = found["counts"].get(name)
         if before is None:
-            rows.append((name, "–", str(one.statements), "–", str(one.calls), "new"))
+            rows.append((name, "–", str(one.statements), "–", str(one.calls), "not recorded"))
+            held = False
             continue
         grown = one.statements > before["statements"]
         slower = same_python and one.calls > before["calls"] * (1 + CALLS_WORSE_MAX)
