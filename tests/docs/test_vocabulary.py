@@ -55,7 +55,7 @@ PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in INSTEA
 # Exceptions, each with its reason. Never raise a number to let prose in.
 ALLOWED: dict[str, int] = {
     "bench": 3,  # the prompt of a judge, whose wording results depend on; offices in test sentences
-    "docs/decisions/0018-the-fields-words.md": 10,  # its table names the former words
+    "docs/decisions/0018-the-fields-words.md": 11,  # its table names the former words
     "language": 1,  # `beside` is a relation that doxa.match returns, here in a table of relations
 }
 
