@@ -92,6 +92,9 @@ class Reader:
     def nodes_by_kref(self, krefs: Sequence[str]) -> list[Node]:
         """Return the live nodes at these addresses, in their order; those of no node are left
         out."""
+        krefs = [
+            kref for kref in krefs if "\0" not in kref
+        ]  # carray takes none; no address has one
         if not krefs:
             return []
         sql = (
