@@ -118,6 +118,19 @@ def test_a_change_can_be_undone_as_it_is(file: Path) -> None:
             memory.undo(memory.remember("The ferry is red").change)
 
 
+def test_a_session_without_a_memory_yet_finds_nothing_recent(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "new.db", embedder=None, project="shop") as memory:
+        assert memory.recent() == []
+        memory.remember("The ferry is red", project="port")
+        assert memory.recent() == []
+        assert [hit.text for hit in memory.recent(project="*")] == ["The ferry is red"]
+        for call in (memory.recent, lambda project: memory.recall("ferry", project=project)):
+            with pytest.raises(doxa.NotFoundError, match="give the project '\\*' to search all"):
+                call(project="shop")
+        with pytest.raises(doxa.NotFoundError):
+            memory.recent(project="nowhere")
+
+
 def test_expansion_refuses_what_contradicts(file: Path) -> None:
     with doxa.open(file, embedder=None, role="operator") as memory:
         memory.constrain({"functional": ["lives in"]})

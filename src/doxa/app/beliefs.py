@@ -195,7 +195,10 @@ class BeliefVerbs:
         return self._after(supersede(self._store, self.identity, kref, text, given=given))
 
     def _placed(self, verb: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        given = checked(verb, options, preset=False)
+        named = dict(options)
+        if named.get("project", "") is None:  # the same as leaving it out, as in every other verb
+            del named["project"]
+        given = checked(verb, named, preset=False)
         may_trust(given.get("trust", ""), self.identity.role)
         return given
 

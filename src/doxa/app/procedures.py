@@ -123,8 +123,11 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
             given[parameter.name] = _plain(value)
     options = args[len(known)] if len(args) > len(known) else None
     given |= _named(verb, options)
-    if given.get("project") == "":  # as it was said before all projects had a name
-        given["project"] = None if verb.writes or verb.name == "rules" else ALL_PROJECTS
+    if given.get("project") == "":  # its meaning before all projects had a name
+        if verb.writes or verb.name == "rules":
+            del given["project"]
+        else:
+            given["project"] = ALL_PROJECTS
     _check_messages(verb, given)
     owner = session if verb.owner == "Session" else session.memory
     method = getattr(owner, verb.name)
