@@ -137,3 +137,41 @@ def test_expansion_refuses_what_contradicts(file: Path) -> None:
         memory.expand("Ana lives in Rome", facts=[("Ana", "lives in", "Rome")])
         with pytest.raises(doxa.ConflictError, match="contradict"):
             memory.expand("Ana lives in Oslo", facts=[("Ana", "lives in", "Oslo")])
+
+
+@pytest.mark.parametrize("group", ["policy", "users"])
+def test_a_group_has_no_options_of_its_own(group: str) -> None:
+    assert "completion" not in run(group, "--help").stdout
+
+
+@pytest.mark.parametrize("address", ["kref://port", "kref://default"])
+def test_a_place_is_printed_with_what_it_has(address: str) -> None:
+    text = run("get", address).stdout
+    assert f"kref: {address}\n" in text and "type: Project" in text
+    assert f"name: {address.removeprefix('kref://')}" in text
+
+
+def test_arguments_that_are_addresses_have_their_own_names() -> None:
+    def usage(command: str) -> str:
+        line = run(command, "--help").stdout.splitlines()[0]
+        return line.partition("[OPTIONS] ")[2].replace("{", "").replace("}", "")
+
+    assert usage("shortest-path") == "START END"
+    assert usage("link") == "SOURCE EDGE TARGET"
+    assert usage("get") == "KREF"
+
+
+def test_json_may_stand_before_the_command() -> None:
+    before = json.loads(run("--json", "recent").stdout)
+    assert before == json.loads(run("recent", "--json").stdout)
+    assert before[0]["text"] == "The ferry is red"
+    assert isinstance(json.loads(run("--json", "-p", "port", "policy", "status").stdout), dict)
+    assert json.loads(run("--json", "get", "kref://none/x.fact", exit=3).stderr)["error"]
+
+
+def test_a_dash_exports_to_standard_output(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, *lines = run("export", "-").stdout.splitlines()
+    assert json.loads(first)["type"] == "doxa-export"
+    assert lines == run("export").stdout.splitlines()[1:]
+    assert not (tmp_path / "-").exists()
