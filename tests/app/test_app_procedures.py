@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import doxa
-from doxa.app.procedures import register
+from doxa.app.procedures import _impact, _walk, register
 from doxa.base.errors import DoxaError
+from doxa.belief import Walk
 from doxa.query.procedures.registry import Registry
 from tests.query.test_procedures import ODD
 
@@ -179,3 +180,16 @@ def test_no_project_may_be_said_of_a_revision(tmp_path: Path) -> None:
         assert changed.kref == f"{day}?r=2"
         replaced = made.supersede(day, "We deploy on Mondays", project=None)
         assert replaced.kref == f"{day}?r=3"
+
+
+def test_a_walk_that_was_cut_before_its_first_step_says_so() -> None:
+    cut = Walk("kref://shop/a.fact", (), "too many")
+    assert list(_walk(cut)) == [(None, None, None, None, "too many")]
+    assert list(_impact(cut)) == [(None, None, None, None, None, "too many")]
+    assert list(_impact(Walk("kref://shop/a.fact", ()))) == []
+
+
+def test_a_match_without_a_proposal_has_no_relation(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, project="shop") as made:
+        (row,) = made.run("CALL doxa.match('We deploy on Thursdays')").records()
+        assert (row["kref"], row["relation"], row["verdict"]) == (None, None, "create")

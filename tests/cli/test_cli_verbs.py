@@ -118,6 +118,31 @@ def test_a_change_can_be_undone_as_it_is(file: Path) -> None:
             memory.undo(memory.remember("The ferry is red").change)
 
 
+def test_what_is_not_a_change_is_not_undone(file: Path) -> None:
+    with doxa.open(file, embedder=None, role="operator") as memory:
+        made = memory.remember("The boat is blue", name="boat")
+        with pytest.raises(doxa.InputError, match=r"\.change"):
+            memory.undo(made)  # type: ignore[arg-type]
+        for wrong in (True, "1", 1.0):
+            with pytest.raises(doxa.InputError, match="A change is a number"):
+                memory.undo(wrong)  # type: ignore[arg-type]
+        assert memory.get("kref://default/boat.fact").status == "current"  # type: ignore[union-attr]
+
+
+def test_a_memory_is_not_made_from_a_path(file: Path) -> None:
+    with pytest.raises(doxa.InputError, match=r"Use doxa\.open"):
+        doxa.Memory(str(file))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("verb", ["match", "tell"])
+def test_a_project_that_has_no_name_is_refused(file: Path, verb: str) -> None:
+    with (
+        doxa.open(file, embedder=None) as memory,
+        pytest.raises(doxa.InputError, match="cannot be the name of a project"),
+    ):
+        getattr(memory, verb)("The ferry is red", project="\0")
+
+
 def test_a_session_without_a_memory_yet_finds_nothing_recent(tmp_path: Path) -> None:
     with doxa.open(tmp_path / "new.db", embedder=None, project="shop") as memory:
         assert memory.recent() == []

@@ -256,23 +256,25 @@ def _remembered(made: Any) -> Rows:
     return _change(replace(made.change, action=made.action, kref=made.kref))
 
 
-def _walk(walk: Walk) -> Rows:
+def _walk(walk: Walk, *more: str) -> Rows:
+    """A row for each step: the columns of all walks, and `more` of this one. A walk that was cut
+    before its first step is one row, which says why."""
+    columns = ("kref", "depth", "edge", "via", *more)
     for step in walk.steps:
-        yield step.kref, step.depth, step.edge, step.via, walk.cut
+        yield *(getattr(step, name) for name in columns), walk.cut
     if walk.cut and not walk.steps:
-        yield None, None, None, None, walk.cut
+        yield *(None for _ in columns), walk.cut
 
 
 def _impact(walk: Walk) -> Rows:
-    for step in walk.steps:
-        yield step.kref, step.depth, step.edge, step.via, step.falls, walk.cut
+    return _walk(walk, "falls")
 
 
 def _match(found: Any) -> Rows:
     for one in found.proposals:
         yield one.kref, one.score, one.relation, list(one.fact), list(one.reasons), found.verdict
     if not found.proposals:
-        yield None, 0.0, "beside", [], [], found.verdict
+        yield None, 0.0, None, [], [], found.verdict
 
 
 def _conflicts(found: Any) -> Rows:
