@@ -17,9 +17,10 @@ from typer.main import get_command
 
 import doxa
 from doxa.app import asynchronous, reference, twin
-from doxa.app.procedures import DRY_RUN, register
+from doxa.app.procedures import register
 from doxa.app.verbs import (
     ALL,
+    DRY_RUN_PROCEDURE,
     GROUPS,
     INTERFACES,
     REPEATED,
@@ -282,6 +283,14 @@ def test_every_verb_can_be_awaited(verb: Verb) -> None:
         ]
 
 
+@every_verb
+def test_the_table_says_why_an_awaited_verb_returns_a_synchronous_object(verb: Verb) -> None:
+    synchronous = verb.result in ("GraphSession", "Session", "Memory")
+    owner = doxa.AsyncMemory if verb.owner == "Memory" else asynchronous.AsyncSession
+    returned = inspect.signature(getattr(owner, verb.name)).return_annotation
+    assert bool(verb.awaited) == (synchronous and returned == verb.result)
+
+
 # The command line
 
 
@@ -337,7 +346,8 @@ def test_every_command_is_in_the_table() -> None:
 def test_every_procedure_is_in_the_table() -> None:
     assert procedures().keys() == {
         f"doxa.{verb.procedure}" for verb in ALL if verb.cypher is not None
-    } | {f"doxa.{DRY_RUN}"}
+    } | {f"doxa.{DRY_RUN_PROCEDURE.name}"}
+    assert len(DRY_RUN_PROCEDURE.reason) > 5
 
 
 @pytest.mark.parametrize("verb", [v for v in ALL if v.cypher], ids=lambda verb: verb.name)

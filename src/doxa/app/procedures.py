@@ -18,7 +18,7 @@ from typing import Any
 
 from doxa.app.checks import ALL_PROJECTS
 from doxa.app.session import History, Session, without_access_notes
-from doxa.app.verbs import ALL, VERBS, Kind, Parameter, Verb, columns
+from doxa.app.verbs import ALL, DRY_RUN_PROCEDURE, VERBS, Kind, Parameter, Verb
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, LocalDateTime
@@ -38,9 +38,6 @@ _TYPES: dict[Kind, str] = {
     "belief": "ANY",
     "source": "LIST",
 }
-DRY_RUN = "dryRun"
-_DRY_RUN_ARGUMENTS = (("verb", "STRING"), ("what", "ANY"), ("options", "MAP"))
-_DRY_RUN_TEXT = "Report what a verb would change, without changing it."
 _REHEARSED = frozenset(  # those that need one argument at most
     verb.name
     for verb in ALL
@@ -56,10 +53,11 @@ def register(registry: Registry) -> None:
             continue
         call = _recall if verb.name == "recall" else partial(_call, verb)
         registry.add(Procedure(signature(verb), _in_session(call, verb.name)))
+    entry = DRY_RUN_PROCEDURE
     dry_run = ProcedureSignature(
-        f"doxa.{DRY_RUN}", _DRY_RUN_ARGUMENTS, columns.CHANGE, False, 1, _DRY_RUN_TEXT
+        f"doxa.{entry.name}", entry.arguments, entry.results, False, entry.optional, entry.summary
     )
-    registry.add(Procedure(dry_run, _in_session(_dry_run, DRY_RUN)))
+    registry.add(Procedure(dry_run, _in_session(_dry_run, entry.name)))
 
 
 def signature(verb: Verb) -> ProcedureSignature:

@@ -281,6 +281,8 @@ GRAPH = (
         parameters(context=argument("Values by name.", "mapping", default=None)),
         "GraphSession",
         errors=("InputError",),
+        awaited="its results stream from one transaction, which one thread at a time may use; call"
+        " it on a thread",
         absent=_BY_QUERY,
     ),
 )
